@@ -1,0 +1,34 @@
+"""Interpretable threshold networks for tabular data, explained exactly."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from bgn.network import Layer, Network, step
+
+# Public name -> module that holds it; a name that is a module itself maps to "". Loaded on first use, so that
+# `import bgn` stays quick and optional packages stay optional.
+_HOMES = {
+    "Layer": "bgn.network",
+    "Network": "bgn.network",
+    "step": "bgn.network",
+}
+
+__all__ = ["Layer", "Network", "__version__", "step"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'bgn' has no attribute {name!r}")
+    value = importlib.import_module(f"bgn.{name}") if home == "" else getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
