@@ -1,0 +1,73 @@
+# Everything a contributor runs. Each target makes the virtual environment it needs; a second run finds it there.
+#
+#   make demo    fit a model on the diabetes data, print its equation
+#   make test    the test suite, doctests included (ARGS="-k theory" picks some)
+#   make lint    ruff and mypy
+#   make docs    the documentation, in docs/_build/html
+#   make bench   the benchmarks (ARGS="speed.py" picks one)
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+ARGS ?=
+
+# Tests that need PyTorch run where this version can be had; the rest never notice.
+TORCH ?= torch==2.13.0
+
+.PHONY: help demo test lint docs bench browser clean
+
+help:
+	@sed -n '/^# *make /s/^# *//p' Makefile
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest tests src/bgn $(ARGS)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+bench: $(VENV)/.dev
+	@for script in $(if $(ARGS),$(addprefix benchmarks/,$(ARGS)),$(sort $(wildcard benchmarks/*.py))); do \
+		echo "== $$script"; $(BIN)/python $$script || exit 1; \
+	done
+
+# The tests that drive a real browser use Chromium; this installs it where that takes no questions.
+browser:
+	@command -v chromium >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; \
+	} || echo "No Chromium: the tests that need a browser will be skipped."
+
+clean:
+	rm -rf docs/_build docs/auto_examples docs/api docs/sg_execution_times.rst build dist report.html
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# -- the virtual environment; a stamp a purpose, older than pyproject.toml means install again -------------------
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "bgn needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=/path/to/python3.11"; \
+		exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu install python3-venv."; exit 1; }
+
+$(VENV)/.demo: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[report]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev]'
+	$(PIP) '$(TORCH)' || echo "No $(TORCH) to be had: the tests that need PyTorch will be skipped."
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[docs]'
+	@touch $@
