@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from bgn import datasets
+    from bgn.formats import equation
     from bgn.network import Layer, Network, step
+    from bgn.terms import as_terms
 
 # Public name -> module that holds it; a name that is a module itself maps to "". Loaded on first use, so that
 # `import bgn` stays quick and optional packages stay optional.
 _HOMES = {
     "Layer": "bgn.network",
     "Network": "bgn.network",
+    "as_terms": "bgn.terms",
+    "datasets": "",
+    "equation": "bgn.formats",
     "step": "bgn.network",
 }
 
-__all__ = ["Layer", "Network", "__version__", "step"]
+__all__ = ["Layer", "Network", "__version__", "as_terms", "datasets", "equation", "step"]
 
 
 def __getattr__(name: str) -> Any:
