@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bgn import datasets
+    from bgn import datasets, theory
     from bgn.formats import equation
     from bgn.network import Layer, Network, step
     from bgn.terms import as_terms
@@ -22,9 +22,10 @@ _HOMES = {
     "datasets": "",
     "equation": "bgn.formats",
     "step": "bgn.network",
+    "theory": "",
 }
 
-__all__ = ["Layer", "Network", "__version__", "as_terms", "datasets", "equation", "step"]
+__all__ = ["Layer", "Network", "__version__", "as_terms", "datasets", "equation", "step", "theory"]
 
 
 def __getattr__(name: str) -> Any:

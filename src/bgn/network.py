@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-# Beyond this many non-zero weights a neuron, on average, a layer is evaluated by a matrix product.
+# Beyond this many non-zero weights a neuron, on average, a layer fires by a matrix product.
 _DENSE = 16
 
 
@@ -47,7 +48,7 @@ def step(z: ArrayLike) -> Floats:
 
 def _frozen(value: ArrayLike, name: str, ndim: int) -> Floats:
     """Return a read-only float64 copy of `value`, or say what is wrong with it."""
-    array = np.array(value, dtype=np.float64)
+    array = np.array(value, dtype=np.float64) + 0.0  # -0.0 becomes 0.0, so that equal arrays hash alike
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}; got shape {array.shape}.")
     if not np.isfinite(array).all():
@@ -103,8 +104,6 @@ class Layer:
 
     def project(self, inputs: NDArray[Any]) -> Floats:
         """Return ``weights . inputs`` for every row and neuron, shape (rows, width)."""
-        if np.count_nonzero(self.weights) > _DENSE * self.width:
-            return np.asarray(inputs, dtype=np.float64) @ self.weights.T
         # One contiguous column an answer; the transposed view costs the caller nothing.
         out = np.zeros((self.width, len(inputs)))
         for row, weights in zip(out, self.weights, strict=True):
@@ -115,7 +114,20 @@ class Layer:
 
     def fire(self, inputs: NDArray[Any]) -> Floats:
         """Return the +-1 answers for every row of `inputs`, shape (rows, width)."""
+        if np.count_nonzero(self.weights) > _DENSE * self.width:
+            return self._fire_dense(np.asarray(inputs, dtype=np.float64))
         return step(self.project(inputs) + self.bias)
+
+    def _fire_dense(self, inputs: Floats) -> Floats:
+        """Fire by a matrix product, and once more in the order of the columns where a rounding could matter."""
+        z = inputs @ self.weights.T + self.bias
+        size = np.abs(inputs).sum(axis=1)[:, np.newaxis] * np.abs(self.weights).max(axis=1) + np.abs(self.bias)
+        doubt = ~(np.abs(z) > 4 * (self.n_inputs + 1) * np.finfo(np.float64).eps * size)
+        for neuron in np.flatnonzero(doubt.any(axis=0)):
+            rows = doubt[:, neuron]
+            alone = Layer(self.weights[neuron : neuron + 1], self.bias[neuron : neuron + 1])
+            z[rows, neuron] = alone.project(inputs[rows])[:, 0] + self.bias[neuron]
+        return step(z)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Layer):
@@ -155,7 +167,7 @@ class Network:
     >>> network.predict([[65.5, 30.0], [20.0, 30.0]])
     array([1.5, 0.5])
     >>> network
-    Network(2 inputs, widths (1,), 3 non-zero parameters, uses income)
+    Network(2 inputs, widths (1,), 4 non-zero parameters, uses income)
     """
 
     layers: tuple[Layer, ...]
@@ -175,7 +187,7 @@ class Network:
         layers = tuple(layers)
         if not layers or not all(isinstance(layer, Layer) for layer in layers):
             raise ValueError("layers must be one or more bgn.Layer values, the first hidden layer first.")
-        for number, (below, above) in enumerate(zip(layers, layers[1:], strict=False), start=1):
+        for number, (below, above) in enumerate(pairwise(layers), start=1):
             if above.n_inputs != below.width:
                 raise ValueError(
                     f"layers[{number}] reads {above.n_inputs} inputs but layers[{number - 1}] has width {below.width}."
@@ -194,6 +206,9 @@ class Network:
                 raise ValueError(
                     f"feature_names must name all {layers[0].n_inputs} columns; got {len(feature_names)} names."
                 )
+            if len(set(feature_names)) < len(feature_names):
+                twice = next(name for name in feature_names if feature_names.count(name) > 1)
+                raise ValueError(f"feature_names must differ; got {twice!r} twice. Rename one of the columns.")
         for name, value in (
             ("layers", layers),
             ("output_weights", weights),
@@ -228,7 +243,8 @@ class Network:
     @property
     def n_weights(self) -> int:
         """Number of non-zero connection weights, hidden and output; biases do not count."""
-        return int(sum(np.count_nonzero(layer.weights) for layer in self.layers) + np.count_nonzero(self.output_weights))
+        hidden = sum(np.count_nonzero(layer.weights) for layer in self.layers)
+        return int(hidden + np.count_nonzero(self.output_weights))
 
     @property
     def n_parameters(self) -> int:

@@ -1,0 +1,224 @@
+"""What a network's layers can reach: regions and Theorem 1.
+
+Every hidden layer cuts the input space into regions, one for each pattern of +-1 answers that occurs. Rows that
+share a region share everything above it, so a layer can only merge the regions of the layer below, and the best
+that any output can do is predict the mean of each region. That gives Theorem 1: the variance left inside the first
+layer's regions is at most that inside the second's, and so on, up to the training error itself.
+
+Rows pass through the network a block at a time and only one bit an answer is kept, so millions of rows fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgn.network import Floats, Network
+
+# Most numbers in one block of a layer's answers: 32 MiB of float64.
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regions:
+    """The regions that one hidden layer cuts a table into; read-only arrays.
+
+    Regions are numbered in the order of their patterns, -1 before +1, the first neuron counting most: the numbers do
+    not depend on the order of the rows.
+
+    Attributes
+    ----------
+    index : ndarray of int64, shape (rows,)
+        Region of every row.
+    patterns : ndarray of int8, shape (regions, width)
+        The +-1 answers that make each region.
+    counts : ndarray of int64, shape (regions,)
+        Rows in each region; their total weight (float64) when weights were given.
+    """
+
+    index: NDArray[np.int64]
+    patterns: NDArray[np.int8]
+    counts: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        for array in (self.index, self.patterns, self.counts):
+            array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.patterns)
+
+    def __repr__(self) -> str:
+        return f"Regions({len(self)} regions of {self.patterns.shape[1]} neurons, {len(self.index)} rows)"
+
+
+def regions(network: Network, X: Any, sample_weight: ArrayLike | None = None) -> tuple[Regions, ...]:
+    """Return which region of each hidden layer every row is in.
+
+    Parameters
+    ----------
+    network : Network
+        Of any depth.
+    X : array_like or frame, shape (rows, n_inputs)
+        Raw inputs; a frame's columns are taken by name when the network has names.
+    sample_weight : array_like, shape (rows,), optional
+        Makes `counts` total weights.
+
+    Returns
+    -------
+    tuple of Regions
+        One a hidden layer, first layer first. Only regions with rows in them are listed.
+
+    Examples
+    --------
+    Two thresholds on one column make three regions:
+
+    >>> from bgn import Layer, Network
+    >>> from bgn.theory import regions
+    >>> network = Network([Layer([[1.0], [1.0]], [-2.0, -5.0])], [1.0, 1.0], 0.0)
+    >>> (layer,) = regions(network, [[0.0], [2.0], [3.0], [9.0]])
+    >>> layer
+    Regions(3 regions of 2 neurons, 4 rows)
+    >>> layer.index
+    array([0, 1, 1, 2])
+    >>> layer.patterns
+    array([[-1, -1],
+           [ 1, -1],
+           [ 1,  1]], dtype=int8)
+    >>> layer.counts
+    array([1, 2, 1])
+    """
+    if not hasattr(X, "columns"):
+        X = np.atleast_1d(np.asarray(X))
+    weight = None if sample_weight is None else _weights(sample_weight, len(X))
+    packed = [np.empty((len(X), -(-width // 64) * 8), dtype=np.uint8) for width in network.widths]
+    for rows, bits in _answers(network, X):
+        for kept, block in zip(packed, bits, strict=True):
+            kept[rows] = 0
+            kept[rows, : block.shape[1]] = block
+    return tuple(_number(bits, width, weight) for bits, width in zip(packed, network.widths, strict=True))
+
+
+def lower_bounds(network: Network, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
+    """Return Theorem 1's bound for every hidden layer, and the mean squared error after them.
+
+    No output, and no layers above, can bring the mean squared error on these rows below a layer's bound: the
+    variance of `y` left inside its regions.
+
+    Parameters
+    ----------
+    network : Network
+        Of any depth.
+    X : array_like or frame, shape (rows, n_inputs)
+        Raw inputs, at least one row.
+    y : array_like, shape (rows,)
+        What is to be predicted.
+    sample_weight : array_like, shape (rows,), optional
+        A row of weight 2 counts as the row twice.
+
+    Returns
+    -------
+    ndarray of float64, shape (depth + 1,)
+        First layer first, the network's mean squared error last. Never decreasing, not even by a rounding: each
+        entry is the one before plus a sum of squares.
+
+    Examples
+    --------
+    Here the outputs are not the means of the regions, so the error stays above the bound:
+
+    >>> from bgn import Layer, Network
+    >>> from bgn.theory import lower_bounds
+    >>> network = Network([Layer([[1.0]], [-2.0])], [1.0], 0.0)
+    >>> lower_bounds(network, [[0.0], [1.0], [2.0], [3.0]], [-1.0, -2.0, 2.0, 4.0])
+    array([0.625, 2.75 ])
+    """
+    layers = regions(network, X)
+    weight = np.ones(len(layers[0].index)) if sample_weight is None else _weights(sample_weight, len(layers[0].index))
+    target = _column(y, "y", len(weight))
+    if not len(target):
+        raise ValueError("X must have at least one row; got none.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre = np.average(target, weights=weight)
+        sums = np.array([*_variation(layers, target - centre, weight, _outputs(network, layers[-1].patterns) - centre)])
+    if not np.isfinite(sums).all():
+        raise ValueError(f"y must have squares that float64 can hold; got {np.abs(target).max()}. Divide y first.")
+    return sums / weight.sum()
+
+
+def _variation(layers: tuple[Regions, ...], target: Floats, weight: Floats, outputs: Floats) -> Iterator[float]:
+    """Yield the sum of squares inside each layer's regions, then around the network's outputs."""
+    index = layers[0].index
+    mass, mean = _means(index, weight, target)
+    total = float(np.sum(weight * (target - mean[index]) ** 2))
+    yield total
+    for below, above in pairwise(layers):
+        parent = np.empty(len(below), dtype=np.int64)
+        parent[below.index] = above.index
+        merged = _means(parent, mass, mean)
+        total += float(np.sum(mass * (mean - merged[1][parent]) ** 2))
+        yield total
+        mass, mean = merged
+    yield total + float(np.sum(mass * (mean - outputs) ** 2))
+
+
+def _means(group: NDArray[np.int64], mass: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """Return the total mass and the mean value of every group; 0 for a group without mass."""
+    total: Floats = np.bincount(group, mass).astype(np.float64)
+    mean: Floats = np.bincount(group, mass * value).astype(np.float64)
+    return total, np.divide(mean, total, out=mean, where=total > 0)
+
+
+def _outputs(network: Network, patterns: NDArray[np.int8]) -> Floats:
+    """Return what the network predicts in each region of its last hidden layer, summed as `Network.predict` does."""
+    total = np.full(len(patterns), network.base)
+    for column, weight in zip(patterns.T, network.output_weights, strict=True):
+        total += column * weight
+    return total
+
+
+def _answers(network: Network, X: Any) -> Iterator[tuple[slice, list[NDArray[np.uint8]]]]:
+    """Yield blocks of rows with every layer's answers, one bit each, the first neuron in the highest bit."""
+    size = max(1, _BLOCK // max(1, network.n_inputs, *network.widths))
+    for start in range(0, max(1, len(X)), size):
+        rows = slice(start, start + size)
+        values = network.hidden(X[rows], layer=0)
+        bits = [np.packbits(values > 0, axis=1)]
+        for layer in network.layers[1:]:
+            values = layer.fire(values)
+            bits.append(np.packbits(values > 0, axis=1))
+        yield rows, bits
+
+
+def _number(packed: NDArray[np.uint8], width: int, weight: Floats | None) -> Regions:
+    """Return the regions of one layer from its packed answers, 64 neurons at a time."""
+    index = np.zeros(len(packed), dtype=np.int64)
+    for word in packed.view(">u8").T:
+        values, code = np.unique(word.astype(np.uint64), return_inverse=True)
+        index = np.unique(index * len(values) + code, return_inverse=True)[1]
+    _, first, rows = np.unique(index, return_index=True, return_counts=True)
+    patterns = np.unpackbits(packed[first], axis=1, count=width).astype(np.int8) * np.int8(2) - np.int8(1)
+    return Regions(index, patterns, rows if weight is None else np.bincount(index, weight, minlength=len(first)))
+
+
+def _column(value: ArrayLike, name: str, rows: int) -> Floats:
+    """Return `value` as one finite float64 a row, or say what is wrong with it."""
+    column = np.asarray(value, dtype=np.float64)
+    if column.shape != (rows,):
+        raise ValueError(f"{name} must have one entry a row of X ({rows}); got shape {column.shape}.")
+    if not np.isfinite(column).all():
+        raise ValueError(f"{name} must be finite; got {column[~np.isfinite(column)][0]} in it.")
+    return column
+
+
+def _weights(value: ArrayLike, rows: int) -> Floats:
+    """Return `value` as one weight a row, none negative and not all zero."""
+    weight = _column(value, "sample_weight", rows)
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative; got {weight.min()}.")
+    if rows and not weight.any():
+        raise ValueError("sample_weight must not be all zero; leave out sample_weight to count every row once.")
+    return weight
