@@ -1,0 +1,211 @@
+"""The terms are the network, and every way of writing them is safe to paste."""
+
+from __future__ import annotations
+
+import html.parser
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn.formats import amounts, clean, describe, number
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "quote \" and ' and `tick`",
+    "100 % of_it #1 & $2^{3}~ \\frac{1}{0}",
+    "Größe in µm",
+    "x" * 200,
+    "a|b\nc\td",
+]
+
+
+def grown_like(rng: np.random.Generator, rows: np.ndarray, widths: tuple[int, ...], most: int) -> bgn.Network:
+    """A random network as growth leaves them: leading weight +-1, thresholds on or between projections."""
+    layers, inputs = [], rows
+    for width in widths:
+        weights = np.zeros((width, inputs.shape[1]))
+        for row in weights:
+            columns = rng.choice(inputs.shape[1], size=min(rng.integers(1, most + 1), inputs.shape[1]), replace=False)
+            row[columns] = rng.uniform(-1, 1, len(columns))
+            row[columns[0]] = rng.choice([-1.0, 1.0])
+        projections = bgn.Layer(weights, np.zeros(width)).project(inputs)
+        layer = bgn.Layer(weights, -projections[rng.integers(len(rows), size=width), np.arange(width)])
+        layers.append(layer)
+        inputs = layer.fire(inputs)
+    return bgn.Network(layers, rng.normal(size=widths[-1]), rng.normal())
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), width=st.integers(0, 12), most=st.integers(1, 4))
+def test_one_layer_terms_are_the_network_on_thresholds_too(seed: int, width: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-3, 4, size=(40, 4)) / rng.choice([1.0, 3.0, 7.0])
+    network = grown_like(rng, rows, (width,), most)
+    terms = bgn.as_terms(network)
+    np.testing.assert_allclose(terms.evaluate(rows), network.predict(rows), rtol=1e-12, atol=1e-12)
+    weights = [term.weight for term in terms.terms]
+    assert weights == sorted(weights, reverse=True)
+    assert all(weight > 0 for weight in weights)
+    assert all(1.0 in term.condition.coefficients for term in terms.terms)
+    assert network.predict(rows).min() >= terms.base - 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_deep_terms_are_the_network(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(60, 3))
+    network = grown_like(rng, rows, (5, 4, 3), 2)
+    # Thresholds above the first layer go between the few values a projection takes, as growth puts them.
+    layers = [network.layers[0]]
+    for layer in network.layers[1:]:
+        values = layer.project(np.array(np.meshgrid(*[[-1.0, 1.0]] * layer.n_inputs)).reshape(layer.n_inputs, -1).T)
+        cuts = [-np.median(np.unique(column)) + 1e-3 for column in values.T]
+        layers.append(bgn.Layer(layer.weights, cuts))
+    network = bgn.Network(layers, network.output_weights, network.base)
+    terms = bgn.as_terms(network)
+    np.testing.assert_allclose(terms.evaluate(rows), network.predict(rows), rtol=1e-12, atol=1e-12)
+    text = bgn.equation(network)
+    used = {int(number) for number in re.findall(r"\bh(\d+)\b", text.split("prediction")[0])}
+    assert used == set(range(1, len(used) + 1))
+
+
+def test_constant_neurons_go_into_the_base() -> None:
+    network = bgn.Network([bgn.Layer([[0.0], [0.0], [1.0]], [1.0, -1.0, 0.0])], [1.0, 4.0, 0.0], 10.0)
+    terms = bgn.as_terms(network)
+    assert (terms.base, terms.terms) == (7.0, ())
+    assert bgn.equation(network) == "prediction = 7.00"
+    np.testing.assert_array_equal(terms.evaluate([[0.0]]), network.predict([[0.0]]))
+
+
+def test_relations_keep_the_row_on_the_threshold() -> None:
+    layer = bgn.Layer([[1.0], [1.0], [-1.0], [-1.0]], [-5.0, -5.0, 5.0, 5.0])
+    network = bgn.Network([layer], [4.0, -3.0, 2.0, -1.0], 0.0, ["x"])
+    terms = bgn.as_terms(network)
+    assert [term.condition.relation for term in terms.terms] == [">=", "<", "<=", ">"]
+    rows = [[np.nextafter(5, 0)], [5.0], [np.nextafter(5, 9)]]
+    np.testing.assert_array_equal(terms.evaluate(rows), network.predict(rows))
+
+
+def test_two_answers_of_a_layer_read_as_logic() -> None:
+    first = bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -2.0])
+    second = bgn.Layer([[1.0, 1.0], [1.0, 1.0], [1.0, -1.0], [0.0, -1.0], [1.0, 0.1]], [-1.0, 1.0, -1.0, 0.0, 0.0])
+    terms = bgn.as_terms(bgn.Network([first, second], [5.0, 4.0, 3.0, 2.0, 1.0], 0.0))
+    assert [describe(term.condition, terms) for term in terms.terms] == [
+        "h1 and h2",
+        "h1 or h2",
+        "h1 and not h2",
+        "not h2",
+        "h1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias", "expected"),
+    [
+        (1.0, -0.5, "season = winter"),
+        (1.0, -1.0, "season = winter"),
+        (-1.0, 0.5, "season is not winter"),
+        (1.0, -1.5, "(season = winter) >= 1.5"),
+        (1.0, 0.0, "(season = winter) >= 0"),
+    ],
+)
+def test_one_hot_columns_read_as_categories(weight: float, bias: float, expected: str) -> None:
+    terms = bgn.as_terms(bgn.Network([bgn.Layer([[weight]], [bias])], [1.0], 0.0, ["season = winter"]))
+    assert describe(terms.terms[0].condition, terms) == expected
+
+
+def test_a_category_beside_a_number_keeps_its_coefficient() -> None:
+    network = bgn.Network([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, ["season = winter", "temp"])
+    assert "[-3 (season = winter) + temp >= 0.25 °C]" in bgn.equation(network, units={"temp": "°C"})
+
+
+def nasty_network(names: list[str]) -> bgn.Network:
+    width = len(names)
+    layer = bgn.Layer(np.eye(width) + np.eye(width, k=1) * 0.5, -np.arange(1.0, width + 1))
+    return bgn.Network([layer], np.arange(1.0, width + 1), 3.0, names, names[0])
+
+
+def test_html_lets_no_name_through() -> None:
+    seen: list[str] = []
+    text: list[str] = []
+
+    class Reader(html.parser.HTMLParser):
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            seen.append(tag)
+
+        def handle_data(self, data: str) -> None:
+            text.append(data)
+
+    Reader().feed(bgn.equation(nasty_network(NASTY), format="html"))
+    assert set(seen) == {"table", "caption", "tr", "td", "b"}
+    for name in NASTY:
+        assert clean(name) in text
+
+
+def test_markdown_keeps_its_table() -> None:
+    lines = bgn.equation(nasty_network(NASTY), format="markdown").splitlines()
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines)
+    assert not any("<" in line for line in lines)
+
+
+def test_text_has_one_line_a_term() -> None:
+    assert len(bgn.equation(nasty_network(NASTY)).splitlines()) == 1 + len(NASTY)
+
+
+def test_latex_compiles(tmp_path: object) -> None:
+    engine = shutil.which("lualatex") or shutil.which("pdflatex")
+    if engine is None:
+        pytest.skip("no TeX on this machine: LaTeX was not compiled")
+    deep = bgn.Network([bgn.Layer([[1.0]], [-1e12]), bgn.Layer([[1.0]], [0.5])], [1.0], 0.0, ["x_1 & 2"])
+    body = bgn.equation(nasty_network(NASTY), format="latex") + bgn.equation(
+        deep, format="latex", units={"x_1 & 2": "%"}
+    )
+    source = (
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{amsmath}\\begin{document}"
+        + body
+        + "\\end{document}"
+    )
+    (tmp_path / "equation.tex").write_text(source, encoding="utf-8")
+    done = subprocess.run(
+        [engine, "-halt-on-error", "-interaction=nonstopmode", "equation.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_latex_is_escaped() -> None:
+    written = bgn.equation(nasty_network(NASTY), format="latex")
+    assert r"\%" in written
+    assert not re.search(r"(?<!\\)[%#$]", written)
+    assert written.count("{") - written.count("\\{") == written.count("}") - written.count("\\}")
+
+
+def test_numbers() -> None:
+    assert number(-0.0001234567, 3) == "-0.000123"
+    assert number(1996.5, 3) == "1996.5"
+    assert number(0.0, 3) == "0"
+    assert number(-1e-300, 2) == "-1.0e-300"
+    assert amounts([1.0, 1.27, 0.6], [1.27, 0.6], 3) == ["1.00", "1.27", "0.60"]
+    assert amounts([12.3, 210.0, 0.04], [210.0, 0.04], 3) == ["12.30", "210.00", "0.04"]
+    assert amounts([1.5e-9], [1.5e-9], 2) == ["1.5e-09"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("format", "pdf"), ("digits", 0), ("digits", 2.5)])
+def test_wrong_arguments_are_named(name: str, value: object) -> None:
+    network = bgn.Network([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0)
+    with pytest.raises(ValueError, match=name):
+        bgn.equation(network, **{name: value})
+
+
+def test_a_model_is_a_network_or_has_one() -> None:
+    with pytest.raises(TypeError, match="got int"):
+        bgn.as_terms(3)
