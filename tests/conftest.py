@@ -1,0 +1,8 @@
+"""What every test shares: Hypothesis without a clock, because a busy machine is not a bug."""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "bgn", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("bgn")
