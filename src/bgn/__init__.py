@@ -8,24 +8,47 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bgn import datasets, theory
+    from bgn import datasets, plots, theory
+    from bgn.explain.shap import Explanation, shap_values
     from bgn.formats import equation
     from bgn.network import Layer, Network, step
+    from bgn.persist import ModelFileError, load, save
     from bgn.terms import as_terms
 
 # Public name -> module that holds it; a name that is a module itself maps to "". Loaded on first use, so that
 # `import bgn` stays quick and optional packages stay optional.
 _HOMES = {
+    "Explanation": "bgn.explain.shap",
     "Layer": "bgn.network",
+    "ModelFileError": "bgn.persist",
     "Network": "bgn.network",
     "as_terms": "bgn.terms",
     "datasets": "",
     "equation": "bgn.formats",
+    "load": "bgn.persist",
+    "plots": "",
+    "save": "bgn.persist",
+    "shap_values": "bgn.explain.shap",
     "step": "bgn.network",
     "theory": "",
 }
 
-__all__ = ["Layer", "Network", "__version__", "as_terms", "datasets", "equation", "step", "theory"]
+__all__ = [
+    "Explanation",
+    "Layer",
+    "ModelFileError",
+    "Network",
+    "__version__",
+    "as_terms",
+    "datasets",
+    "equation",
+    "load",
+    "plots",
+    "save",
+    "shap_values",
+    "step",
+    "theory",
+]
 
 
 def __getattr__(name: str) -> Any:

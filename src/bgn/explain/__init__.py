@@ -1,0 +1,1 @@
+"""Explanations that are exact, or say that they are not."""

@@ -1,0 +1,150 @@
+"""What neurons answer on average when some of their inputs are known and the others come from a background.
+
+A coalition is a set of known inputs. A one-layer network is a sum of neurons, each a game among its own few inputs,
+and the average of one neuron under one coalition is a share of the background: a count found by sorting once and
+searching, ``O((rows + background) log background)``, never a loop over pairs of rows. A deeper network is one game
+among all the features it uses, played by evaluating it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.explain.kernels import count_merged, count_searched, count_windowed
+from bgn.network import Floats, Network
+
+Ints = NDArray[np.int64]
+
+# A deeper network is evaluated on at most this many rows at a time.
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Game:
+    """Players (columns) and the last-layer neurons whose answers they share."""
+
+    players: tuple[int, ...]
+    neurons: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows whose columns are sorted when first asked for, then remembered."""
+
+    rows: Floats
+    _orders: dict[int, Ints] = field(default_factory=dict)
+
+    def order(self, column: int, downwards: bool) -> Ints:
+        """Return the rows' numbers sorted by one column."""
+        if column not in self._orders:
+            self._orders[column] = np.argsort(self.rows[:, column])
+        order = self._orders[column]
+        return order[::-1] if downwards else order
+
+
+def games(network: Network) -> list[Game]:
+    """Return the games whose values, weighted by the output, add up to the network's."""
+    if network.depth == 1:
+        weights = network.layers[0].weights
+        return [
+            Game(tuple(int(i) for i in np.flatnonzero(weights[k])), (int(k),))
+            for k in np.flatnonzero(network.output_weights)
+        ]
+    return [Game(network.features_used, tuple(int(k) for k in np.flatnonzero(network.output_weights)))]
+
+
+def averages(network: Network, game: Game, rows: Table, background: Table) -> Iterator[tuple[int, Floats]]:
+    """Yield every coalition, a bit a player, and the mean answer of the game's neurons, shape (neurons, rows)."""
+    if network.depth == 1:
+        m = len(background.rows)
+        for coalition, counts in enumerate(neuron_counts(network, game.neurons[0], rows, background)):
+            yield coalition, (2.0 * counts / m - 1.0)[np.newaxis]
+    else:
+        for coalition in range(1 << len(game.players)):
+            known = [player for bit, player in enumerate(game.players) if coalition >> bit & 1]
+            yield coalition, _mixed(network, known, rows.rows, background.rows)[list(game.neurons)]
+
+
+def neuron_counts(network: Network, neuron: int, rows: Table, background: Table) -> Iterator[Ints]:
+    """Yield for every coalition of a first-layer neuron's inputs, in order, the firing background rows of each row."""
+    layer = network.layers[0]
+    columns = np.flatnonzero(layer.weights[neuron])
+    weights, threshold = layer.weights[neuron, columns], layer.thresholds[neuron]
+    fixed, drawn = rows.rows[:, columns] * weights, background.rows[:, columns] * weights
+    everyone = (1 << len(columns)) - 1
+    for coalition in range(everyone + 1):
+        if coalition == 0:
+            total = int(np.count_nonzero(_sums(drawn) >= threshold))
+            yield np.full(len(fixed), total, dtype=np.int64)
+        elif coalition == everyone:
+            yield np.where(_sums(fixed) >= threshold, len(drawn), 0)
+        elif len(columns) == 2:
+            known = coalition - 1
+            known_column, drawn_column = columns[known], columns[1 - known]
+            order = rows.order(known_column, downwards=weights[known] < 0)
+            fall = background.order(drawn_column, downwards=weights[1 - known] > 0)
+            counts = np.empty(len(fixed), dtype=np.int64)
+            count_merged(np.ascontiguousarray(fixed[:, known]), order, drawn[fall, 1 - known], threshold, counts)
+            yield counts
+        else:
+            places = np.array([place for place in range(len(columns)) if not coalition >> place & 1])
+            yield _count(fixed, places, drawn, threshold)
+
+
+def _sums(products: Floats) -> Floats:
+    """Return the projections: columns added from left to right."""
+    total = np.zeros(len(products))
+    for count, column in enumerate(products.T):
+        total = total + column if count else column
+    return total
+
+
+def _count(fixed: Floats, places: Ints, drawn: Floats, threshold: float) -> Ints:
+    """Count the background rows that make each row fire when they fill `places`, for three inputs and more."""
+    counts = np.empty(len(fixed), dtype=np.int64)
+    if len(places) == 1:
+        count_searched(fixed, int(places[0]), np.sort(drawn[:, places[0]]), threshold, counts)
+        return counts
+    distinct, times = np.unique(drawn[:, places], axis=0, return_counts=True)
+    sums = distinct.sum(axis=1)
+    order = np.argsort(sums)
+    above = np.append(np.cumsum(times[order][::-1])[::-1], 0)
+    count_windowed(fixed, places, distinct[order], sums[order], above, threshold, counts)
+    return counts
+
+
+def _mixed(network: Network, known: list[int], rows: Floats, background: Floats) -> Floats:
+    """Return the mean last-layer answers with the known columns from a row and the rest from the background."""
+    means = np.empty((network.widths[-1], len(rows)))
+    at_once = max(1, _BLOCK // len(background))
+    for start in range(0, len(rows), at_once):
+        block = rows[start : start + at_once]
+        mixed = np.tile(background, (len(block), 1))
+        mixed[:, known] = np.repeat(block[:, known], len(background), axis=0)
+        fires = network.hidden(mixed).reshape(len(block), len(background), -1)
+        means[:, start : start + at_once] = fires.mean(axis=1).T
+    return means
+
+
+@cache
+def shapley_weights(players: int) -> tuple[float, ...]:
+    """Return the weight of joining a coalition of each size, 0 to players - 1: it depends on the players alone.
+
+    A column that a neuron does not read changes nothing, so the sum over all coalitions of all columns collapses to
+    the neuron's own: a one-feature neuron gets weight 1.
+    """
+    return tuple(factorial(size) * factorial(players - size - 1) / factorial(players) for size in range(players))
+
+
+@cache
+def interaction_weights(players: int) -> tuple[float, ...]:
+    """Return the weight of a pair joining a coalition of each size, 0 to players - 2."""
+    return tuple(
+        factorial(size) * factorial(players - size - 2) / factorial(players - 1) for size in range(players - 1)
+    )

@@ -1,0 +1,118 @@
+"""Compiled loops of the explanations: arrays in, arrays out.
+
+A neuron fires when the products ``weight * value``, summed in the order of the columns, reach its threshold. Every
+rounding of that sum is monotone in each product, so that counts found by sorting and searching are those of the
+network itself, ties and all.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from bgn.network import Floats
+
+# A bound on the relative error of a short sum, per term, with room to spare.
+_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
+@numba.njit(cache=True, nogil=True)
+def _fires(terms: Floats, threshold: float) -> bool:
+    """Whether the terms, summed in order, reach the threshold."""
+    total = terms[0]
+    for term in terms[1:]:
+        total += term
+    return total >= threshold
+
+
+@numba.njit(cache=True, nogil=True)
+def count_merged(fixed: Floats, order: np.ndarray, drawn: Floats, threshold: float, counts: np.ndarray) -> None:
+    """Count, for every ``fixed[row]``, the entries of `drawn` with ``fixed + drawn >= threshold``; O(rows + drawn).
+
+    `order` sorts `fixed` upwards and `drawn` is sorted downwards; `counts` is written.
+    """
+    reach = 0
+    for row in order:
+        while reach < len(drawn) and fixed[row] + drawn[reach] >= threshold:
+            reach += 1
+        counts[row] = reach
+
+
+@numba.njit(cache=True, nogil=True)
+def count_searched(fixed: Floats, place: int, drawn: Floats, threshold: float, counts: np.ndarray) -> None:
+    """Count, for every row of `fixed`, the entries of `drawn` that make it fire at `place`; O(rows log drawn).
+
+    `fixed` has one column a product, in the order of the sum; `drawn`, sorted upwards, stands in column `place`.
+    """
+    terms = np.empty(fixed.shape[1])
+    for row in range(len(fixed)):
+        terms[:] = fixed[row]
+        low, high = 0, len(drawn)
+        while low < high:
+            middle = (low + high) // 2
+            terms[place] = drawn[middle]
+            if _fires(terms, threshold):
+                high = middle
+            else:
+                low = middle + 1
+        counts[row] = len(drawn) - low
+
+
+@numba.njit(cache=True, nogil=True)
+def count_windowed(
+    fixed: Floats,
+    places: np.ndarray,
+    drawn: Floats,
+    sums: Floats,
+    above: np.ndarray,
+    threshold: float,
+    counts: np.ndarray,
+) -> None:
+    """Count, for every row of `fixed`, the rows of `drawn` that make it fire when put in columns `places`.
+
+    `drawn` holds distinct rows sorted by their `sums`; ``above[i]`` is how many background rows stand at `i` or
+    later. Sums that clear the threshold by more than a rounding error are counted; the few others are summed anew in
+    the network's order.
+    """
+    spread = 0.0
+    for row in range(len(drawn)):
+        spread = max(spread, np.abs(drawn[row]).sum())
+    terms = np.empty(fixed.shape[1])
+    for row in range(len(fixed)):
+        terms[:] = fixed[row]
+        for place in places:
+            terms[place] = 0.0
+        doubt = _ROUNDING * len(terms) * (np.abs(terms).sum() + spread + abs(threshold))
+        wanted = threshold - terms.sum()
+        at = np.searchsorted(sums, wanted - doubt)
+        count = 0
+        while at < len(sums) and sums[at] <= wanted + doubt:
+            for place, value in zip(places, drawn[at]):  # noqa: B905 (numba knows no strict)
+                terms[place] = value
+            if _fires(terms, threshold):
+                count += above[at] - above[at + 1]
+            at += 1
+        counts[row] = count + above[at]
+
+
+@numba.njit(cache=True, nogil=True)
+def count_dominated(first: np.ndarray, second: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Count, for query q, the points among the first ``first[q]`` whose place is below ``second[q]``.
+
+    `places` holds each point's place in another order. A Fenwick tree: O((points + queries) log points).
+    """
+    tree = np.zeros(len(places) + 1, dtype=np.int64)
+    counts = np.zeros(len(first), dtype=np.int64)
+    inserted = 0
+    for query in np.argsort(first):
+        while inserted < first[query]:
+            node = places[inserted] + 1
+            while node < len(tree):
+                tree[node] += 1
+                node += node & -node
+            inserted += 1
+        node = second[query]
+        while node > 0:
+            counts[query] += tree[node]
+            node -= node & -node
+    return counts

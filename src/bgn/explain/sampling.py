@@ -1,0 +1,60 @@
+"""SHAP values by sampled permutations, for networks whose coalitions are too many to enumerate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgn.explain.coalitions import Game, Ints
+from bgn.network import Floats, Network
+
+
+def sampled_values(
+    network: Network, game: Game, rows: Floats, background: Floats, samples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return estimated values per player, neuron and row, and the standard error of the features' sums.
+
+    A sample is a background row and an order in which the players turn from its values to the row's, walked forwards
+    and backwards. Background rows come in a shuffled cycle, so that none counts twice before all have counted once.
+    """
+    players, neurons = np.array(game.players), list(game.neurons)
+    weights = network.output_weights[neurons]
+    total = np.zeros((len(players), len(neurons), len(rows)))
+    squares = np.zeros((len(players), len(rows)))
+    start = np.array([], dtype=np.int64)
+    for _ in range(samples):
+        if len(start) == 0:
+            start = rng.permutation(len(background))
+        drawn, start = background[start[0]], start[1:]
+        order = rng.permutation(len(players))
+        one = (
+            _walk(network, neurons, players, order, rows, drawn)
+            + _walk(network, neurons, players, order[::-1], rows, drawn)
+        ) / 2.0
+        total += one
+        squares += np.einsum("k,pkn->pn", weights, one) ** 2
+    mean = total / samples
+    variance = squares / samples - np.einsum("k,pkn->pn", weights, mean) ** 2
+    return mean, np.sqrt(np.maximum(variance, 0.0) / max(samples - 1, 1))
+
+
+def _walk(network: Network, neurons: list[int], players: Ints, order: Ints, rows: Floats, drawn: Floats) -> Floats:
+    """Return what each player changes when it turns from the drawn row's value to the row's, in the given order."""
+    mixed = np.repeat(drawn[np.newaxis, np.newaxis], len(players) + 1, axis=0).repeat(len(rows), axis=1)
+    for position, player in enumerate(players[order], start=1):
+        mixed[position:, :, player] = rows[:, player]
+    fires = network.hidden(mixed.reshape(-1, rows.shape[1]))[:, neurons]
+    fires = fires.reshape(len(players) + 1, len(rows), len(neurons))
+    changes = np.empty((len(players), len(neurons), len(rows)))
+    changes[order] = np.diff(fires, axis=0).transpose(0, 2, 1)
+    return changes
+
+
+def settle(values: Floats, error: Floats, expected: Floats) -> Floats:
+    """Spread what the players' estimates miss of the known sum, most where the error is largest.
+
+    `values` are per player, neuron and row; `error` per player and row; `expected` per neuron and row.
+    """
+    share = error**2
+    total = share.sum(axis=0)
+    share = np.where(total > 0, share / np.where(total > 0, total, 1.0), 1.0 / max(len(values), 1))
+    return values + share[:, np.newaxis] * (expected - values.sum(axis=0))

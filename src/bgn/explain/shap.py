@@ -1,0 +1,259 @@
+"""SHAP values of a network: for features, neurons and connections, against the whole of a background.
+
+With ``v(Q)`` the mean prediction when the columns Q come from the row and the others from the background, a feature's
+value is its Shapley share of ``f(x) - v(nothing)``. For one hidden layer it is exact and costs a few sorts a neuron
+(:mod:`bgn.explain.coalitions`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.explain.coalitions import Game, Table, averages, games, interaction_weights, shapley_weights
+from bgn.explain.sampling import sampled_values, settle
+from bgn.explain.subject import background_of, network_of, rows_of
+from bgn.network import Floats, Network
+from bgn.require import require
+
+MAX_PLAYERS = 10
+"""Most inputs whose coalitions are enumerated: of a neuron with one hidden layer, of the network with more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why a network predicts what it predicts, row by row.
+
+    Attributes
+    ----------
+    values : ndarray, shape (rows, features)
+        SHAP values: ``base_value + values.sum(axis=1)`` is the prediction.
+    base_value : float
+        Mean prediction over the background.
+    neuron_values : ndarray, shape (rows, neurons)
+        Linear SHAP values of the last hidden layer: what each neuron adds to the base value. They add up too.
+    connections : ndarray of int, shape (connections, 2)
+        Feature and last-layer neuron of every column of `connection_values`: the pairs where the feature can reach
+        the neuron.
+    connection_values : ndarray, shape (rows, connections)
+        Share of a feature in what a neuron adds: summed over neurons they are `values`, over features
+        `neuron_values`.
+    data : ndarray, shape (rows, features)
+        The rows explained.
+    feature_names : tuple of str
+        Names of the columns.
+    method : {"exact", "sampled"}
+        How the values were found.
+    standard_error : ndarray of shape (rows, features), or None
+        Of `values`, when sampled; None when exact.
+    """
+
+    values: Floats
+    base_value: float
+    neuron_values: Floats
+    connections: NDArray[np.int64]
+    connection_values: Floats
+    data: Floats
+    feature_names: tuple[str, ...]
+    method: str
+    standard_error: Floats | None
+    network: Network
+    background: Floats
+
+    def interaction_values(self) -> Floats:
+        """Return exact SHAP interaction values, shape (rows, features, features).
+
+        Off the diagonal stands half the interaction of a pair, on it what the feature does alone; a row's matrix sums
+        to its `values` along either axis.
+
+        Returns
+        -------
+        ndarray of float64
+        """
+        if self.method != "exact":
+            raise ValueError("interaction_values needs method='exact'; these values were sampled.")
+        n, d = self.values.shape
+        pairs = np.zeros((d, d, n))
+        rows, background = Table(self.data), Table(self.background)
+        for game in games(self.network):
+            output = self.network.output_weights[list(game.neurons)]
+            weights = interaction_weights(len(game.players))
+            for coalition, means in averages(self.network, game, rows, background):
+                value = output @ means / 2.0
+                for a, first in enumerate(game.players):
+                    for b, second in enumerate(game.players[:a]):
+                        inside = (coalition >> a & 1) + (coalition >> b & 1)
+                        weight = weights[coalition.bit_count() - inside]
+                        pairs[first, second] += (-weight if inside == 1 else weight) * value
+        pairs += pairs.transpose(1, 0, 2)
+        pairs[np.arange(d), np.arange(d)] = self.values.T - pairs.sum(axis=1)
+        return pairs.transpose(2, 0, 1)
+
+    def to_shap(self) -> Any:
+        """Return a ``shap.Explanation`` of the features' values, so that shap's plots work.
+
+        Returns
+        -------
+        shap.Explanation
+        """
+        shap = require("shap", extra="shap")
+        return shap.Explanation(
+            values=self.values.copy(),
+            base_values=np.full(len(self.values), self.base_value),
+            data=self.data.copy(),
+            feature_names=list(self.feature_names),
+        )
+
+    def __repr__(self) -> str:
+        rows, features = self.values.shape
+        return f"Explanation({rows} rows, {features} features, base value {self.base_value:.6g}, {self.method})"
+
+
+def shap_values(
+    model: Any,
+    X: Any,
+    background: Any = None,
+    *,
+    method: str = "auto",
+    n_samples: int = 512,
+    random_state: int | np.random.Generator | None = None,
+) -> Explanation:
+    """Return the SHAP values of every row, against the whole background.
+
+    With one hidden layer the values are exact, and cost a few sorts of the background for every neuron. A deeper
+    network is exact, by enumeration, while it uses at most ten features (so is a single layer while no neuron reads
+    more than ten). Beyond that permutations are sampled, with a standard error and a warning.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    X : array_like or frame, shape (rows, features)
+        The rows to explain.
+    background : array_like or frame, shape (any number of rows, features)
+        What a feature is compared with when it is unknown; all rows are used. May be left out when the model has
+        ``background_``.
+    method : {"auto", "exact", "sampled"}, default "auto"
+        "exact" and "sampled" force one or the other.
+    n_samples : int, default 512
+        Number of sampled permutations, each walked both ways.
+    random_state : int, Generator or None
+        For the sampled permutations.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network, shap_values
+    >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
+    >>> explanation = shap_values(network, [[2.0, 4.0]], background=[[1.0, 1.0], [3.0, 1.0], [0.0, 9.0]])
+    >>> explanation.values.round(3)
+    array([[1.5, 0.5]])
+    >>> float(explanation.base_value + explanation.values.sum()), float(network.predict([[2.0, 4.0]])[0])
+    (4.5, 4.5)
+    """
+    network = network_of(model)
+    rows, drawn = rows_of(network, X, "X"), background_of(model, network, background)
+    parts = games(network)
+    if method not in ("auto", "exact", "sampled"):
+        raise ValueError(f"method must be 'auto', 'exact' or 'sampled'; got {method!r}.")
+    if n_samples < 2:
+        raise ValueError(f"n_samples must be at least 2; got {n_samples}.")
+    largest = max((len(game.players) for game in parts), default=0)
+    sampled = method == "sampled" or (method == "auto" and largest > MAX_PLAYERS)
+
+    expected = network.hidden(drawn).mean(axis=0)
+    neuron_values = (network.hidden(rows) - expected) * network.output_weights
+    connections = _connections(network)
+    slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
+    shares = np.zeros((len(connections), len(rows)))
+    error = None
+    if sampled:
+        rng = np.random.default_rng(random_state)
+        error = _sampled(network, rows, drawn, n_samples, rng, neuron_values, shares, slots)
+        if method == "auto":
+            warnings.warn(
+                f"SHAP values are sampled: {largest} inputs have too many coalitions (the most is {MAX_PLAYERS}). "
+                f"Their standard error is at most {error.max():.3g}; raise n_samples for less, or pass "
+                "method='exact'.",
+                stacklevel=2,
+            )
+    else:
+        _exact(network, parts, Table(rows), Table(drawn), shares, slots)
+    totals = np.zeros((network.n_inputs, len(rows)))
+    for feature, share in zip(connections[:, 0], shares, strict=True):
+        totals[feature] += share
+    return Explanation(
+        values=totals.T,
+        base_value=float(network.base + expected @ network.output_weights),
+        neuron_values=neuron_values,
+        connections=connections,
+        connection_values=shares.T,
+        data=rows,
+        feature_names=network.names,
+        method="sampled" if sampled else "exact",
+        standard_error=error,
+        network=network,
+        background=drawn,
+    )
+
+
+def _connections(network: Network) -> NDArray[np.int64]:
+    """Return the (feature, last-layer neuron) pairs that non-zero weights join, neuron by neuron."""
+    reach = np.eye(network.n_inputs, dtype=bool)
+    for layer in network.layers:
+        reach = (layer.weights != 0) @ reach
+    neurons, features = np.nonzero(reach)
+    return np.column_stack([features, neurons])
+
+
+def _exact(
+    network: Network,
+    parts: list[Game],
+    rows: Table,
+    background: Table,
+    shares: Floats,
+    slots: dict[tuple[int, ...], int],
+) -> None:
+    """Add every coalition's part to the `shares` of the connections."""
+    for game in parts:
+        weights = shapley_weights(len(game.players))
+        output = network.output_weights[list(game.neurons)]
+        for coalition, means in averages(network, game, rows, background):
+            size = coalition.bit_count()
+            for bit, player in enumerate(game.players):
+                factor = weights[size - 1] if coalition >> bit & 1 else -weights[size]
+                for neuron, weight, mean in zip(game.neurons, output, means, strict=True):
+                    slot = slots.get((player, neuron))
+                    if slot is not None:
+                        shares[slot] += factor * weight * mean
+
+
+def _sampled(
+    network: Network,
+    rows: Floats,
+    background: Floats,
+    samples: int,
+    rng: np.random.Generator,
+    neuron_values: Floats,
+    shares: Floats,
+    slots: dict[tuple[int, ...], int],
+) -> Floats:
+    """Fill the `shares` of the connections by sampling; return the standard error of the features' values."""
+    game = Game(network.features_used, tuple(int(k) for k in np.flatnonzero(network.output_weights)))
+    players, neurons = list(game.players), list(game.neurons)
+    values, player_error = sampled_values(network, game, rows, background, samples, rng)
+    values = settle(values * network.output_weights[neurons][:, np.newaxis], player_error, neuron_values.T[neurons])
+    for row, feature in enumerate(players):
+        for column, neuron in enumerate(neurons):
+            slot = slots.get((feature, neuron))
+            if slot is not None:
+                shares[slot] = values[row, column]
+    error = np.zeros((len(rows), network.n_inputs))
+    error[:, players] = player_error.T
+    return error
