@@ -60,7 +60,7 @@ $(BIN)/python:
 		echo "'$(PYTHON) -m venv' failed; on Debian and Ubuntu install python3-venv."; exit 1; }
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(PIP) -e '.[report]'
+	$(PIP) -e '.[plot,cli,report]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

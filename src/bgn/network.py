@@ -59,7 +59,7 @@ def _frozen(value: ArrayLike, name: str, ndim: int) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Layer:
-    """A hidden layer: neuron k fires when ``weights[k] . inputs + bias[k] >= 0``.
+    """A hidden layer: neuron k fires when ``weights[k] @ inputs + bias[k] >= 0``.
 
     Parameters
     ----------
