@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ import numpy as np
 from bgn.terms import Condition, Terms, as_terms
 
 # Told apart with any kind of colour vision, and legible on white and on black (Okabe and Ito, then Tol).
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#882255")
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")
 
 
 def colour(position: int) -> str:
@@ -31,6 +31,37 @@ def clean(name: str) -> str:
     """Return a name on one line: runs of white space and control characters become one blank."""
     blanks = r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
     return re.sub(blanks, " ", name).strip() or "(blank)"
+
+
+def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:
+    """Return names of at most about `length` letters that still differ: long ones lose their middle.
+
+    Examples
+    --------
+    >>> shorten(["income", "a very long name that ends in one", "a very long name that ends in two"], 12)
+    ('income', 'a very…n one', 'a very…n two')
+    >>> shorten(["same  name", "same name"])
+    ('same name (1)', 'same name (2)')
+    """
+    written = []
+    for name in map(clean, names):
+        column, equals, value = name.partition(" = ")
+        room = length // 2 if equals else length
+        written.append(_cut(column, room) + equals + _cut(value, room))
+    seen: dict[str, list[int]] = {}
+    for i, name in enumerate(written):
+        seen.setdefault(name, []).append(i)
+    for name, places in seen.items():
+        if len(places) > 1:
+            for count, i in enumerate(places, start=1):
+                written[i] = f"{name} ({count})"
+    return tuple(written)
+
+
+def _cut(name: str, length: int) -> str:
+    """Return a name without its middle when it is longer than `length`."""
+    half = (length - 1) // 2
+    return name if len(name) <= length else f"{name[: length - 1 - half]}…{name[-half:]}"
 
 
 def number(value: float, digits: int) -> str:
@@ -135,21 +166,26 @@ def describe(
         written = style.name(_input_name(condition.layer, column, terms))
         if abs(coefficient) != 1.0:
             written = style.product(style.number(number(abs(coefficient), digits)), written)
-        sign = "-" if coefficient < 0 else "+"
-        parts += f" {sign} {written}" if parts else ("-" if coefficient < 0 else "") + written
+        minus = style.number("-")
+        sign = minus if coefficient < 0 else "+"
+        parts += f" {sign} {written}" if parts else (minus if coefficient < 0 else "") + written
     threshold = style.number(number(condition.threshold, digits))
     unit = (units or {}).get(terms.names[condition.leading or 0]) if condition.layer == 0 else None
     return f"{parts} {style.relations[condition.relation]} {threshold}" + (style.words(f" {unit}") if unit else "")
 
 
+def hidden_names(terms: Terms) -> dict[tuple[int, int], str]:
+    """Return the names h1, h2, ... of the neurons below the last layer, by layer and neuron."""
+    conditions = (each for layer in terms.hidden for each in layer)
+    return {(each.layer, each.neuron): f"h{i}" for i, each in enumerate(conditions, start=1)}
+
+
 def _input_name(layer: int, column: int, terms: Terms) -> str:
-    """Name an input of a layer: a column of the table, or h1, h2, ... counted through the layers below the last."""
-    if layer == 0:
-        name = terms.names[column]
-        return f"({name})" if " = " in name else name
-    before = sum(len(conditions) for conditions in terms.hidden[: layer - 1])
-    position = [condition.neuron for condition in terms.hidden[layer - 1]].index(column)
-    return f"h{before + position + 1}"
+    """Name an input of a layer: a column of the table, or a neuron of the layer below."""
+    if layer:
+        return hidden_names(terms)[layer - 1, column]
+    name = terms.names[column]
+    return f"({name})" if " = " in name else name
 
 
 def _logic(condition: Condition, terms: Terms, style: Text) -> str | None:
@@ -204,6 +240,16 @@ class Text:
             for w, condition in zip(parts.weights, parts.conditions, strict=True)
         ]
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Signs(Text):
+    """Plain text with mathematical signs, for figures."""
+
+    relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "<", ">": ">", "<=": "≤"}
+
+    def number(self, written: str) -> str:
+        return written.replace("-", "\N{MINUS SIGN}")
 
 
 _TEX = {
@@ -341,7 +387,7 @@ def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[s
     style = _FORMATS[format]()
     heavy = [term.weight for term in terms.terms]
     base, *weights = map(style.number, amounts([terms.base, *heavy], heavy or [terms.base], digits))
-    unit = (units or {}).get(terms.target)
+    unit, names = (units or {}).get(terms.target), hidden_names(terms)
     return style.whole(
         Written(
             target=style.name(terms.target) + (style.words(f" ({unit})") if unit else ""),
@@ -349,8 +395,9 @@ def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[s
             weights=weights,
             conditions=[describe(term.condition, terms, style, digits, units) for term in terms.terms],
             hidden=[
-                (style.name(f"h{i}"), describe(condition, terms, style, digits, units))
-                for i, condition in enumerate((each for layer in terms.hidden for each in layer), start=1)
+                (style.name(names[each.layer, each.neuron]), describe(each, terms, style, digits, units))
+                for layer in terms.hidden
+                for each in layer
             ],
         )
     )

@@ -1,0 +1,213 @@
+"""Where things stand in the drawing of a network: boxes and lines, in points, before any ink.
+
+The matplotlib figure, the report and the notebook draw the same :class:`Drawing`. Columns go from left to right:
+features, hidden layers, output. Features and neurons stand in order of their share of the prediction, the largest on
+top; a neuron has the colour of its term in the equation; a connection is as dark as its share of the neuron.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bgn.formats import Signs, amounts, colour, describe, hidden_names, shorten
+from bgn.network import Network
+from bgn.terms import Condition, Terms, as_terms, network_of
+
+# Sizes in points for letters of 10 points.
+_ROW, _BOX, PAD = 24.0, 18.0, 6.0
+_LETTERS = dict.fromkeys(" .,:;|'!()[]/", 3.6) | dict.fromkeys("fijltIr", 4.0) | dict.fromkeys("mwMWQ@%≥≤<>+=", 9.0)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A feature (layer -1), a neuron or the output; `x` and `y` are its left edge and its middle."""
+
+    kind: str
+    layer: int
+    index: int
+    text: str
+    share: float | None
+    colour: str | None
+    x: float
+    y: float
+    width: float
+    height: float = _BOX
+
+    @property
+    def label(self) -> str:
+        """What the box says."""
+        return self.text if self.share is None else f"{self.text}  {percent(self.share)}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A connection between two boxes, by their places in ``Drawing.boxes``; it leaves `room` for its text first."""
+
+    start: int
+    end: int
+    darkness: float
+    colour: str | None = None
+    text: str = ""
+    room: float = 0.0
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Boxes, lines and the size of the sheet, in points; y grows downwards."""
+
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    width: float
+    height: float
+
+    def ends(self, line: Line) -> tuple[float, float, float, float]:
+        """Return x and y of a line's two ends."""
+        start, end = self.boxes[line.start], self.boxes[line.end]
+        return start.x + start.width + line.room, start.y, end.x, end.y
+
+
+def percent(share: float) -> str:
+    """Write a share; under half a per cent is not nothing."""
+    return "<1%" if 0.0 < share < 0.005 else f"{100 * share:.0f}%"
+
+
+def text_width(text: str) -> float:
+    """Estimate the width of a text in points, at 10 points, on the safe side."""
+    return sum(10.0 if unicodedata.east_asian_width(letter) in "WF" else _LETTERS.get(letter, 6.2) for letter in text)
+
+
+def draw(
+    model: Any,
+    feature_shares: ArrayLike | None = None,
+    neuron_shares: ArrayLike | None = None,
+    connection_shares: ArrayLike | None = None,
+    digits: int = 3,
+) -> Drawing:
+    """Lay a network out.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    feature_shares : array_like, shape (features,), optional
+        Relative importance of every column; without it features keep their order and show no percentage.
+    neuron_shares : array_like, shape (width of the last layer,), optional
+        Relative importance of every neuron; by default its share of the output weights.
+    connection_shares : array_like, shape (features, neurons), optional
+        Relative importance of every feature inside every neuron of a one-layer network, columns summing to 1; by
+        default its share of the weights, which compares features in different units.
+    digits : int, default 3
+        Significant digits.
+
+    Returns
+    -------
+    Drawing
+
+    Examples
+    --------
+    >>> import bgn
+    >>> from bgn.plots.drawing import draw
+    >>> network = bgn.Network([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -4.0])], [0.25, 0.75], 1.0, ["a", "b"])
+    >>> [box.label for box in draw(network).boxes]
+    ['a', 'b', 'a + 0.5 b ≥ 4  75%', 'a ≥ 3  25%', '0.00 + Σ']
+    """
+    network = network_of(model)
+    terms = as_terms(network)
+    terms = replace(terms, names=shorten(terms.names), target=shorten([terms.target])[0])
+    scale = [term.weight for term in terms.terms]
+    base, *weights = (Signs().number(text) for text in amounts([terms.base, *scale], scale or [terms.base], digits))
+    columns = [_features(network, terms, feature_shares)]
+    columns += [[_neuron(each, terms, digits) for each in conditions] for conditions in terms.hidden]
+    columns.append(_term_boxes(network, terms, neuron_shares, digits))
+    title = "" if network.target_name is None else f"{terms.target} = "
+    columns.append([_box("output", network.depth, 0, f"{title}{base} + Σ")])
+    boxes, width, height = _placed(columns)
+    lines = _inner_lines(network, terms, boxes, connection_shares) + _output_lines(terms, boxes, weights)
+    return Drawing(boxes=boxes, lines=lines, width=width, height=height)
+
+
+def _box(kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None) -> Box:
+    """Return a box with its size but no place yet."""
+    box = Box(kind, layer, index, text, share, ink, x=0.0, y=0.0, width=0.0)
+    return replace(box, width=text_width(box.label) + 2 * PAD)
+
+
+def _features(network: Network, terms: Terms, shares: ArrayLike | None) -> list[Box]:
+    """Return a box a feature that the network uses, the most important first."""
+    used = list(network.features_used)
+    if shares is None:
+        return [_box("feature", -1, i, terms.names[i]) for i in used]
+    weights = np.asarray(shares, dtype=np.float64)
+    used.sort(key=lambda i: -weights[i])
+    return [_box("feature", -1, i, terms.names[i], float(weights[i])) for i in used]
+
+
+def _neuron(condition: Condition, terms: Terms, digits: int) -> Box:
+    """Return the box of a neuron below the last layer."""
+    name = hidden_names(terms)[condition.layer, condition.neuron]
+    return _box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs(), digits)}")
+
+
+def _term_boxes(network: Network, terms: Terms, shares: ArrayLike | None, digits: int) -> list[Box]:
+    """Return a box a neuron of the last layer, the most important first."""
+    weights = np.abs(network.output_weights) if shares is None else np.asarray(shares, dtype=np.float64)
+    total = weights[[term.neuron for term in terms.terms]].sum() or 1.0
+    boxes = [
+        _box(
+            "neuron",
+            network.depth - 1,
+            term.neuron,
+            describe(term.condition, terms, Signs(), digits),
+            float(weights[term.neuron] / total),
+            colour(position),
+        )
+        for position, term in enumerate(terms.terms)
+    ]
+    return sorted(boxes, key=lambda box: -(box.share or 0.0))
+
+
+def _placed(columns: Sequence[Sequence[Box]]) -> tuple[tuple[Box, ...], float, float]:
+    """Put the columns side by side, each spread over the height; return the boxes, the width and the height."""
+    height = _ROW * max(1, *(len(column) for column in columns))
+    placed, x = [], 0.0
+    for column in columns:
+        width = max((box.width for box in column), default=0.0)
+        for row, box in enumerate(column):
+            y = height * (row + 0.5) / len(column)
+            placed.append(replace(box, x=x, y=y, width=width))
+        # Room for lines to fan out: more where more rows meet.
+        x += width + min(70.0 + 3.0 * len(column), 150.0)
+    last = placed[-1]
+    return tuple(placed), last.x + last.width, height
+
+
+def _inner_lines(network: Network, terms: Terms, boxes: Sequence[Box], shares: ArrayLike | None) -> tuple[Line, ...]:
+    """Return the connections that end in a neuron."""
+    places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
+    conditions = [each for layer in terms.hidden for each in layer] + [term.condition for term in terms.terms]
+    lines = []
+    for condition in conditions:
+        parts = np.abs(network.layers[condition.layer].weights[condition.neuron, list(condition.columns)])
+        if shares is not None and network.depth == 1:
+            parts = np.asarray(shares, dtype=np.float64)[list(condition.columns), condition.neuron]
+        total = parts.sum() or 1.0
+        for column, part in zip(condition.columns, parts.tolist(), strict=True):
+            start, end = places[condition.layer - 1, column], places[condition.layer, condition.neuron]
+            lines.append(Line(start, end, darkness=part / total))
+    return tuple(lines)
+
+
+def _output_lines(terms: Terms, boxes: Sequence[Box], weights: Sequence[str]) -> tuple[Line, ...]:
+    """Return the connections from the terms to the output, with what each adds."""
+    places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
+    last = len(boxes) - 1
+    room = max((text_width(f"+{weight}") for weight in weights), default=0.0) + 4.0
+    return tuple(
+        Line(places[term.condition.layer, term.neuron], last, 1.0, colour(position), f"+{weight}", room)
+        for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True))
+    )

@@ -1,0 +1,92 @@
+"""How a network was grown: errors and Theorem 1's bound along the path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bgn.plots.style import FIRST, SECOND, axes, ink, plain
+
+
+def growth(model: Any, *, ax: Any = None) -> Any:
+    """Draw training and validation error, Theorem 1's bound and accepted replacements along the path of growth.
+
+    Parameters
+    ----------
+    model : fitted estimator or History
+        Whatever has ``history_``, or the history itself.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    history = getattr(model, "history_", model)
+    records = list(history.records)
+    if not records:
+        raise ValueError("model has an empty history: nothing was grown.")
+    ends = _layer_ends(records)
+    place = [ends[record.layer] + record.width for record in records]
+    # What a width came to: the last record at each place.
+    settled = sorted(dict(zip(place, records, strict=True)).items())
+    ax = axes(ax, 7.0, 4.2)
+    plain(ax)
+    for label, name, colour, dash in (
+        ("training error", "train_mse", FIRST, "-"),
+        ("validation error", "validation_mse", SECOND, "-"),
+        ("lower bound (Theorem 1)", "bound", ink(0.6), ":"),
+    ):
+        line = [(x, getattr(record, name)) for x, record in settled if getattr(record, name) is not None]
+        if line:
+            mark = "o" if len(line) <= 30 else None
+            ax.plot(
+                *zip(*line, strict=True), dash, color=colour, label=label, linewidth=1.8, marker=mark, markersize=3.5
+            )
+    swaps = [(x, r.train_mse) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
+    if swaps:
+        ax.plot(*zip(*swaps, strict=True), "x", color=FIRST, label="replacement accepted", markersize=5, zorder=3)
+    _mark_layers(ax, ends)
+    best = getattr(history, "best_width", None)
+    if best is not None:
+        ax.axvline(
+            ends[_best_layer(history)] + best,
+            color=ink(0.5),
+            linestyle="--",
+            linewidth=1.2,
+            label=f"chosen: width {best}",
+        )
+    errors = [value for _, r in settled for value in (r.train_mse, r.validation_mse) if value]
+    if errors and max(errors) > 10 * min(errors):
+        ax.set_yscale("log")
+    ax.set(xlabel="neurons", ylabel="mean squared error")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _layer_ends(records: list[Any]) -> dict[int, int]:
+    """Return how many neurons stand in the layers before each layer."""
+    widths: dict[int, int] = {}
+    for record in records:
+        widths[record.layer] = max(widths.get(record.layer, 0), record.width)
+    ends, total = {}, 0
+    for layer in sorted(widths):
+        ends[layer] = total
+        total += widths[layer]
+    return ends
+
+
+def _best_layer(history: Any) -> int:
+    """Return the layer of the chosen network: the deepest that it has."""
+    return int(getattr(history, "best_layer", min(record.layer for record in history.records)))
+
+
+def _mark_layers(ax: Any, ends: dict[int, int]) -> None:
+    """Say where each layer begins, when there are several."""
+    for count, start in enumerate(ends.values(), start=1):
+        if len(ends) > 1:
+            ax.axvline(start + 0.5, color=ink(0.3), linewidth=0.8)
+            ax.annotate(
+                f"layer {count}", (start + 0.5, 1.0), xycoords=("data", "axes fraction"), xytext=(3, -10),
+                textcoords="offset points", fontsize=8, color=ink(0.7),
+            )  # fmt: skip

@@ -1,0 +1,94 @@
+"""The drawing of a network: features, neurons and what each is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from bgn.plots.drawing import PAD, Drawing, draw, percent
+from bgn.plots.style import axes, ink
+
+
+def network(
+    model: Any,
+    X: Any = None,
+    *,
+    feature_shares: ArrayLike | None = None,
+    neuron_shares: ArrayLike | None = None,
+    connection_shares: ArrayLike | None = None,
+    digits: int = 3,
+    ax: Any = None,
+) -> Any:
+    """Draw a network as in the paper: features, neurons and output, each with its share of the prediction.
+
+    Features and neurons are sorted by relative importance, the largest on top. A connection is as dark as its share
+    of the neuron; a neuron has the colour of its coefficient in ``bgn.equation(model, format="html")``.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    X : array_like or frame, optional
+        Rows to measure importances on (``bgn.importance``). Without them and without shares, neurons are sorted by
+        output weight and features show no percentage.
+    feature_shares, neuron_shares, connection_shares : array_like, optional
+        Relative importances worked out before.
+    digits : int, default 3
+        Significant digits.
+    ax : matplotlib Axes, optional
+        Where to draw; a figure of a fitting size otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bgn
+    >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 0.59]], [-65.46, -63.56])
+    >>> model = bgn.Network([layer], [0.635, 0.505], 2.0, ["income", "age"], "value")
+    >>> ax = bgn.plots.network(model)
+    >>> [text.get_text() for text in ax.texts][2:5]
+    ['income', 'age', 'income ≥ 65.46']
+    """
+    if X is not None:
+        import bgn
+
+        found = bgn.importance(model, X, X)
+        feature_shares, neuron_shares = found.relative_features, found.relative_neurons
+        connection_shares = found.relative_connections
+    drawing = draw(model, feature_shares, neuron_shares, connection_shares, digits)
+    ax = axes(ax, drawing.width / 72 + 0.3, drawing.height / 72 + 0.3)
+    ax.set(xlim=(-4, drawing.width + 4), ylim=(drawing.height + 4, -4))
+    ax.set_axis_off()
+    _paint(ax, drawing, size=10.0 * min(1.0, _scale(ax, drawing)))
+    return ax
+
+
+def _scale(ax: Any, drawing: Drawing) -> float:
+    """Return how many points of the figure a point of the drawing gets, the smaller of the two directions."""
+    box = ax.get_window_extent()
+    points = 72 / ax.figure.dpi
+    return float(min(box.width * points / drawing.width, box.height * points / drawing.height))
+
+
+def _paint(ax: Any, drawing: Drawing, size: float) -> None:
+    """Put lines, boxes and texts on the axes."""
+    from matplotlib.patches import Rectangle
+
+    for line in drawing.lines:
+        x0, y0, x1, y1 = drawing.ends(line)
+        shade = line.colour or ink(0.15 + 0.85 * line.darkness)
+        ax.plot([x0, x1], [y0, y1], color=shade, linewidth=1.3, solid_capstyle="round", zorder=1)
+        if line.text:
+            ax.text(x0 - line.room + 3, y0, line.text, va="center", fontsize=size * 0.95, color=ink(), zorder=3)
+    for box in drawing.boxes:
+        edge = box.colour or ink(0.6)
+        corner = (box.x, box.y - box.height / 2)
+        ax.add_patch(
+            Rectangle(corner, box.width, box.height, facecolor=ink(0.04), edgecolor=edge, linewidth=1.4, zorder=2)
+        )
+        style = {"va": "center", "fontsize": size, "color": ink(), "zorder": 3, "parse_math": False}
+        ax.text(box.x + PAD, box.y, box.text, ha="left", **style)
+        if box.share is not None:
+            ax.text(box.x + box.width - PAD, box.y, percent(box.share), ha="right", **style)

@@ -1,0 +1,184 @@
+"""Where a network's predictions are constant, over two of its features: the paper's first figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bgn.formats import shorten
+from bgn.network import Floats, Network
+from bgn.plots.style import axes, ink
+from bgn.require import require
+from bgn.terms import network_of
+
+
+def regions(
+    model: Any,
+    X: Any,
+    features: tuple[str | int, str | int] | None = None,
+    *,
+    at: Mapping[str, float] | None = None,
+    steps: bool = False,
+    points: int = 0,
+    cmap: str = "cividis",
+    ax: Any = None,
+) -> Any:
+    """Draw the regions that the first layer's hyperplanes cut two features into, coloured by the prediction.
+
+    The regions are exact polygons, not a grid.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    X : array_like or frame
+        Rows that give the ranges drawn and, as medians, the values of the other features.
+    features : pair of str or int, optional
+        The two features; by default the first two that the network uses.
+    at : mapping of str to float, optional
+        Values of other features, by name, instead of their medians.
+    steps : bool, default False
+        Draw predictions as heights too, in three dimensions.
+    points : int, default 0
+        How many rows of `X` to show as dots.
+    cmap : str, default "cividis"
+        A colour map; the default looks alike with any kind of colour vision.
+    ax : matplotlib Axes, optional
+        Where to draw; three-dimensional for `steps`.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bgn, numpy as np
+    >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 2.0]], [-0.5, -1.0])
+    >>> ax = bgn.plots.regions(bgn.Network([layer], [1.0, 0.5], 0.0), np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> len(ax.collections[0].get_paths())
+    4
+    """
+    network = network_of(model)
+    rows = network._rows(X)
+    first, second = _pair(network, features)
+    fixed = np.median(rows, axis=0)
+    for name, value in (at or {}).items():
+        fixed[network.names.index(name)] = value
+    lines = _lines(network, first, second, fixed)
+    polygons = cells(lines, _range(rows[:, first]), _range(rows[:, second]))
+    centres = np.tile(fixed, (len(polygons), 1))
+    centres[:, [first, second]] = [polygon.mean(axis=0) for polygon in polygons]
+    values = network.predict(centres)
+    names, target = shorten(network.names), shorten([network.target_name or "prediction"])[0]
+    ax = axes(ax, 6.4, 4.8, projection="3d") if steps else axes(ax, 6.4, 4.8)
+    if steps:
+        _steps(ax, polygons, values, lines, cmap, target)
+    else:
+        _flat(ax, polygons, values, cmap, target)
+    corners = np.concatenate(polygons)
+    ax.set(xlim=_range(corners[:, 0]), ylim=_range(corners[:, 1]))
+    ax.set_xlabel(names[first], parse_math=False)
+    ax.set_ylabel(names[second], parse_math=False)
+    if points and not steps:
+        shown = rows[np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(int)]
+        ax.scatter(shown[:, first], shown[:, second], s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
+    return ax
+
+
+def _pair(network: Network, features: tuple[str | int, str | int] | None) -> tuple[int, int]:
+    """Return the columns of the two features."""
+    if features is None:
+        if network.n_inputs < 2:
+            raise ValueError("regions needs two features; the network reads one column. Use bgn.plots.effect.")
+        unused = [i for i in range(network.n_inputs) if i not in network.features_used]
+        first, second = [*network.features_used, *unused][:2]
+        return first, second
+    found = []
+    for feature in features:
+        if feature not in network.names and feature not in range(network.n_inputs):
+            raise ValueError(f"features must name two columns among {', '.join(network.names)}; got {feature!r}.")
+        found.append(network.names.index(feature) if isinstance(feature, str) else int(feature))
+    if len(set(found)) != 2:
+        raise ValueError(f"features must be two different columns; got {features!r}.")
+    return found[0], found[1]
+
+
+def _range(values: Floats) -> tuple[float, float]:
+    """Return the lowest and the highest value, kept apart when they are equal."""
+    low, high = float(values.min()), float(values.max())
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _lines(network: Network, first: int, second: int, fixed: Floats) -> Floats:
+    """Return the first layer's lines in the plane of two features: ``a x + b y + c = 0``, a row (a, b, c) each."""
+    layer = network.layers[0]
+    rest = fixed.copy()
+    rest[[first, second]] = 0.0
+    lines = np.column_stack([layer.weights[:, [first, second]], layer.project(rest[np.newaxis])[0] + layer.bias])
+    return lines[lines[:, :2].any(axis=1)]
+
+
+def cells(lines: Floats, across: tuple[float, float], up: tuple[float, float]) -> list[Floats]:
+    """Return the convex polygons that lines cut a rectangle into, each an array of corners."""
+    polygons = [np.array([[across[0], up[0]], [across[1], up[0]], [across[1], up[1]], [across[0], up[1]]])]
+    for a, b, c in lines:
+        polygons = [piece for polygon in polygons for piece in _split(polygon, np.array([a, b]), c)]
+    return polygons
+
+
+def _split(polygon: Floats, weights: Floats, offset: float) -> list[Floats]:
+    """Return the parts of a convex polygon on the two sides of a line, without slivers."""
+    sides = polygon @ weights + offset
+    if (sides >= 0).all() or (sides <= 0).all():
+        return [polygon]
+    pieces = []
+    for sign in (1.0, -1.0):
+        corners = []
+        for i in range(len(polygon)):
+            here, there = sign * sides[i], sign * sides[(i + 1) % len(polygon)]
+            if here >= 0:
+                corners.append(polygon[i])
+            if here * there < 0:
+                corners.append(polygon[i] + (polygon[(i + 1) % len(polygon)] - polygon[i]) * (here / (here - there)))
+        pieces.append(np.array(corners))
+    return [piece for piece in pieces if len(piece) > 2]
+
+
+def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: str) -> None:
+    """Fill the polygons with the colours of their predictions."""
+    collections = require("matplotlib.collections", extra="plot")
+    filled = collections.PolyCollection(polygons, array=values, cmap=cmap, edgecolor="white", linewidth=0.7)
+    ax.add_collection(filled)
+    ax.figure.colorbar(filled, ax=ax).set_label(target, parse_math=False)
+
+
+def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap: str, target: str) -> None:
+    """Stand the polygons up as columns as high as their predictions, the farthest drawn first."""
+    art3d = require("mpl_toolkits.mplot3d.art3d", extra="plot")
+    shades = require("matplotlib", extra="plot").colormaps[cmap]
+    low, high = _range(values)
+    floor = low - 0.05 * (high - low)
+    middles = np.array([polygon.mean(axis=0) for polygon in polygons])
+    size = np.ptp(np.concatenate(polygons), axis=0)
+    # Look from the low corner, so that high steps do not hide the others.
+    rises = (middles - middles.mean(axis=0)).T @ (values - values.mean())
+    view = np.where(rises >= 0, -1.0, 1.0)
+    ax.view_init(elev=32, azim=float(np.degrees(np.arctan2(1.3 * view[1], view[0]))))
+    ax.computed_zorder = False
+    # Cells on the far side of the first line that parts them from others come first: no column hides what is nearer.
+    sides = np.sign(middles @ lines[:, :2].T + lines[:, 2]) * np.sign((lines[:, :2] * size) @ (view * [1.0, 1.3]))
+    order = np.lexsort(sides.T[::-1]) if len(lines) else np.zeros(1, dtype=int)
+    for place, i in enumerate(order, start=2):
+        shade = shades((values[i] - low) / (high - low))
+        walls = [
+            [(x0, y0, floor), (x1, y1, floor), (x1, y1, values[i]), (x0, y0, values[i])]
+            for (x0, y0), (x1, y1) in zip(polygons[i], np.roll(polygons[i], -1, axis=0), strict=True)
+        ]
+        faces = [[(x, y, values[i]) for x, y in polygons[i]], *walls]
+        colours = [shade] + [tuple(0.8 * part for part in shade[:3])] * len(walls)
+        column = art3d.Poly3DCollection(faces, facecolors=colours, edgecolor=(*ink(0.5), 0.5), linewidth=0.3)
+        column.set_zorder(place)
+        ax.add_collection3d(column)
+    ax.set_zlim(floor, high)
+    ax.set_zlabel(target, parse_math=False)
