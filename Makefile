@@ -1,7 +1,7 @@
 # Everything a contributor runs. Each target makes the virtual environment it needs; a second run finds it there.
 #
 #   make demo    fit a model on the diabetes data, print its equation
-#   make test    the test suite, doctests included (ARGS="-k theory" picks some)
+#   make test    the test suite, doctests included (TESTS=tests/test_theory.py ARGS="-k chain" picks some)
 #   make lint    ruff and mypy
 #   make docs    the documentation, in docs/_build/html
 #   make bench   the benchmarks (ARGS="speed.py" picks one)
@@ -10,6 +10,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TESTS ?= tests src/bgn
 ARGS ?=
 
 # Tests that need PyTorch run where this version can be had; the rest never notice.
@@ -24,7 +25,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest tests src/bgn $(ARGS)
+	$(BIN)/python -m pytest $(TESTS) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
