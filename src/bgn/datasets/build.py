@@ -11,6 +11,7 @@ from datetime import date, datetime
 import numpy as np
 
 from bgn.network import Floats
+from bgn.require import require
 
 
 def _columns(rows: Iterable[Iterable[object]]) -> Floats:
@@ -23,11 +24,7 @@ def _records(content: bytes) -> list[dict[str, str]]:
 
 def _sheet(content: bytes, index: int) -> list[tuple[object, ...]]:
     """Return the rows of one sheet of a workbook."""
-    try:
-        from openpyxl import load_workbook
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("this table is a workbook: pip install 'bgn[cli]' (needs openpyxl)") from error
-    book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    book = require("openpyxl", extra="cli").load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     try:
         return list(book.worksheets[index].iter_rows(values_only=True))
     finally:

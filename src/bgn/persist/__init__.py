@@ -1,0 +1,226 @@
+"""Models as files: versioned JSON that a person can read and a pull request can show.
+
+A file holds the network neuron by neuron, names, units, settings, figures, how the columns of a data file become
+features, and a few rows with their predictions, which :func:`load` computes again. Nothing in a file is
+executed. Numbers are written by ``repr``, so a round trip is exact to the bit; a file is written under another name
+and moved into place whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import bgn
+from bgn.network import Network
+from bgn.persist import parts, strict
+from bgn.persist.strict import ModelFileError
+from bgn.preparation import Preparation
+
+__all__ = ["ModelFile", "ModelFileError", "load", "read", "save", "write_whole"]
+
+_FORMAT = "bgn model"
+_VERSION = 1
+_LINE = 110
+_KEYS = (
+    "format", "version", "library", "kind", "feature_names", "target_name", "units", "settings", "network", "history",
+    "figures", "preparation", "checks",
+)  # fmt: skip
+
+Figures = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """Everything a model file holds.
+
+    Parameters
+    ----------
+    model : Network or BGNRegressor
+        What was saved.
+    library : str
+        Version of bgn that wrote the file.
+    units : mapping of str to str
+        Units of columns and target, by name.
+    figures : mapping of str to mapping of str to float
+        Scores by who was scored (``"test"``, ``"mean"``, ``"linear"``, ...) and name (``"r2"``, ``"mse"``, ...).
+    preparation : Preparation, optional
+        How the columns of a data file become the network's inputs; None when they are the inputs.
+    """
+
+    model: Any
+    library: str
+    units: Mapping[str, str] = field(default_factory=dict)
+    figures: Figures = field(default_factory=dict)
+    preparation: Preparation | None = None
+
+    @property
+    def network(self) -> Network:
+        """The network, whatever was saved."""
+        return self.model if isinstance(self.model, Network) else self.model.network_
+
+
+def save(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    rows: Any = None,
+    units: Mapping[str, str] | None = None,
+    figures: Figures | None = None,
+    preparation: Preparation | None = None,
+) -> None:
+    """Write a model to a JSON file that :func:`load` reads back, exact to the bit.
+
+    Parameters
+    ----------
+    model : Network or fitted BGNRegressor
+        What to keep. An estimator's settings that are not plain values (a random generator) are kept as null.
+    path : str or path-like
+        Where; an existing file is replaced, and only once the new one is whole.
+    rows : array_like or frame, optional
+        The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
+        are made up when there are none.
+    units, figures, preparation : optional
+        See :class:`ModelFile`.
+
+    Examples
+    --------
+    >>> import bgn, tempfile, os
+    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     bgn.save(network, os.path.join(folder, "model.json"))
+    ...     bgn.load(os.path.join(folder, "model.json")) == network
+    True
+    """
+    network = model if isinstance(model, Network) else getattr(model, "network_", None)
+    if not isinstance(network, Network):
+        raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
+    if preparation is not None and preparation.names != network.feature_names:
+        raise ValueError("preparation must make the network's features, in order; its names differ.")
+    if sum(layer.weights.size for layer in network.layers) > parts.MOST_WEIGHTS:
+        raise ValueError(f"model must have at most {parts.MOST_WEIGHTS} weights, zeros included, to be saved.")
+    content = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "library": bgn.__version__,
+        "kind": "network" if model is network else "regressor",
+        "feature_names": None if network.feature_names is None else list(network.feature_names),
+        "target_name": network.target_name,
+        "units": dict(units or {}),
+        "settings": None if model is network else {name: _plain(value) for name, value in model.get_params().items()},
+        "network": parts.network_out(network),
+        "history": None,
+        "figures": {who: {name: float(value) for name, value in each.items()} for who, each in (figures or {}).items()},
+        "preparation": None if preparation is None else parts.preparation_out(preparation),
+        "checks": parts.checks_out(network, rows),
+    }
+    written = (_layout(content) + "\n").encode("utf-8")
+    if len(written) > strict.MOST_BYTES:
+        raise ValueError(f"model takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load would read.")
+    write_whole(path, written)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the model kept in a file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file written by :func:`save`, by this or any earlier version.
+
+    Returns
+    -------
+    Network or BGNRegressor
+        What was saved; it predicts at once.
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, made by a newer version, or no model at all. Nothing is returned then, not even in part.
+    """
+    return read(path).model
+
+
+def read(path: str | os.PathLike[str]) -> ModelFile:
+    """Return everything a model file holds; :func:`load` returns its model alone."""
+    try:
+        with open(path, "rb") as file:
+            content = strict.parse(file)
+        return _read(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that its name never stands for half of it."""
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(f"the folder {target.parent} does not exist; make it first.") from None
+        raise
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as JSON can hold it; what is no plain value becomes null."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    finite = not isinstance(value, float) or np.isfinite(value)
+    return value if isinstance(value, (str, int, float, bool)) and finite else None
+
+
+def _layout(value: Any, margin: str = "") -> str:
+    """Write JSON with one short thing a line: a neuron, a check, a column."""
+    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if len(margin) + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
+        return compact
+    inner = margin + "  "
+    if isinstance(value, dict):
+        lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
+    else:
+        lines = [f"{inner}{_layout(each, inner)}" for each in value]
+    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    return f"{opening}\n" + ",\n".join(lines) + f"\n{margin}{closing}"
+
+
+def _read(content: Any) -> ModelFile:
+    """Check a parsed file from top to bottom and build what it describes."""
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise ModelFileError("it is not a bgn model.")
+    version = strict.whole(content.get("version"), "version", 10**9)
+    if version != _VERSION:
+        raise ModelFileError(f"its format is version {version}; this bgn reads version {_VERSION}. Upgrade bgn.")
+    content = strict.obj(content, "the file", _KEYS)
+    network = parts.network_in(content)
+    preparation = strict.optional(content["preparation"], "preparation", parts.preparation_in)
+    if preparation is not None and preparation.names != network.feature_names:
+        raise ModelFileError("preparation does not make the features that feature_names lists.")
+    parts.verify(network, content["checks"])
+    kind = strict.text(content["kind"], "kind")
+    if kind not in ("network", "regressor"):
+        raise ModelFileError(f"kind must be 'network' or 'regressor'; got {kind[:60]!r}.")
+    figures = {
+        who: {
+            name: strict.number(value, f"figures.{who}.{name}") for name, value in strict.obj(each, "figures").items()
+        }
+        for who, each in strict.obj(content["figures"], "figures").items()
+    }
+    units = {name: strict.text(unit, "units") for name, unit in strict.obj(content["units"], "units").items()}
+    library = strict.text(content["library"], "library")
+    return ModelFile(network, library, units, figures, preparation)

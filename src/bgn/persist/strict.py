@@ -1,0 +1,149 @@
+"""Reading JSON from strangers: limits before parsing, types after, one kind of error.
+
+Every function takes the value and `where` it stands in the file, so that an error can name the place.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Collection
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+
+MOST_BYTES = 64 * 2**20
+_MOST_DEPTH = 16
+_MOST_CONTAINERS = 2_000_000
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+Value = TypeVar("Value")
+
+
+class ModelFileError(ValueError):
+    """A file is not a model this version can read; the message says why."""
+
+
+def parse(file: BinaryIO) -> Any:
+    """Return the value of a JSON file, refusing what is too long, too deep, ambiguous or not JSON."""
+    raw = file.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise ModelFileError(f"the file is longer than {MOST_BYTES} bytes, the most a model may take.")
+    skeleton = _STRING.sub(b"", raw)
+    marks = np.frombuffer(skeleton, dtype=np.uint8)
+    opened = (marks == ord("[")) | (marks == ord("{"))
+    if np.count_nonzero(opened) > _MOST_CONTAINERS:
+        raise ModelFileError(f"the file holds more than {_MOST_CONTAINERS} lists and objects.")
+    closed = (marks == ord("]")) | (marks == ord("}"))
+    depth = np.cumsum(opened.astype(np.int8) - closed.astype(np.int8), dtype=np.int32)
+    if depth.max(initial=0) > _MOST_DEPTH:
+        raise ModelFileError(f"the file nests lists and objects more than {_MOST_DEPTH} deep.")
+    try:
+        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unambiguous, parse_constant=_constant)
+    except ModelFileError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"the file is not whole JSON in UTF-8: {error}.") from None
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ModelFileError(f"the key {_short(twice)} stands twice in one object.")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise ModelFileError(f"the file holds {name}, which no model may.")
+
+
+def _short(value: Any) -> str:
+    """Show a value in an error without letting it fill the screen."""
+    if isinstance(value, (list, dict)):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    text = ascii(value) if not isinstance(value, int) or abs(value) < 10**30 else "a huge whole number"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def refuse(where: str, wanted: str, value: Any) -> ModelFileError:
+    """Return the error for a value of the wrong kind."""
+    return ModelFileError(f"{where} must be {wanted}; got {_short(value)}.")
+
+
+def obj(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str, Any]:
+    """Return an object with exactly `keys`, or with any when there are none given."""
+    if not isinstance(value, dict):
+        raise refuse(where, "an object", value)
+    if keys is not None:
+        for key in keys:
+            if key not in value:
+                raise ModelFileError(f"{where} lacks {key!r}.")
+        for key in value:
+            if key not in keys:
+                raise ModelFileError(f"{where} has the unknown key {_short(key)}.")
+    return value
+
+
+def array(value: Any, where: str, each: Callable[[Any, str], Value], length: int | None = None) -> list[Value]:
+    """Return a list whose entries all pass `each`."""
+    if not isinstance(value, list):
+        raise refuse(where, "a list", value)
+    if length is not None and len(value) != length:
+        raise ModelFileError(f"{where} must have {length} entries; got {len(value)}.")
+    return [each(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+
+
+def number(value: Any, where: str) -> float:
+    """Return a finite float."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise refuse(where, "a number", value)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    if not math.isfinite(result):
+        raise refuse(where, "a number that float64 can hold", value)
+    return result
+
+
+def whole(value: Any, where: str, most: int) -> int:
+    """Return an int from 0 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise refuse(where, f"a whole number from 0 to {most}", value)
+    return value
+
+
+def boolean(value: Any, where: str) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise refuse(where, "true or false", value)
+    return value
+
+
+def text(value: Any, where: str) -> str:
+    """Return a string that can be written anywhere."""
+    if not isinstance(value, str):
+        raise refuse(where, "a string", value)
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise refuse(where, "text without lone surrogates", value) from None
+    return value
+
+
+def scalar(value: Any, where: str) -> str | float | int | bool | None:
+    """Return a string, a number, true, false or null."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return text(value, where)
+    finite = number(value, where)
+    return value if isinstance(value, int) else finite
+
+
+def optional(value: Any, where: str, each: Callable[[Any, str], Value]) -> Value | None:
+    """Return null as None, and anything else if it passes `each`."""
+    return None if value is None else each(value, where)

@@ -1,0 +1,363 @@
+"""Saved models: exact round trips, refusal of everything else, whole files or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn import Layer, ModelFileError, Network
+from bgn.persist import read, write_whole
+from bgn.preparation import Category, Date, Number, Preparation
+
+KEPT = Path(__file__).parent / "data"
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+names = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    widths = [draw(st.integers(0, 4))] + draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    layers = [
+        Layer(
+            np.array(draw(st.lists(finite, min_size=a * b, max_size=a * b))).reshape(b, a),
+            np.array(draw(st.lists(finite, min_size=b, max_size=b))).reshape(b),
+        )
+        for a, b in zip(widths, widths[1:], strict=False)
+    ]
+    output = draw(st.lists(finite, min_size=widths[-1], max_size=widths[-1]))
+    features = draw(st.none() | st.lists(names, min_size=widths[0], max_size=widths[0], unique=True))
+    return Network(layers, output, draw(finite), features, draw(st.none() | names))
+
+
+def bits(network: Network) -> tuple[Any, ...]:
+    parts = [array.tobytes() for layer in network.layers for array in (layer.weights, layer.bias)]
+    return (*parts, network.output_weights.tobytes(), network.base.hex(), network.feature_names, network.target_name)
+
+
+def example() -> Network:
+    layer = Layer([[1.0, 0.0, 0.0], [0.59, 1.0, 0.0], [0.0, 0.0, -1.0]], [-65.46, -63.56, 0.5])
+    return Network([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "model.json"
+    preparation = Preparation((Number("income"), Number("age", fill=41.5), Category("kind", ("flat",), "flat")))
+    figures = {"test": {"r2": 0.5, "mse": 0.1}}
+    bgn.save(example(), path, units={"income": "k$"}, figures=figures, preparation=preparation)
+    return path
+
+
+# -- round trips -------------------------------------------------------------------------------------------
+
+
+@given(networks())
+@settings(max_examples=300)
+def test_round_trip_is_exact_to_the_bit(tmp_path_factory: pytest.TempPathFactory, network: Network) -> None:
+    path = tmp_path_factory.getbasetemp() / "round.json"
+    bgn.save(network, path)
+    assert bits(bgn.load(path)) == bits(network)
+
+
+def test_the_file_keeps_everything_and_can_be_read(saved: Path) -> None:
+    found = read(saved)
+    assert found.network == found.model == example()
+    assert found.library == bgn.__version__
+    assert found.units == {"income": "k$"}
+    assert found.figures == {"test": {"r2": 0.5, "mse": 0.1}}
+    assert found.preparation == Preparation(
+        (Number("income"), Number("age", fill=41.5), Category("kind", ("flat",), "flat"))
+    )
+    lines = saved.read_text().splitlines()
+    assert '{"columns": [0, 1], "weights": [0.59, 1.0], "bias": -63.56},' in [line.strip() for line in lines]
+    assert max(map(len, lines)) <= 120
+    assert len(json.loads(saved.read_text())["checks"]) == 5
+
+
+def test_preparations_come_back() -> None:
+    preparation = Preparation(
+        (
+            Number("a", boolean=True),
+            Category("b", (1.0, 2.5), 2.5),
+            Category("c", ("x", "y")),
+            Date("d", ("year", "hour"), "%d/%m/%Y", (2004.0, 12.5)),
+            Date("e", ("weekday",)),
+        )
+    )
+    from bgn.persist import parts
+
+    assert parts.preparation_in(json.loads(json.dumps(parts.preparation_out(preparation))), "") == preparation
+
+
+def test_rows_given_are_the_rows_checked(tmp_path: Path) -> None:
+    rows = np.arange(21.0).reshape(7, 3)
+    bgn.save(example(), tmp_path / "m.json", rows=rows)
+    checks = json.loads((tmp_path / "m.json").read_text())["checks"]
+    assert [check["inputs"] for check in checks] == rows[:5].tolist()
+    assert [check["prediction"] for check in checks] == example().predict(rows[:5]).tolist()
+
+
+def test_wide_dense_networks_fit_in_a_file(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    network = Network(
+        [Layer(generator.normal(size=(200, 300)), generator.normal(size=200))], generator.normal(size=200), 0
+    )
+    bgn.save(network, tmp_path / "m.json")
+    assert bits(bgn.load(tmp_path / "m.json")) == bits(network)
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.json")), ids=lambda path: path.stem)
+def test_files_of_earlier_versions_load_for_ever(path: Path) -> None:
+    model = bgn.load(path)
+    expected = json.loads(path.with_suffix(".predictions").read_text())
+    np.testing.assert_array_equal(model.predict(np.array(expected["inputs"])), expected["predictions"])
+
+
+# -- refusals ----------------------------------------------------------------------------------------------
+
+
+def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) -> Path:
+    content = json.loads(path.read_text())
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    if drop:
+        del place[keys[-1]]
+    else:
+        place[keys[-1]] = value
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("format",), "other", "it is not a bgn model"),
+        (("version",), 2, r"its format is version 2; this bgn reads version 1\. Upgrade bgn"),
+        (("version",), "1", "version must be a whole number"),
+        (("version",), True, "version must be a whole number"),
+        (("kind",), "pickle", "kind must be 'network' or 'regressor'"),
+        (("surplus",), 1, "unknown key 'surplus'"),
+        (("feature_names",), ["a"], "feature_names must have 3 entries; got 1"),
+        (("feature_names", 0), 5, r"feature_names\[0\] must be a string; got 5"),
+        (("feature_names", 0), "age", "feature_names must differ"),
+        (("feature_names", 0), "\ud800", "lone surrogates"),
+        (("feature_names", 0), "other", "preparation does not make the features"),
+        (("network", "inputs"), -1, "network.inputs must be a whole number"),
+        (("network", "inputs"), 2, "feature_names must have 2 entries"),
+        (("network", "layers"), [], "layers must be one or more"),
+        (("network", "layers", 0, 1, "weights"), [1.0], r"layers\[0\]\[1\].weights must have 2 entries; got 1"),
+        (("network", "layers", 0, 1, "columns"), [0, 0], r"layers\[0\]\[1\].columns must be different and below 3"),
+        (("network", "layers", 0, 1, "columns"), [0, 3], r"layers\[0\]\[1\].columns must be different and below 3"),
+        (("network", "layers", 0, 1, "bias"), None, "bias must be a number; got None"),
+        (("network", "layers", 0, 1, "bias"), float("nan"), "the file holds NaN"),
+        (("network", "layers", 0, 1, "bias"), float("inf"), "the file holds Infinity"),
+        (("network", "layers", 0, 1, "bias"), 10**400, "a number that float64 can hold; got a huge whole number"),
+        (("network", "output_weights", 0), True, r"output_weights\[0\] must be a number; got True"),
+        (("network", "output_weights", 0), 0.7, "does not predict what its checks say"),
+        (("network", "output_weights"), [1.0], "output_weights must have 3 entries; got 1"),
+        (("checks", 0, "inputs"), [1.0], r"checks\[0\].inputs must have 3 entries"),
+        (("figures", "test"), [], "figures must be an object"),
+        (("units", "income"), 3, "units must be a string"),
+        (("preparation", 0, "kind"), "code", "must be 'number', 'category' or 'date'; got 'code'"),
+        (("preparation", 0, "kind"), [], "must be 'number', 'category' or 'date'"),
+        (("preparation", 0, "boolean"), 1, "must be true or false"),
+        (("preparation", 2, "values"), ["flat", "flat"], "different values"),
+        (("preparation", 2, "fill"), "tent", "fill one of them"),
+    ],
+)
+def test_a_changed_file_is_refused(saved: Path, keys: tuple[str | int, ...], value: Any, message: str) -> None:
+    change(saved, *keys, value=value)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        bgn.load(saved)
+    assert str(saved) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["library", "network", "checks", "settings", "preparation", "history"])
+def test_a_lacking_key_is_named(saved: Path, key: str) -> None:
+    change(saved, key, drop=True)
+    with pytest.raises(ModelFileError, match=f"the file lacks '{key}'"):
+        bgn.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not whole JSON"),
+        (b"[]", "it is not a bgn model"),
+        (b"null", "it is not a bgn model"),
+        (b"\xff\xfe{", "not whole JSON in UTF-8"),
+        (b"[" * 100_000, "more than 16 deep"),
+        (b'{"a":' * 1_000_000, "more than 16 deep"),
+        (b"[" + b"[]," * 2_500_000 + b"[]]", "more than 2000000 lists"),
+        (b'{"format": "bgn model", "format": "bgn model"}', "'format' stands twice"),
+        (b"1" * 5000, "not whole JSON"),
+        (b'{"format": "bgn model", "version": 1e0}', "version must be a whole number"),
+    ],
+)
+def test_nonsense_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "m.json"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=message):
+        bgn.load(path)
+
+
+def test_every_truncation_is_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    for length in range(0, len(whole) - 1, 7):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(ModelFileError):
+            bgn.load(saved)
+
+
+def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
+    change(saved, "feature_names", value=None)
+    change(saved, "preparation", value=None)
+    change(saved, "network", "inputs", value=19_000_000)
+    with pytest.raises(ModelFileError, match="more than 20000000 weights"):
+        bgn.load(saved)
+
+
+def test_a_gigabyte_of_nonsense_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(2**30)
+    code = (
+        "import resource, sys, bgn, bgn.persist\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try: bgn.load(sys.argv[1])\n"
+        "except bgn.ModelFileError as error: assert 'longer than' in str(error)\n"
+        "else: raise SystemExit('loaded')\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
+def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"model must be a bgn\.Network or a fitted BGNRegressor; got int"):
+        bgn.save(3, tmp_path / "m.json")
+    with pytest.raises(ValueError, match="preparation must make the network's features"):
+        bgn.save(example(), tmp_path / "m.json", preparation=Preparation((Number("x"),)))
+    with pytest.raises(FileNotFoundError, match=r"nowhere does not exist; make it first"):
+        bgn.save(example(), tmp_path / "nowhere" / "m.json")
+    with pytest.raises(FileNotFoundError):
+        bgn.load(tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- fuzz --------------------------------------------------------------------------------------------------
+
+ODD: list[Any] = [None, True, 0, -1, 1, 2**63, 10**40, 1e308, -0.0, "", "x", "\ud800", [], {}, [[]], {"a": 1}, [0] * 50]
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(place for key, each in inner for place in places(each, (*path, key)))]
+
+
+def mutate_structure(raw: bytes, dice: random.Random) -> bytes:
+    """Change types, sizes and nesting at a few places."""
+    holder = {"root": json.loads(raw)}
+    for _ in range(dice.randint(1, 3)):
+        place = dice.choice(places(holder["root"], ("root",)))
+        parent: Any = holder
+        for key in place[:-1]:
+            parent = parent[key]
+        action = dice.randrange(6)
+        old = parent[place[-1]]
+        if action == 0 and isinstance(parent, dict) and parent is not holder:
+            del parent[place[-1]]
+        elif action == 1 and isinstance(old, list):
+            old *= dice.randint(0, 3)
+        elif action == 2:
+            for _ in range(dice.choice([1, 3, 30])):
+                old = [old]
+            parent[place[-1]] = old
+        elif action == 3 and isinstance(old, dict):
+            old[dice.choice(["x", "bias", "version", "kind"])] = deepcopy(dice.choice(ODD))
+        else:
+            parent[place[-1]] = deepcopy(dice.choice(ODD))
+    return json.dumps(holder["root"]).encode()
+
+
+def mutate_bytes(raw: bytes, dice: random.Random) -> bytes:
+    """Change, cut, double and insert bytes."""
+    data = bytearray(raw)
+    for _ in range(dice.randint(1, 6)):
+        spot = dice.randrange(len(data) + 1)
+        action = dice.randrange(4)
+        if action == 0:
+            data[spot : spot + 1] = bytes([dice.randrange(256)])
+        elif action == 1:
+            del data[spot : spot + dice.randint(1, 40)]
+        elif action == 2:
+            data[spot:spot] = data[spot : spot + dice.randint(1, 200)]
+        else:
+            data[spot:spot] = dice.choice(
+                [b"NaN", b"1e999", b"[[[[", b'"', b"{}", b"-", b"9" * 50, b"\\u0000", b"null"]
+            )
+    return bytes(data)
+
+
+def test_fuzzed_files_raise_only_our_error(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    originals = [path.read_bytes() for path in sorted(KEPT.glob("*.json"))]
+    deep = Network([Layer([[1.0, 2.0]], [-1.0]), Layer([[1.0], [-1.0]], [0.0, 0.5])], [1.0, 2.0], 0.5)
+    for index, network in enumerate((example(), deep)):
+        bgn.save(network, folder / f"{index}.json")
+        originals.append((folder / f"{index}.json").read_bytes())
+    target = folder / "fuzzed.json"
+    cases = 0
+
+    @given(st.integers(0, 2**64))
+    @settings(max_examples=500, database=None)
+    def try_twenty(seed: int) -> None:
+        nonlocal cases
+        dice = random.Random(seed)
+        for _ in range(20):
+            target.write_bytes(dice.choice([mutate_bytes, mutate_structure])(dice.choice(originals), dice))
+            cases += 1
+            try:
+                bgn.load(target)
+            except ModelFileError as error:
+                assert len(str(error)) < 1000
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try_twenty()
+    assert cases >= 10_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
+
+
+# -- whole files or none -----------------------------------------------------------------------------------
+
+
+def test_writing_never_shows_half_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    write_whole(path, b"old")
+    if os.geteuid() != 0:
+        tmp_path.chmod(0o500)
+        with pytest.raises(PermissionError):
+            write_whole(path, b"new")
+        tmp_path.chmod(0o700)
+    assert path.read_bytes() == b"old"
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.json", "m.json"]
