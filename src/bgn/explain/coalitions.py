@@ -9,7 +9,7 @@ among all the features it uses, played by evaluating it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from math import factorial
 
@@ -33,19 +33,26 @@ class Game:
     neurons: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
 class Table:
-    """Rows whose columns are sorted when first asked for, then remembered."""
+    """Rows kept column by column, each column sorted when first asked for and then remembered."""
 
-    rows: Floats
-    _orders: dict[int, Ints] = field(default_factory=dict)
+    def __init__(self, rows: Floats) -> None:
+        self.rows = rows
+        self.columns = np.ascontiguousarray(rows.T)
+        self._orders: dict[int, Ints] = {}
+        self._sorted: dict[int, Floats] = {}
 
-    def order(self, column: int, downwards: bool) -> Ints:
-        """Return the rows' numbers sorted by one column."""
+    def order(self, column: int) -> Ints:
+        """Return the rows' numbers, smallest value of the column first."""
         if column not in self._orders:
-            self._orders[column] = np.argsort(self.rows[:, column])
-        order = self._orders[column]
-        return order[::-1] if downwards else order
+            self._orders[column] = np.argsort(self.columns[column])
+        return self._orders[column]
+
+    def sorted(self, column: int) -> Floats:
+        """Return the column's values, smallest first."""
+        if column not in self._sorted:
+            self._sorted[column] = np.sort(self.columns[column])
+        return self._sorted[column]
 
 
 def games(network: Network) -> list[Game]:
@@ -76,37 +83,38 @@ def neuron_counts(network: Network, neuron: int, rows: Table, background: Table)
     layer = network.layers[0]
     columns = np.flatnonzero(layer.weights[neuron])
     weights, threshold = layer.weights[neuron, columns], layer.thresholds[neuron]
-    fixed, drawn = rows.rows[:, columns] * weights, background.rows[:, columns] * weights
+    fixed = rows.columns[columns] * weights[:, np.newaxis]
+    drawn = background.columns[columns] * weights[:, np.newaxis]
     everyone = (1 << len(columns)) - 1
     for coalition in range(everyone + 1):
         if coalition == 0:
             total = int(np.count_nonzero(_sums(drawn) >= threshold))
-            yield np.full(len(fixed), total, dtype=np.int64)
+            yield np.full(len(rows.rows), total, dtype=np.int64)
         elif coalition == everyone:
-            yield np.where(_sums(fixed) >= threshold, len(drawn), 0)
+            yield np.where(_sums(fixed) >= threshold, len(background.rows), 0)
         elif len(columns) == 2:
-            known = coalition - 1
-            known_column, drawn_column = columns[known], columns[1 - known]
-            order = rows.order(known_column, downwards=weights[known] < 0)
-            fall = background.order(drawn_column, downwards=weights[1 - known] > 0)
-            counts = np.empty(len(fixed), dtype=np.int64)
-            count_merged(np.ascontiguousarray(fixed[:, known]), order, drawn[fall, 1 - known], threshold, counts)
+            known, other = coalition - 1, 2 - coalition
+            upwards = rows.order(columns[known])[:: 1 if weights[known] > 0 else -1]
+            downwards = (background.sorted(columns[other]) * weights[other])[:: -1 if weights[other] > 0 else 1]
+            counts = np.empty(len(rows.rows), dtype=np.int64)
+            count_merged(fixed[known], upwards, downwards, threshold, counts)
             yield counts
         else:
             places = np.array([place for place in range(len(columns)) if not coalition >> place & 1])
-            yield _count(fixed, places, drawn, threshold)
+            yield _count(fixed.T, places, drawn.T, threshold)
 
 
 def _sums(products: Floats) -> Floats:
-    """Return the projections: columns added from left to right."""
-    total = np.zeros(len(products))
-    for count, column in enumerate(products.T):
-        total = total + column if count else column
+    """Return the projections: the rows of `products`, one a column of the table, added from first to last."""
+    total = np.zeros(products.shape[1])
+    for count, product in enumerate(products):
+        total = total + product if count else product
     return total
 
 
 def _count(fixed: Floats, places: Ints, drawn: Floats, threshold: float) -> Ints:
     """Count the background rows that make each row fire when they fill `places`, for three inputs and more."""
+    fixed = np.ascontiguousarray(fixed)
     counts = np.empty(len(fixed), dtype=np.int64)
     if len(places) == 1:
         count_searched(fixed, int(places[0]), np.sort(drawn[:, places[0]]), threshold, counts)

@@ -231,7 +231,7 @@ def _exact(
                 for neuron, weight, mean in zip(game.neurons, output, means, strict=True):
                     slot = slots.get((player, neuron))
                     if slot is not None:
-                        shares[slot] += factor * weight * mean
+                        shares[slot] += (factor * weight) * mean
 
 
 def _sampled(
