@@ -51,3 +51,23 @@ def interactions(network: Network, X: np.ndarray, background: np.ndarray) -> np.
             values[row, j, i] = values[row, i, j]
         np.fill_diagonal(values[row], phi[row] - values[row].sum(axis=1))
     return values
+
+
+def paper_matrix(network: Network, X: np.ndarray, background: np.ndarray) -> np.ndarray:
+    """Algorithm "1-BANN SHAP" with the corrected weight, as a mean over pairs of rows."""
+    layer = network.layers[0]
+    matrix = np.zeros((network.n_inputs, layer.width))
+    for k in range(layer.width):
+        players = [int(i) for i in np.flatnonzero(layer.weights[k])]
+        for i in players:
+            others = [j for j in players if j != i]
+            for size in range(len(players)):
+                weight = factorial(size) * factorial(len(players) - size - 1) / factorial(len(players))
+                for q in combinations(others, size):
+                    for x in X:
+                        without, with_it = background.copy(), background.copy()
+                        without[:, list(q)] = x[list(q)]
+                        with_it[:, [*q, i]] = x[[*q, i]]
+                        change = np.abs(network.hidden(with_it)[:, k] - network.hidden(without)[:, k]).mean()
+                        matrix[i, k] += abs(network.output_weights[k]) * weight * change / len(X)
+    return matrix

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bgn import datasets, plots, theory
+    from bgn.explain.importance import importance
     from bgn.explain.shap import Explanation, shap_values
     from bgn.formats import equation
     from bgn.network import Layer, Network, step
@@ -25,6 +26,7 @@ _HOMES = {
     "as_terms": "bgn.terms",
     "datasets": "",
     "equation": "bgn.formats",
+    "importance": "bgn.explain.importance",
     "load": "bgn.persist",
     "plots": "",
     "save": "bgn.persist",
@@ -42,6 +44,7 @@ __all__ = [
     "as_terms",
     "datasets",
     "equation",
+    "importance",
     "load",
     "plots",
     "save",

@@ -96,23 +96,22 @@ def count_windowed(
 
 
 @numba.njit(cache=True, nogil=True)
-def count_dominated(first: np.ndarray, second: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Count, for query q, the points among the first ``first[q]`` whose place is below ``second[q]``.
+def count_differing(
+    fixed: Floats, drawn: Floats, known: np.ndarray, place: int, threshold: float, counts: np.ndarray
+) -> None:
+    """Count, for every row of `fixed`, the rows of `drawn` whose answer changes with the product in column `place`.
 
-    `places` holds each point's place in another order. A Fenwick tree: O((points + queries) log points).
+    Columns where `known` is true come from `fixed`, the others from `drawn`, and `place` from one and then the other.
+    A loop over pairs of rows.
     """
-    tree = np.zeros(len(places) + 1, dtype=np.int64)
-    counts = np.zeros(len(first), dtype=np.int64)
-    inserted = 0
-    for query in np.argsort(first):
-        while inserted < first[query]:
-            node = places[inserted] + 1
-            while node < len(tree):
-                tree[node] += 1
-                node += node & -node
-            inserted += 1
-        node = second[query]
-        while node > 0:
-            counts[query] += tree[node]
-            node -= node & -node
-    return counts
+    terms = np.empty(fixed.shape[1])
+    for row in range(len(fixed)):
+        count = 0
+        for other in range(len(drawn)):
+            for column in range(len(terms)):
+                terms[column] = fixed[row, column] if known[column] else drawn[other, column]
+            terms[place] = fixed[row, place]
+            before = _fires(terms, threshold)
+            terms[place] = drawn[other, place]
+            count += before != _fires(terms, threshold)
+        counts[row] = count
