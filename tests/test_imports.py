@@ -1,12 +1,29 @@
 """`import bgn` is light, public names are all there, and a missing extra is named."""
 
+import ast
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import bgn
 from bgn.require import require
+
+PACKAGE = Path(bgn.__file__).parent
+
+# What each part of the package may not know of, whoever writes it.
+FORBIDDEN = {
+    "network": ("bgn", "sklearn", "numba"),
+    "theory": ("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "sklearn", "numba"),
+    "terms": ("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "sklearn", "numba"),
+    "engines": ("bgn.grow", "bgn.estimators", "bgn.explain", "sklearn"),
+    "grow": ("bgn.estimators", "bgn.explain", "bgn.plots", "bgn.report", "sklearn"),
+    "explain": ("bgn.estimators", "bgn.plots", "bgn.report"),
+    "plots": ("bgn.estimators", "bgn.report", "bgn.cli"),
+    "report": ("bgn.estimators", "bgn.cli"),
+}
 
 
 def fresh(code: str) -> str:
@@ -37,6 +54,32 @@ def test_every_public_name_loads_and_is_listed():
         assert getattr(bgn, name) is not None
     assert set(dir(bgn)) == set(bgn.__all__)
     assert set(bgn._HOMES) == set(bgn.__all__) - {"__version__"}
+
+
+def imported(tree):
+    """Yield the full name of everything that a module imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("part", FORBIDDEN)
+def test_imports_point_downwards(part):
+    for path in [*PACKAGE.glob(f"{part}.py"), *PACKAGE.glob(f"{part}/**/*.py")]:
+        for name in imported(ast.parse(path.read_text())):
+            known = [wrong for wrong in FORBIDDEN[part] if f"{name}.".startswith(f"{wrong}.")]
+            assert not known, f"{path.relative_to(PACKAGE)} imports {name}"
+
+
+def test_every_extra_that_an_error_names_exists():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    for path in PACKAGE.glob("**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
+                (extra,) = [k.value.value for k in node.keywords if k.arg == "extra"] or [node.args[1].value]
+                assert extra in project["optional-dependencies"], f"{path.relative_to(PACKAGE)} asks for the extra {extra!r}"
 
 
 def test_an_unknown_name_is_an_attribute_error():
