@@ -1,7 +1,11 @@
 """Figures of models and explanations: axes in, axes out; matplotlib loads when the first is drawn."""
 
 from bgn.plots.growth import growth
+from bgn.plots.importance import importance
 from bgn.plots.network import network
 from bgn.plots.regions import regions
+from bgn.plots.summary import summary
+from bgn.plots.tree import tree_comparison
+from bgn.plots.waterfall import waterfall
 
-__all__ = ["growth", "network", "regions"]
+__all__ = ["growth", "importance", "network", "regions", "summary", "tree_comparison", "waterfall"]

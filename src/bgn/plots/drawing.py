@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from bgn.explain.importance import Importance
+from bgn.explain.importance import importance as measure
 from bgn.formats import Signs, amounts, colour, describe, hidden_names, shorten
 from bgn.network import Network
 from bgn.terms import Condition, Terms, as_terms, network_of
@@ -82,11 +83,24 @@ def text_width(text: str) -> float:
     return sum(10.0 if unicodedata.east_asian_width(letter) in "WF" else _LETTERS.get(letter, 6.2) for letter in text)
 
 
+def importance_of(model: Any, X: Any) -> Importance:
+    """Return `X` if it is an importance already, else the importance over the rows of `X`."""
+    return X if isinstance(X, Importance) else measure(model, X)
+
+
+def term_labels(model: Any, digits: int = 3) -> list[str]:
+    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank."""
+    terms = as_terms(model)
+    terms = replace(terms, names=shorten(terms.names))
+    labels = [""] * network_of(model).widths[-1]
+    for term in terms.terms:
+        labels[term.neuron] = describe(term.condition, terms, Signs(), digits)
+    return labels
+
+
 def draw(
     model: Any,
-    feature_shares: ArrayLike | None = None,
-    neuron_shares: ArrayLike | None = None,
-    connection_shares: ArrayLike | None = None,
+    importance: Importance | None = None,
     digits: int = 3,
 ) -> Drawing:
     """Lay a network out.
@@ -94,13 +108,9 @@ def draw(
     Parameters
     ----------
     model : Network or fitted estimator
-    feature_shares : array_like, shape (features,), optional
-        Relative importance of every column; without it features keep their order and show no percentage.
-    neuron_shares : array_like, shape (width of the last layer,), optional
-        Relative importance of every neuron; by default its share of the output weights.
-    connection_shares : array_like, shape (features, neurons), optional
-        Relative importance of every feature inside every neuron of a one-layer network, columns summing to 1; by
-        default its share of the weights, which compares features in different units.
+    importance : Importance, optional
+        From :func:`bgn.importance`. Without it features keep their order and show no percentage, a neuron's share is
+        that of its output weight, and a connection's that of its weight, whatever the units.
     digits : int, default 3
         Significant digits.
 
@@ -121,13 +131,13 @@ def draw(
     terms = replace(terms, names=shorten(terms.names), target=shorten([terms.target])[0])
     scale = [term.weight for term in terms.terms]
     base, *weights = (Signs().number(text) for text in amounts([terms.base, *scale], scale or [terms.base], digits))
-    columns = [_features(network, terms, feature_shares)]
+    columns = [_features(network, terms, importance)]
     columns += [[_neuron(each, terms, digits) for each in conditions] for conditions in terms.hidden]
-    columns.append(_term_boxes(network, terms, neuron_shares, digits))
+    columns.append(_term_boxes(network, terms, importance, digits))
     title = "" if network.target_name is None else f"{terms.target} = "
     columns.append([_box("output", network.depth, 0, f"{title}{base} + Σ")])
     boxes, width, height = _placed(columns)
-    lines = _inner_lines(network, terms, boxes, connection_shares) + _output_lines(terms, boxes, weights)
+    lines = _inner_lines(network, terms, boxes, importance) + _output_lines(terms, boxes, weights)
     return Drawing(boxes=boxes, lines=lines, width=width, height=height)
 
 
@@ -137,14 +147,14 @@ def _box(kind: str, layer: int, index: int, text: str, share: float | None = Non
     return replace(box, width=text_width(box.label) + 2 * PAD)
 
 
-def _features(network: Network, terms: Terms, shares: ArrayLike | None) -> list[Box]:
+def _features(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
     """Return a box a feature that the network uses, the most important first."""
     used = list(network.features_used)
-    if shares is None:
+    if importance is None:
         return [_box("feature", -1, i, terms.names[i]) for i in used]
-    weights = np.asarray(shares, dtype=np.float64)
-    used.sort(key=lambda i: -weights[i])
-    return [_box("feature", -1, i, terms.names[i], float(weights[i])) for i in used]
+    shares = importance.relative_features.tolist()
+    used.sort(key=lambda i: -shares[i])
+    return [_box("feature", -1, i, terms.names[i], shares[i]) for i in used]
 
 
 def _neuron(condition: Condition, terms: Terms, digits: int) -> Box:
@@ -153,9 +163,9 @@ def _neuron(condition: Condition, terms: Terms, digits: int) -> Box:
     return _box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs(), digits)}")
 
 
-def _term_boxes(network: Network, terms: Terms, shares: ArrayLike | None, digits: int) -> list[Box]:
+def _term_boxes(network: Network, terms: Terms, importance: Importance | None, digits: int) -> list[Box]:
     """Return a box a neuron of the last layer, the most important first."""
-    weights = np.abs(network.output_weights) if shares is None else np.asarray(shares, dtype=np.float64)
+    weights = np.abs(network.output_weights) if importance is None else importance.neurons
     total = weights[[term.neuron for term in terms.terms]].sum() or 1.0
     boxes = [
         _box(
@@ -186,15 +196,17 @@ def _placed(columns: Sequence[Sequence[Box]]) -> tuple[tuple[Box, ...], float, f
     return tuple(placed), last.x + last.width, height
 
 
-def _inner_lines(network: Network, terms: Terms, boxes: Sequence[Box], shares: ArrayLike | None) -> tuple[Line, ...]:
+def _inner_lines(
+    network: Network, terms: Terms, boxes: Sequence[Box], importance: Importance | None
+) -> tuple[Line, ...]:
     """Return the connections that end in a neuron."""
     places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
     conditions = [each for layer in terms.hidden for each in layer] + [term.condition for term in terms.terms]
     lines = []
     for condition in conditions:
         parts = np.abs(network.layers[condition.layer].weights[condition.neuron, list(condition.columns)])
-        if shares is not None and network.depth == 1:
-            parts = np.asarray(shares, dtype=np.float64)[list(condition.columns), condition.neuron]
+        if importance is not None and network.depth == 1:
+            parts = importance.connections[list(condition.columns), condition.neuron]
         total = parts.sum() or 1.0
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
             start, end = places[condition.layer - 1, column], places[condition.layer, condition.neuron]

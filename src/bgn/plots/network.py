@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
-from bgn.plots.drawing import PAD, Drawing, draw, percent
+from bgn.plots.drawing import PAD, Drawing, draw, importance_of, percent
 from bgn.plots.style import axes, ink
 
 
@@ -14,9 +12,6 @@ def network(
     model: Any,
     X: Any = None,
     *,
-    feature_shares: ArrayLike | None = None,
-    neuron_shares: ArrayLike | None = None,
-    connection_shares: ArrayLike | None = None,
     digits: int = 3,
     ax: Any = None,
 ) -> Any:
@@ -28,11 +23,9 @@ def network(
     Parameters
     ----------
     model : Network or fitted estimator
-    X : array_like or frame, optional
-        Rows to measure importances on (``bgn.importance``). Without them and without shares, neurons are sorted by
+    X : array_like, frame or Importance, optional
+        Rows to measure importance on, or what :func:`bgn.importance` returned. Without either, neurons are sorted by
         output weight and features show no percentage.
-    feature_shares, neuron_shares, connection_shares : array_like, optional
-        Relative importances worked out before.
     digits : int, default 3
         Significant digits.
     ax : matplotlib Axes, optional
@@ -51,13 +44,7 @@ def network(
     >>> [text.get_text() for text in ax.texts][2:5]
     ['income', 'age', 'income ≥ 65.46']
     """
-    if X is not None:
-        import bgn
-
-        found = bgn.importance(model, X, X)
-        feature_shares, neuron_shares = found.relative_features, found.relative_neurons
-        connection_shares = found.relative_connections
-    drawing = draw(model, feature_shares, neuron_shares, connection_shares, digits)
+    drawing = draw(model, None if X is None else importance_of(model, X), digits)
     ax = axes(ax, drawing.width / 72 + 0.3, drawing.height / 72 + 0.3)
     ax.set(xlim=(-4, drawing.width + 4), ylim=(drawing.height + 4, -4))
     ax.set_axis_off()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from bgn.plots.drawing import text_width
 from bgn.require import require
 
 # Told apart with any kind of colour vision, on light and on dark.
@@ -32,3 +34,14 @@ def plain(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color=ink(0.12), linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def two_tone() -> Any:
+    """Return a colour map from blue over grey to orange, legible on light and on dark."""
+    colors = require("matplotlib.colors", extra="plot")
+    return colors.LinearSegmentedColormap.from_list("bgn", ["#0072B2", "#8A8A8A", "#D55E00"])
+
+
+def widest(labels: Sequence[str]) -> float:
+    """Return the inches that the longest label takes."""
+    return max(map(text_width, labels), default=0.0) / 72.0

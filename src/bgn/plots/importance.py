@@ -1,0 +1,71 @@
+"""How much features or neurons matter, as bars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgn.formats import colour, shorten
+from bgn.plots.drawing import importance_of, percent, term_labels
+from bgn.plots.style import FIRST, axes, ink, plain, widest
+from bgn.terms import as_terms
+
+
+def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:
+    """Draw the importance of features or of neurons, the largest on top, with their shares.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    X : array_like, frame or Importance
+        Rows to measure importance on, or what :func:`bgn.importance` returned.
+    of : {"features", "neurons"}, default "features"
+        Whose importance; neurons have the colours of their terms in the equation.
+    most : int, default 20
+        Bars to draw at most.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bgn, numpy as np
+    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [1.0, 3.0], 0.0, ["a", "b"])
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]])
+    >>> ax = bgn.plots.importance(model, X)
+    >>> [text.get_text() for text in ax.texts]
+    ['75%', '25%']
+    """
+    found = importance_of(model, X)
+    if of == "features":
+        values, names = found.features, list(shorten(found.feature_names))
+        colours = [FIRST] * len(values)
+    elif of == "neurons":
+        values, names = found.neurons, term_labels(model)
+        colours = [FIRST] * len(values)
+        for position, term in enumerate(as_terms(model).terms):
+            colours[term.neuron] = colour(position)
+    else:
+        raise ValueError(f"of must be 'features' or 'neurons'; got {of!r}.")
+    order = np.argsort(-values, kind="stable")
+    order = order[values[order] > 0][: max(most, 1)]
+    labels = [names[i] for i in order]
+    ax = axes(ax, 4.6 + widest(labels), 0.9 + 0.3 * max(len(order), 1))
+    plain(ax)
+    ax.grid(visible=False, axis="y")
+    ax.barh(range(len(order)), values[order], color=[colours[i] for i in order], height=0.65, zorder=2)
+    ax.set_yticks(range(len(order)), labels, parse_math=False)
+    ax.set_ylim(len(order) - 0.4, -0.6)
+    total = values.sum() or 1.0
+    for place, i in enumerate(order):
+        ax.annotate(
+            percent(values[i] / total), (values[i], place), xytext=(4, 0), textcoords="offset points", va="center",
+            color=ink(), fontsize=9,
+        )  # fmt: skip
+    ax.set_xlim(0, 1.12 * max(values.max(initial=0.0), 1e-300))
+    ax.set_xlabel("mean absolute SHAP value" if found.kind == "shap" else "importance as in the paper")
+    return ax

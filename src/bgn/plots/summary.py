@@ -1,0 +1,83 @@
+"""SHAP values of many rows at a glance: a dot a row, a line a feature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgn.formats import shorten
+from bgn.network import Floats
+from bgn.plots.style import axes, ink, plain, two_tone, widest
+
+
+def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
+    """Draw the SHAP values of the most important features, coloured by the features' own values.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        From :func:`bgn.shap_values`.
+    most : int, default 12
+        Features to draw at most, the most important (mean absolute value) on top.
+    points : int, default 1000
+        Rows to draw at most, spread evenly over those explained.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bgn, numpy as np
+    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [1.0, 2.0], 0.0, ["a", "b"])
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
+    >>> ax = bgn.plots.summary(bgn.shap_values(model, X, X))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['b', 'a']
+    """
+    sizes = np.abs(explanation.values).mean(axis=0)
+    order = np.argsort(-sizes, kind="stable")
+    order = order[sizes[order] > 0][: max(most, 1)]
+    rows = np.linspace(0, len(explanation.values) - 1, min(points, len(explanation.values))).astype(int)
+    names = shorten(explanation.feature_names)
+    labels = [names[i] for i in order]
+    ax = axes(ax, 5.8 + widest(labels), 1.2 + 0.42 * max(len(order), 1))
+    plain(ax)
+    ax.axvline(0.0, color=ink(0.5), linewidth=1.0)
+    dots = None
+    for place, feature in enumerate(order):
+        values, data = explanation.values[rows, feature], explanation.data[rows, feature]
+        dots = ax.scatter(
+            values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=two_tone(), vmin=0.0, vmax=1.0,
+            s=9, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
+        )  # fmt: skip
+    ax.set_yticks(range(len(order)), labels, parse_math=False)
+    ax.set_ylim(len(order) - 0.5, -0.5)
+    ax.set_xlabel("SHAP value: change of the prediction")
+    if dots is not None:
+        bar = ax.figure.colorbar(dots, ax=ax, ticks=[0.0, 1.0], shrink=0.8, aspect=25, pad=0.02)
+        bar.ax.set_yticklabels(["low value", "high value"])
+        bar.outline.set_visible(False)
+    return ax
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return where each value stands among all, 0 to 1, equal ones alike."""
+    distinct, places = np.unique(values, return_inverse=True)
+    return places / max(len(distinct) - 1, 1)
+
+
+def _swarm(values: Floats, scale: float) -> Floats:
+    """Return offsets that keep dots of about equal value apart, within 0.4 of the line."""
+    bins = np.rint(values / (0.08 * scale or 1.0)).astype(np.int64)
+    offsets = np.zeros(len(values))
+    _, places, counts = np.unique(bins, return_inverse=True, return_counts=True)
+    for group in range(len(counts)):
+        members = np.flatnonzero(places == group)
+        half = 0.4 * counts[group] / counts.max()
+        # A golden-ratio sequence fills the band evenly whatever the order of the rows.
+        offsets[members] = half * (2.0 * ((np.arange(1, len(members) + 1) * 0.6180339887498949) % 1.0) - 1.0)
+    return offsets * (counts.max() > 1)

@@ -1,0 +1,107 @@
+"""One row explained: from the mean prediction to this row's, a bar a feature or a neuron."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgn.formats import Signs, amounts, number, shorten
+from bgn.plots.drawing import term_labels
+from bgn.plots.style import DOWN, UP, axes, ink, plain, widest
+
+
+def waterfall(
+    explanation: Any, row: int = 0, *, by: str = "features", most: int = 12, digits: int = 3, ax: Any = None
+) -> Any:
+    """Draw how the prediction of one row comes about, starting from the mean prediction of the background.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        From :func:`bgn.shap_values`.
+    row : int, default 0
+        Which of the explained rows.
+    by : {"features", "neurons"}, default "features"
+        Whose shares to draw.
+    most : int, default 12
+        Bars to draw at most; the smallest shares go together in one.
+    digits : int, default 3
+        Significant digits.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bgn, numpy as np
+    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])], [2.0, 1.0], 0.0, ["a", "b"])
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]])
+    >>> ax = bgn.plots.waterfall(bgn.shap_values(model, X, X), row=1)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['a = 2', 'b = 0']
+    """
+    labels, values = _parts(explanation, row, by, digits)
+    order = np.argsort(-np.abs(values), kind="stable")
+    order = order[np.abs(values[order]) > 0][: max(most, 1)]
+    shown, names = values[order].tolist(), [labels[i] for i in order]
+    rest = float(values.sum() - np.sum(shown))
+    left_out = int(np.count_nonzero(values)) - len(shown)
+    if left_out:
+        shown[-1], names[-1] = shown[-1] + rest, f"{left_out + 1} others"
+    start = float(explanation.base_value)
+    # The largest share stands on top, and the bars climb from the bottom: they are laid from the smallest up.
+    ends = start + np.cumsum(shown[::-1])[::-1]
+    starts = ends - shown
+    ax = axes(ax, 5.0 + widest(names), 1.3 + 0.36 * max(len(shown), 1))
+    plain(ax)
+    ax.barh(names, shown, left=starts, color=[UP if value > 0 else DOWN for value in shown], height=0.6, zorder=2)
+    ax.invert_yaxis()
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    _annotate(ax, start, shown, starts, ends, digits)
+    return ax
+
+
+def _parts(explanation: Any, row: int, by: str, digits: int) -> tuple[list[str], Any]:
+    """Return what the bars are called and worth."""
+    if by == "features":
+        names = shorten(explanation.feature_names)
+        data = explanation.data[row]
+        return [_told(name, x, digits) for name, x in zip(names, data.tolist(), strict=True)], explanation.values[row]
+    if by == "neurons":
+        return term_labels(explanation.network, digits), explanation.neuron_values[row]
+    raise ValueError(f"by must be 'features' or 'neurons'; got {by!r}.")
+
+
+def _told(name: str, value: float, digits: int) -> str:
+    """Write a feature and its value; a 0/1 column named for a category tells whether it is that."""
+    column, equals, category = name.partition(" = ")
+    if equals and value in (0.0, 1.0):
+        return name if value else f"{column} is not {category}"
+    return f"{name} = {Signs().number(number(value, digits))}"
+
+
+def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any, digits: int) -> None:
+    """Write what each bar is worth beside it, and mark where the bars begin and end."""
+    finish = start + sum(shown)
+    for value, text in ((start, "mean"), (finish, "this row")):
+        ax.axvline(value, color=ink(0.5), linestyle="--", linewidth=1.0, zorder=1)
+        written = Signs().number(amounts([value], [value or 1.0], digits + 1)[0])
+        height = 1.0 if text == "this row" else 0.0
+        ax.annotate(
+            f"{text}: {written}", (value, height), xycoords=("data", "axes fraction"), ha="center", fontsize=9,
+            va="bottom" if height else "top", xytext=(0, 4 if height else -18), textcoords="offset points", color=ink(),
+        )  # fmt: skip
+    for place, (value, text) in enumerate(zip(shown, amounts(shown, shown or [1.0], digits), strict=True)):
+        sign = "+" if value > 0 else ""
+        ax.annotate(
+            sign + Signs().number(text), (max(starts[place], ends[place]), place), xytext=(4, 0), fontsize=9,
+            textcoords="offset points", va="center", color=ink(), zorder=3,
+        )  # fmt: skip
+    reach = [*starts, *ends, start]
+    room = 0.04 * (np.ptp(reach) or 1.0)
+    ax.set_xlim(min(reach) - room, max(reach) + 4 * room)
