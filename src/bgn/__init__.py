@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bgn import datasets, plots, theory
+    from bgn import baselines, datasets, plots, theory
     from bgn.explain.importance import importance
     from bgn.explain.shap import Explanation, shap_values
     from bgn.formats import equation
@@ -24,6 +24,7 @@ _HOMES = {
     "ModelFileError": "bgn.persist",
     "Network": "bgn.network",
     "as_terms": "bgn.terms",
+    "baselines": "",
     "datasets": "",
     "equation": "bgn.formats",
     "importance": "bgn.explain.importance",
@@ -42,6 +43,7 @@ __all__ = [
     "Network",
     "__version__",
     "as_terms",
+    "baselines",
     "datasets",
     "equation",
     "importance",

@@ -1,0 +1,169 @@
+"""Rows to train on, rows to stop and choose by, rows to report on: split, scaled, on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training and validation rows, and test rows where there are any.
+
+    Parameters
+    ----------
+    X, y : array_like, shapes (rows, columns) and (rows,)
+        What a model is trained on.
+    X_validation, y_validation : array_like
+        What decides when to stop and which model is best.
+    X_test, y_test : array_like, optional
+        What is reported on; never used to decide anything.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import Split
+    >>> X = np.arange(20.0).reshape(10, 2)
+    >>> split = Split.at_random(X, X[:, 0], seed=0, validation_fraction=0.2, test_fraction=0.3)
+    >>> len(split.X), len(split.X_validation), len(split.X_test)
+    (6, 1, 3)
+    """
+
+    X: Floats
+    y: Floats
+    X_validation: Floats
+    y_validation: Floats
+    X_test: Floats | None = None
+    y_test: Floats | None = None
+
+    def __post_init__(self) -> None:
+        for part in ("", "_validation", "_test"):
+            if getattr(self, "X" + part) is None:
+                continue
+            X = np.ascontiguousarray(getattr(self, "X" + part), dtype=np.float64)
+            y = np.ascontiguousarray(getattr(self, "y" + part), dtype=np.float64)
+            if X.ndim != 2 or X.shape[1] != self.X.shape[1] or y.shape != (len(X),) or not len(X):
+                raise ValueError(
+                    f"X{part} must have rows and columns as X, and y{part} one entry a row; "
+                    f"got shapes {X.shape} and {y.shape}."
+                )
+            object.__setattr__(self, "X" + part, X)
+            object.__setattr__(self, "y" + part, y)
+
+    @classmethod
+    def at_random(
+        cls, X: ArrayLike, y: ArrayLike, seed: int, validation_fraction: float = 0.2, test_fraction: float = 0.25
+    ) -> Split:
+        """Split a table: first the test rows, then validation rows out of the rest (the paper's 25 % and 20 %)."""
+        X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        order = np.random.default_rng(seed).permutation(len(X))
+        n_test = round(test_fraction * len(X))
+        n_validation = round(validation_fraction * (len(X) - n_test))
+        test, validation, train = np.split(order, [n_test, n_test + n_validation])
+        return cls(
+            X[train],
+            y[train],
+            X[validation],
+            y[validation],
+            X[test] if n_test else None,
+            y[test] if n_test else None,
+        )
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """Columns, and rows to train on, validate on and test on."""
+        return (self.X.shape[1], len(self.X), len(self.X_validation), 0 if self.X_test is None else len(self.X_test))
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Means and spreads of the training rows; a column or target that never changes keeps spread 1."""
+
+    center: Floats
+    spread: Floats
+    target_center: float
+    target_spread: float
+
+    @classmethod
+    def of(cls, split: Split, scale_target: bool) -> Scaling:
+        """Measure the training rows of a split; raw targets have centre 0 and spread 1."""
+        target = (float(split.y.mean()), float(_spread(split.y))) if scale_target else (0.0, 1.0)
+        return cls(split.X.mean(axis=0), _spread(split.X), *target)
+
+    def inputs(self, X: Floats) -> Floats:
+        """Return rows in units of the training rows."""
+        return (X - self.center) / self.spread
+
+    def target(self, y: Floats) -> Floats:
+        """Return targets in units of the training targets."""
+        return (y - self.target_center) / self.target_spread
+
+
+def _spread(values: Floats) -> Floats:
+    """Return standard deviations, 1 where they are nothing but round-off."""
+    spread = np.asarray(values.std(axis=0))
+    flat = spread <= 1e-12 * np.abs(values).max(axis=0)
+    return np.where(flat, 1.0, spread)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The scaled rows of several splits of equal sizes, on one device: tensors (splits, rows, columns)."""
+
+    scalings: tuple[Scaling, ...]
+    train: tuple[Tensor, Tensor]
+    validation: tuple[Tensor, Tensor]
+    test: tuple[Tensor, Tensor] | None = field(default=None)
+
+    @classmethod
+    def of(cls, splits: Sequence[Split], scale_target: bool, device: torch.device) -> Tables:
+        """Scale every split by its own training rows; float64, to be narrowed where it is used."""
+        scalings = tuple(Scaling.of(split, scale_target) for split in splits)
+
+        def stacked(X: str, y: str) -> tuple[Tensor, Tensor]:
+            pairs = list(zip(scalings, splits, strict=True))
+            rows = np.stack([scaling.inputs(getattr(split, X)) for scaling, split in pairs])
+            targets = np.stack([scaling.target(getattr(split, y)) for scaling, split in pairs])[..., None]
+            return torch.from_numpy(rows).to(device), torch.from_numpy(targets).to(device)
+
+        test = None if splits[0].X_test is None else stacked("X_test", "y_test")
+        return cls(scalings, stacked("X", "y"), stacked("X_validation", "y_validation"), test)
+
+
+_MASK = 0xFFFFFFFF
+
+
+def _mix(x: Tensor) -> Tensor:
+    """Scramble 32-bit numbers held in int64, one to one."""
+    x = (x ^ (x >> 16)) * 0x7FEB352D & _MASK
+    x = (x ^ (x >> 15)) * 0x846CA68B & _MASK
+    return x ^ (x >> 16)
+
+
+def shuffles(rows: int, seeds: Tensor, epoch: int) -> Tensor:
+    """Return the order of the rows for every seed at an epoch, shape (seeds, rows).
+
+    A pure function of seed and epoch: the same on every device, and for a model alone or among others.
+    """
+    salts = _mix(_mix(seeds & _MASK) ^ epoch)[:, None]
+    return torch.argsort(_mix(_mix(torch.arange(rows, device=seeds.device)) ^ salts), dim=1)
+
+
+def batches(rows: int, size: int) -> list[tuple[int, int]]:
+    """Return the bounds of the batches; a last one under a quarter of the size joins the one before."""
+    edges = list(range(0, rows, size))
+    if len(edges) > 1 and rows - edges[-1] < size / 4:
+        edges.pop()
+    return list(zip(edges, [*edges[1:], rows], strict=True))
+
+
+def automatic_batch_size(rows: int) -> int:
+    """Return the paper's batch size: 512 for tables of more than 9,000 rows, else 64."""
+    return 512 if rows > 9000 else 64

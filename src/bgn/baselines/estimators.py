@@ -1,0 +1,283 @@
+"""The five methods of the paper's comparison as scikit-learn regressors, one small class a method."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from bgn.baselines.base import BaselineRegressor, one_of, positive
+from bgn.baselines.config import Config
+from bgn.baselines.fold import ReluNetwork
+from bgn.network import Network
+
+
+class BNNRegressor(BaselineRegressor):
+    """BNN*: steps of -1 and 1, trained by the straight-through estimator.
+
+    Parameters
+    ----------
+    surrogate : {"clipped", "identity"}, default "clipped"
+        Slope that stands in for the step's: 1 between -1 and 1, or 1 everywhere (clearly worse).
+    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
+scale_target, output_init, device, random_state
+        Common to all, see :class:`BaselineRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import BNNRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.where(X[:, 0] >= 0, 2.0, 1.0)
+    >>> model = BNNRegressor((16,), random_state=0, max_epochs=40).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """
+
+    _method = "bnn"
+
+    def __init__(
+        self,
+        hidden_layers: Any = (500,),
+        *,
+        surrogate: str = "clipped",
+        learning_rate: float = 0.01,
+        batch_size: int | str = "auto",
+        max_epochs: int = 200,
+        patience: int = 20,
+        lr_patience: int = 5,
+        lr_factor: float = 0.1,
+        validation_fraction: float = 0.2,
+        scale_target: bool = True,
+        output_init: str = "zeros",
+        device: str = "cpu",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_layers=hidden_layers,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=patience,
+            lr_patience=lr_patience,
+            lr_factor=lr_factor,
+            validation_fraction=validation_fraction,
+            scale_target=scale_target,
+            output_init=output_init,
+            device=device,
+            random_state=random_state,
+        )
+        self.surrogate = surrogate
+
+    def _config(self, seed: int) -> Config:
+        one_of("surrogate", self.surrogate, ("clipped", "identity"))
+        return replace(super()._config(seed), method="bnn" if self.surrogate == "clipped" else "bnn_identity")
+
+
+class BNNPlusRegressor(BaselineRegressor):
+    """BNN+: steps of 0 and 1, the slope of the SignSwish curve, weights drawn towards -1 and 1.
+
+    Parameters
+    ----------
+    beta : float, default 5.0
+        Sharpness of the curve.
+    penalty : {"l1", "l2"} or None, default "l1"
+        Penalty on the hidden weights: ``abs(1 - abs(w))`` or ``(1 - abs(w)) ** 2``.
+    penalty_strength : float, default 1e-6
+        Its factor.
+    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
+scale_target, output_init, device, random_state
+        Common to all, see :class:`BaselineRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import BNNPlusRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.where(X[:, 0] >= 0, 2.0, 1.0)
+    >>> model = BNNPlusRegressor((16,), random_state=0, max_epochs=40).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """
+
+    _method = "bnn_plus"
+
+    def __init__(
+        self,
+        hidden_layers: Any = (500,),
+        *,
+        beta: float = 5.0,
+        penalty: str | None = "l1",
+        penalty_strength: float = 1e-6,
+        learning_rate: float = 0.01,
+        batch_size: int | str = "auto",
+        max_epochs: int = 200,
+        patience: int = 20,
+        lr_patience: int = 5,
+        lr_factor: float = 0.1,
+        validation_fraction: float = 0.2,
+        scale_target: bool = True,
+        output_init: str = "zeros",
+        device: str = "cpu",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_layers=hidden_layers,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=patience,
+            lr_patience=lr_patience,
+            lr_factor=lr_factor,
+            validation_fraction=validation_fraction,
+            scale_target=scale_target,
+            output_init=output_init,
+            device=device,
+            random_state=random_state,
+        )
+        self.beta = beta
+        self.penalty = penalty
+        self.penalty_strength = penalty_strength
+
+    def _config(self, seed: int) -> Config:
+        positive("beta", self.beta)
+        one_of("penalty", self.penalty, ("l1", "l2", None))
+        positive("penalty_strength", self.penalty_strength)
+        return replace(
+            super()._config(seed),
+            sharpness=float(self.beta),
+            penalty=self.penalty,
+            penalty_strength=float(self.penalty_strength),
+        )
+
+
+class BiRealRegressor(BaselineRegressor):
+    """Bi-real net*: steps of -1 and 1 with a triangular slope, and no real-valued shortcuts.
+
+    Parameters
+    ----------
+    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
+scale_target, output_init, device, random_state
+        Common to all, see :class:`BaselineRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import BiRealRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.where(X[:, 0] >= 0, 2.0, 1.0)
+    >>> model = BiRealRegressor((16,), random_state=0, max_epochs=40).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """
+
+    _method = "bireal"
+
+
+class QuantizationNetworkRegressor(BaselineRegressor):
+    """Quantization network: sigmoids that sharpen every epoch; steps of 0 and 1 in every evaluation.
+
+    Parameters
+    ----------
+    temperature : float, default 5.0
+        Sharpness at the first epoch; twice that at the second, and so on.
+    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
+scale_target, output_init, device, random_state
+        Common to all, see :class:`BaselineRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import QuantizationNetworkRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.where(X[:, 0] >= 0, 2.0, 1.0)
+    >>> model = QuantizationNetworkRegressor((16,), random_state=0, max_epochs=40).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """
+
+    _method = "quantization"
+
+    def __init__(
+        self,
+        hidden_layers: Any = (500,),
+        *,
+        temperature: float = 5.0,
+        learning_rate: float = 0.01,
+        batch_size: int | str = "auto",
+        max_epochs: int = 200,
+        patience: int = 20,
+        lr_patience: int = 5,
+        lr_factor: float = 0.1,
+        validation_fraction: float = 0.2,
+        scale_target: bool = True,
+        output_init: str = "zeros",
+        device: str = "cpu",
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            hidden_layers=hidden_layers,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            max_epochs=max_epochs,
+            patience=patience,
+            lr_patience=lr_patience,
+            lr_factor=lr_factor,
+            validation_fraction=validation_fraction,
+            scale_target=scale_target,
+            output_init=output_init,
+            device=device,
+            random_state=random_state,
+        )
+        self.temperature = temperature
+
+    def _config(self, seed: int) -> Config:
+        positive("temperature", self.temperature)
+        return replace(super()._config(seed), sharpness=float(self.temperature))
+
+
+class BinaryConnectRegressor(BaselineRegressor):
+    """BinaryConnect: hidden weights of -1 and 1, real activations; not a binary activated network.
+
+    It has no ``network_``: its neurons answer real numbers, which no :class:`bgn.Network` can hold.
+
+    Parameters
+    ----------
+    hidden_layers, learning_rate, batch_size, max_epochs, patience, lr_patience, lr_factor, validation_fraction, \
+scale_target, output_init, device, random_state
+        Common to all, see :class:`BaselineRegressor`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import BinaryConnectRegressor
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = np.maximum(X[:, 0], 0) + X[:, 1]
+    >>> model = BinaryConnectRegressor((64,), random_state=0, max_epochs=40).fit(X, y)
+    >>> bool(model.score(X, y) > 0.8)
+    True
+    """
+
+    _method = "binaryconnect"
+
+    def _keep(self, folded: Network | ReluNetwork) -> None:
+        self._folded = folded
+
+    @property
+    def network_(self) -> NoReturn:  # type: ignore[override]
+        """Raise: there is no binary activated network here."""
+        raise AttributeError(
+            "BinaryConnectRegressor has no network_: its activations are real (ReLU), only its weights are binary: "
+            "it is no binary activated network. Use predict, or one of the other four methods."
+        )
+
+
+ESTIMATORS: dict[str, type[BaselineRegressor]] = {
+    each._method: each
+    for each in (
+        BNNRegressor,
+        BNNPlusRegressor,
+        BiRealRegressor,
+        QuantizationNetworkRegressor,
+        BinaryConnectRegressor,
+    )
+}

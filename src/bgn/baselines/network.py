@@ -1,0 +1,205 @@
+"""Many networks of one shape as one: a leading model axis, forward, backward, evaluation.
+
+All numbers of a model that are trained lie in one row of a table (models, parameters), so that the optimiser is a
+few passes over one tensor; :class:`Pieces` are the named views into such a table. The backward pass is written
+out: no tape, few passes over memory, no step that waits for the device. A model never sees another's numbers.
+
+A hidden layer is ``z = W a`` without bias, ``u = batch norm(z)``, ``h = answer(u)``; the output is linear.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bgn.baselines.surrogates import Surrogate
+
+EPSILON = 1e-5
+MOMENTUM = 0.1
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Inputs and widths of a network, and where its numbers lie in a row of parameters.
+
+    The order is: weights of every hidden layer, output weights, then gammas, betas (layer by layer) and the base.
+    Everything that pruning may touch comes first.
+    """
+
+    n_inputs: int
+    widths: tuple[int, ...]
+
+    @property
+    def layers(self) -> tuple[tuple[int, int], ...]:
+        """(width, inputs) of every hidden layer."""
+        return tuple(zip(self.widths, (self.n_inputs, *self.widths), strict=False))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Connections of every hidden layer and of the output."""
+        return (*(width * inputs for width, inputs in self.layers), self.widths[-1])
+
+    @property
+    def n_hidden(self) -> int:
+        """Connections of the hidden layers."""
+        return sum(self.sizes[:-1])
+
+    @property
+    def n_connections(self) -> int:
+        """Connections, hidden and output."""
+        return sum(self.sizes)
+
+    @property
+    def n_neurons(self) -> int:
+        """Hidden neurons."""
+        return sum(self.widths)
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers that are trained."""
+        return self.n_connections + 2 * self.n_neurons + 1
+
+    def start(self, seed: int, output: str) -> Tensor:
+        """Return first parameters: Kaiming-uniform weights; the output layer at zero, or as the rest."""
+        generator = torch.Generator().manual_seed(seed)
+        values = torch.zeros(self.n_parameters)
+        fans = [*(inputs for _, inputs in self.layers), self.widths[-1]]
+        drawn = zip(values[: self.n_connections].split(self.sizes), fans, strict=True)
+        for weights, fan in list(drawn)[: None if output == "kaiming" else -1]:
+            bound = math.sqrt(6 / fan)
+            weights.copy_(torch.rand(len(weights), generator=generator).mul_(2 * bound).sub_(bound))
+        values[self.n_connections : self.n_connections + self.n_neurons] = 1
+        return values
+
+
+class Pieces:
+    """Named views into a table of parameters, of their gradients, or of what is kept beside them."""
+
+    def __init__(self, shape: Shape, table: Tensor) -> None:
+        models = len(table)
+        parts = table.split([*shape.sizes, *shape.widths, *shape.widths, 1], dim=1)
+        depth = len(shape.widths)
+        self.table = table
+        self.weights = [part.view(models, *size) for part, size in zip(parts, shape.layers, strict=False)]
+        self.output = parts[depth].unsqueeze(1)
+        self.gamma = [part.unsqueeze(1) for part in parts[depth + 1 : 2 * depth + 1]]
+        self.beta = [part.unsqueeze(1) for part in parts[2 * depth + 1 : -1]]
+        self.base = parts[-1].unsqueeze(2)
+
+
+class Running:
+    """Views into the running means and variances of the batch norms, (models, 2 x neurons)."""
+
+    def __init__(self, shape: Shape, table: Tensor) -> None:
+        parts = [part.unsqueeze(1) for part in table.split([*shape.widths, *shape.widths], dim=1)]
+        self.table = table
+        self.mean, self.variance = parts[: len(shape.widths)], parts[len(shape.widths) :]
+
+    @staticmethod
+    def start(shape: Shape) -> Tensor:
+        """Return means 0 and variances 1."""
+        return torch.cat([torch.zeros(shape.n_neurons), torch.ones(shape.n_neurons)])
+
+
+def effective_weights(pieces: Pieces, surrogate: Surrogate, mask: Pieces | None) -> Sequence[Tensor]:
+    """Return the hidden weights that the forward pass uses: the signs, for binary weights that are not pruned."""
+    if not surrogate.binary_weights:
+        return pieces.weights
+    signs = [torch.ge(weights, 0, out=torch.empty_like(weights)).mul_(2).sub_(1) for weights in pieces.weights]
+    return signs if mask is None else [sign * kept for sign, kept in zip(signs, mask.weights, strict=True)]
+
+
+def _output(pieces: Pieces, answer: Tensor) -> Tensor:
+    """Return the linear output, (models, rows, 1).
+
+    A product and a sum rather than a matrix-vector product, which rounds differently for one model and for many.
+    """
+    return (answer * pieces.output).sum(2, keepdim=True).add_(pieces.base)
+
+
+def gradients(
+    pieces: Pieces,
+    into: Pieces,
+    running: Running,
+    x: Tensor,
+    y: Tensor,
+    surrogate: Surrogate,
+    sharpness: Tensor,
+    mask: Pieces | None = None,
+) -> Tensor:
+    """Write the gradient of every model's mean squared error on its batch, and return the errors.
+
+    Parameters
+    ----------
+    pieces, into : Pieces
+        Read: the parameters. Written: their gradients.
+    running : Running
+        Updated with the batch's means and variances.
+    x, y : Tensor, shapes (models, rows, inputs) and (models, rows, 1)
+        A batch a model.
+    surrogate, sharpness, mask
+        The method, its sharpness a model, and which connections are left (only binary weights need to know).
+
+    Returns
+    -------
+    Tensor, shape (models,)
+    """
+    rows = x.shape[1]
+    weights = effective_weights(pieces, surrogate, mask)
+    kept = []
+    answer = x
+    for k, layer in enumerate(weights):
+        below = answer
+        z = torch.bmm(below, layer.transpose(1, 2))
+        mean = z.mean(1, keepdim=True)
+        z.sub_(mean)
+        variance = torch.mul(z, z).mean(1, keepdim=True)
+        scale = (variance + EPSILON).rsqrt_()
+        z.mul_(scale)
+        u = torch.addcmul(pieces.beta[k], z, pieces.gamma[k])
+        answer = surrogate.forward(u, sharpness)
+        kept.append((below, z, scale, u, answer))
+        running.mean[k].lerp_(mean, MOMENTUM)
+        running.variance[k].lerp_(variance.mul_(rows / max(rows - 1, 1)), MOMENTUM)
+    error = _output(pieces, answer).sub_(y)
+    loss = torch.mul(error, error).mean((1, 2))
+    error.mul_(2 / rows)
+    torch.sum(error, 1, keepdim=True, out=into.base)
+    torch.sum(answer * error, 1, keepdim=True, out=into.output)
+    back = error * pieces.output
+    for k in reversed(range(len(weights))):
+        below, normal, scale, u, answer = kept.pop()
+        du = surrogate.slope(u, answer, sharpness).mul_(back)
+        torch.sum(du, 1, keepdim=True, out=into.beta[k])
+        torch.sum(torch.mul(du, normal, out=u), 1, keepdim=True, out=into.gamma[k])
+        du.sub_(into.beta[k] / rows).addcmul_(normal, into.gamma[k], value=-1 / rows)
+        dz = du.mul_(scale.mul_(pieces.gamma[k]))
+        torch.bmm(dz.transpose(1, 2), below, out=into.weights[k])
+        if k:
+            back = torch.bmm(dz, weights[k])
+    return loss
+
+
+def evaluate(
+    pieces: Pieces, running: Running, x: Tensor, surrogate: Surrogate, mask: Pieces | None, most: int
+) -> Tensor:
+    """Return every model's hard output on its rows, shape (models, rows, 1).
+
+    Works through the rows in slices, so that no tensor holds more than about `most` numbers.
+    """
+    weights = effective_weights(pieces, surrogate, mask)
+    scales = [
+        gamma * (variance + EPSILON).rsqrt() for gamma, variance in zip(pieces.gamma, running.variance, strict=True)
+    ]
+    shifts = [beta - mean * s for beta, mean, s in zip(pieces.beta, running.mean, scales, strict=True)]
+    size = max(64, most // (len(x) * max(layer.shape[1] for layer in weights)))
+    outputs = []
+    for answer in x.split(size, dim=1):
+        for layer, scale, shift in zip(weights, scales, shifts, strict=True):
+            answer = surrogate.hard(torch.bmm(answer, layer.transpose(1, 2)).mul_(scale).add_(shift))
+        outputs.append(_output(pieces, answer))
+    return torch.cat(outputs, dim=1)

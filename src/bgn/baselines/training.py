@@ -1,0 +1,214 @@
+"""Training: many models of one shape at once, each with its own rate, seed, order of rows and end.
+
+:func:`train_many` sorts what it is asked for into stacks of equal shape and trains each stack along a leading model
+axis; a single fit is a stack of one. Nothing waits for the device within an epoch. After every epoch each model's
+validation error decides, for that model alone, whether its rate falls, whether it stops, and which state is kept;
+a model that has stopped leaves the stack.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bgn.baselines import network
+from bgn.baselines.config import Config, Epoch, Trained
+from bgn.baselines.data import Split, Tables, automatic_batch_size
+from bgn.baselines.network import Pieces, Running, Shape
+from bgn.baselines.stack import Stack, most_numbers
+from bgn.baselines.surrogates import METHODS
+
+
+def choose_device(device: str) -> torch.device:
+    """Return the device of that name, or say why there is none."""
+    if device not in ("cpu", "cuda", "auto"):
+        raise ValueError(f"device must be 'cpu', 'cuda' or 'auto'; got {device!r}.")
+    found = torch.cuda.is_available()
+    if device == "cuda" and not found:
+        raise RuntimeError(
+            "device='cuda' but torch sees no CUDA device. Use device='cpu', or 'auto' to take what is there."
+        )
+    return torch.device("cuda" if found and device != "cpu" else "cpu")
+
+
+def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], device: str = "cpu") -> list[Trained]:
+    """Train every configuration, those of one shape at once.
+
+    Parameters
+    ----------
+    configs : sequence of Config
+    splits : Split, or a sequence of one a configuration
+        The rows.
+    device : {"cpu", "cuda", "auto"}
+
+    Returns
+    -------
+    list of Trained
+        In the order of `configs`; each as it would have come alone with the same seed, up to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import Config, Split, train_many
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> split = Split.at_random(X, np.sign(X[:, 0]), seed=0)
+    >>> configs = [Config("bnn", (8,), learning_rate=rate, max_epochs=30) for rate in (0.1, 0.01)]
+    >>> [trained.validation_mse < 0.5 for trained in train_many(configs, split)]
+    [True, True]
+    """
+    trained: dict[int, Trained] = {}
+    for members, models in train_stacks(configs, splits, device):
+        trained.update(zip(members, models, strict=True))
+    return [trained[i] for i in range(len(configs))]
+
+
+def train_stacks(
+    configs: Sequence[Config], splits: Split | Sequence[Split], device: str = "cpu"
+) -> Iterator[tuple[list[int], list[Trained]]]:
+    """Train stack by stack: yield positions in `configs` and their models as each stack ends."""
+    where = choose_device(device)
+    per_model = [splits] * len(configs) if isinstance(splits, Split) else list(splits)
+    if len(per_model) != len(configs):
+        raise ValueError(f"splits must be one Split or one a configuration ({len(configs)}); got {len(per_model)}.")
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for i, (config, split) in enumerate(zip(configs, per_model, strict=True)):
+        key = (config.method, config.hidden_layers, batch_size(config, split), config.scale_target, config.penalty)
+        groups.setdefault((*key, split.sizes), []).append(i)
+    for members in groups.values():
+        first = members[0]
+        size = stack_size(configs[first], per_model[first], where)
+        for start in range(0, len(members), size):
+            stack = members[start : start + size]
+            yield stack, train_stack([configs[i] for i in stack], [per_model[i] for i in stack], where)
+
+
+def batch_size(config: Config, split: Split) -> int:
+    """Return the number of rows in a batch."""
+    if config.batch_size == "auto":
+        return automatic_batch_size(len(split.X) + len(split.X_validation))
+    return int(config.batch_size)
+
+
+def stack_size(config: Config, split: Split, device: torch.device) -> int:
+    """Return how many models of a shape train at once: as many as gain from it and fit."""
+    shape = Shape(split.X.shape[1], config.hidden_layers)
+    rows = batch_size(config, split)
+    size = max(1, most_numbers(device) // (rows * max(shape.widths)))
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        each = 4 * (8 * shape.n_parameters + 8 * rows * shape.n_neurons) + 16 * split.X.size
+        size = max(1, min(size, int(0.7 * (free - 4 * 3 * most_numbers(device)) / each)))
+    return size
+
+
+class _Progress:
+    """When one model is better, slower or done, decided from its validation errors alone."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.best = float("inf")
+        self.best_epoch = 0
+        self.rate = config.learning_rate
+        self.history: list[Epoch] = []
+        self.note: str | None = None
+        self._since_change = 0
+
+    def update(self, training_mse: float, validation_mse: float) -> bool:
+        """Take an epoch's errors; return whether it is the best so far."""
+        epoch = len(self.history) + 1
+        self.history.append(Epoch(epoch, training_mse, validation_mse, self.rate))
+        if not (np.isfinite(training_mse) and np.isfinite(validation_mse)):
+            self.note = f"diverged at epoch {epoch}: the error is no longer finite; a smaller learning_rate may help"
+            return False
+        if validation_mse < self.best:
+            self.best, self.best_epoch, self._since_change = validation_mse, epoch, 0
+            return True
+        self._since_change += 1
+        if self._since_change >= self.config.lr_patience:
+            self.rate *= self.config.lr_factor
+            self._since_change = 0
+        return False
+
+    @property
+    def done(self) -> bool:
+        """Whether the model has diverged, waited long enough or run to its last epoch."""
+        epoch = len(self.history)
+        late = epoch - self.best_epoch >= self.config.patience
+        return self.note is not None or late or epoch >= self.config.max_epochs
+
+
+@torch.no_grad()
+def train_stack(
+    configs: Sequence[Config], splits: Sequence[Split], device: torch.device, start: Trained | None = None
+) -> list[Trained]:
+    """Train models of one shape together, from scratch or all from the weights (and mask) of a trained one."""
+    begun = time.perf_counter()
+    distinct = list({id(split): split for split in splits}.values())
+    place = {id(split): i for i, split in enumerate(distinct)}
+    table = [place[id(split)] for split in splits]
+    tables = Tables.of(distinct, configs[0].scale_target, device)
+    units = [tables.scalings[i].target_spread ** 2 for i in table]
+    stack = Stack(configs, tables, table, batch_size(configs[0], splits[0]), start)
+    progress = [_Progress(config) for config in configs]
+    best: dict[int, tuple[Tensor, Tensor]] = {}
+    active = list(range(len(configs)))
+    epoch = 0
+    while active:
+        epoch += 1
+        errors = zip(active, *stack.epoch(epoch), strict=True)
+        stack.keep_best([progress[i].update(a * units[i], b * units[i]) for i, a, b in errors])
+        for k, i in enumerate(active):
+            if progress[i].done:
+                best[i] = stack.state.best[k].clone(), stack.state.best_running[k].clone()
+        staying = [k for k, i in enumerate(active) if i not in best]
+        if len(staying) < len(active):
+            active = [active[k] for k in staying]
+            stack.leave(staying)
+        stack.rates([progress[i].rate for i in active])
+    parameters, running = (torch.stack([best[i][part] for i in range(len(configs))]) for part in (0, 1))
+    validation, test = _final_errors(configs[0], tables, table, parameters, running, start)
+    seconds = (time.perf_counter() - begun) / len(configs)
+    return [
+        Trained(
+            config=config,
+            shape=stack.shape,
+            scaling=tables.scalings[table[i]],
+            parameters=parameters[i].cpu().numpy(),
+            running=running[i].cpu().numpy(),
+            mask=None if start is None else start.mask,
+            history=tuple(progress[i].history),
+            best_epoch=progress[i].best_epoch,
+            validation_mse=validation[i] * units[i],
+            test_mse=test[i] * units[i] if test else None,
+            seconds=seconds,
+            note=progress[i].note,
+        )
+        for i, config in enumerate(configs)
+    ]
+
+
+def _final_errors(
+    config: Config, tables: Tables, table: Sequence[int], parameters: Tensor, running: Tensor, start: Trained | None
+) -> tuple[list[float], list[float]]:
+    """Return validation and test errors of finished models, in float64, a few models at a time."""
+    device = parameters.device
+    shape = Shape(tables.train[0].shape[2], config.hidden_layers)
+    each = 1 if device.type == "cpu" else 16
+    found: tuple[list[float], list[float]] = ([], [])
+    for low in range(0, len(table), each):
+        where = torch.tensor(table[low : low + each], device=device)
+        pieces = Pieces(shape, parameters[low : low + each].double())
+        norms = Running(shape, running[low : low + each].double())
+        mask = None
+        if start is not None and start.mask is not None:
+            mask = Pieces(shape, torch.from_numpy(start.mask).to(device, torch.float64).repeat(len(where), 1))
+        for errors, part in zip(found, (tables.validation, tables.test), strict=True):
+            if part is not None:
+                x, y = (tensor[where] for tensor in part)
+                output = network.evaluate(pieces, norms, x, METHODS[config.method], mask, most_numbers(device))
+                errors.extend(output.sub_(y).square_().mean((1, 2)).tolist())
+    return found
