@@ -1,0 +1,77 @@
+"""From floats to integers whose sums do not depend on the order of the rows.
+
+Targets live on a grid of spacing ``2**-exponent``; residuals and output weights are whole numbers of grid steps.
+Row weights are whole numbers too. The bits are shared out so that no sum over rows can pass 2**61, and depend
+only on the total weight: a row of weight 2 and the row twice give the same integers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+_SUM_BITS = 61
+_HEADROOM = 4
+_MOST_TARGET_BITS = 38
+_FRACTIONAL_TOTAL = 2**30
+COLUMN_BITS = 30
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Whole numbers for targets: ``value = centre + steps * 2**-exponent``."""
+
+    centre: float
+    exponent: int
+    bits: int
+
+    @classmethod
+    def for_target(cls, y: NDArray[np.float64], total_weight: int) -> Grid:
+        """The finest grid on which sums of residuals of `y` stay below 2**61."""
+        low, high = float(y.min()), float(y.max())
+        centre, half = low / 2 + high / 2, high / 2 - low / 2
+        room = _SUM_BITS - _HEADROOM - max(total_weight, 1).bit_length()
+        bits = min(_MOST_TARGET_BITS, room)
+        if bits < 8:
+            raise ValueError(f"the row weights add up to {total_weight}, too many to sum exactly; scale them down.")
+        return cls(centre, bits - math.frexp(half)[1] if half > 0 else 0, bits)
+
+    @property
+    def limit(self) -> int:
+        """Residuals beyond this are clipped where they are squared."""
+        return 1 << (self.bits + _HEADROOM)
+
+    def steps(self, y: NDArray[np.float64]) -> Integers:
+        """Nearest whole number of steps of each target."""
+        far = np.ldexp(np.clip(y / 2 - self.centre / 2, -1e308, 1e308), self.exponent + 1)
+        return np.rint(np.clip(far, -float(self.limit), float(self.limit))).astype(np.int64)
+
+    def value(self, steps: NDArray[np.int64] | int) -> NDArray[np.float64]:
+        """A difference of `steps` in the target's units; the centre is not added."""
+        return np.ldexp(np.asarray(steps, dtype=np.float64), -self.exponent)
+
+    def mean_square(self, total: int, weight: int) -> float:
+        """``total / weight`` squared steps, in squared units of the target."""
+        mantissa, exponent = math.frexp(total / weight)
+        try:
+            return math.ldexp(mantissa, exponent - 2 * self.exponent)
+        except OverflowError:
+            return math.inf
+
+
+def whole_weights(weight: NDArray[np.float64]) -> tuple[Integers, int]:
+    """Return integer row weights and the power of two they were scaled by.
+
+    Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
+    """
+    total = float(weight.sum())
+    if total <= 2**31 and np.array_equal(weight, np.rint(weight)):
+        return weight.astype(np.int64), 0
+    target = max(_FRACTIONAL_TOTAL, 16 * len(weight))
+    exponent = math.frexp(target)[1] - math.frexp(total)[1]
+    return np.rint(np.ldexp(weight, exponent)).astype(np.int64), exponent

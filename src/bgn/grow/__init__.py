@@ -1,0 +1,1 @@
+"""The BGN algorithm: direction, cut, output, replacement, layer, network."""

@@ -1,0 +1,142 @@
+"""Where to look: from a residual to sparse directions worth cutting.
+
+A strategy is a small class with ``propose(output)``: directions for the residual that `output` leaves. Lasso and
+debiased directions come from inner products that the engine summed once a neuron, so they cost no pass over rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.base import Direction, Engine, Floats, Output
+from bgn.grow.paths import lasso_path, solve_small
+
+
+class DirectionFinder(Protocol):
+    """What a strategy must do."""
+
+    def learn(self, slot: int) -> None:
+        """Take note of the neuron just stored in `slot`."""
+        ...
+
+    def propose(self, output: Output) -> Sequence[Direction]:
+        """Directions worth cutting on the residual that `output` leaves."""
+        ...
+
+
+class InnerProducts:
+    """Inner products of standardised columns with each other, with the neurons' answers and with residuals."""
+
+    def __init__(self, rows: Engine) -> None:
+        self._rows = rows
+        about = rows.describe()
+        self.usable = about.deviation > 0
+        self._norm = np.where(self.usable, about.deviation, 1.0)
+        self._to_units = about.scale / self._norm
+        self._target = about.target_products / (self._norm * rows.total)
+        self.gram = np.zeros((rows.n_columns, rows.n_columns))
+        self._known: NDArray[np.bool_] = np.zeros(rows.n_columns, dtype=bool)
+        self._cross = np.zeros((8, rows.n_columns))
+        self._last: tuple[Output, Floats] = Output(np.zeros(0, np.int64), 0), self._target
+
+    def learn(self, slot: int) -> None:
+        """Take in the inner products of the columns with the answers of `slot`."""
+        while slot >= len(self._cross):
+            self._cross = np.concatenate([self._cross, np.zeros_like(self._cross)])
+        self._cross[slot] = self._rows.cross(slot) / (self._norm * self._rows.total)
+        self._last = Output(np.zeros(0, np.int64), 0), self._target
+
+    def with_residual(self, output: Output) -> Floats:
+        """Mean of every standardised column times the residual that `output` leaves."""
+        known, products = self._last
+        if len(known.weights) == len(output.weights):
+            changed = np.flatnonzero(known.weights != output.weights)
+            if len(changed) <= 1:
+                for slot in changed:
+                    products = products - float(output.weights[slot] - known.weights[slot]) * self._cross[slot]
+                return products
+        explained = self._cross[: len(output.weights)] * output.weights[:, None].astype(np.float64)
+        products = self._target - explained.sum(axis=0)
+        self._last = output, products
+        return products
+
+    def lasso(self, output: Output, most: int) -> Floats:
+        """Standardised Lasso weights where column number ``most + 1`` would enter the path."""
+        products = np.where(self.usable, self.with_residual(output), 0.0)
+        weights = np.zeros(len(products))
+        while (missing := lasso_path(self.gram, self._known, products, most, weights)) >= 0:
+            self._fetch(missing)
+        return weights
+
+    def least_squares(self, output: Output, support: NDArray[np.int64]) -> Floats:
+        """Standardised least-squares weights on `support`, zero elsewhere."""
+        for column in support:
+            if not self._known[column]:
+                self._fetch(int(column))
+        weights = np.zeros(len(self.usable))
+        answer = self.with_residual(output)[support].copy()
+        if len(support) and solve_small(self.gram[np.ix_(support, support)], answer):
+            weights[support] = answer
+        return weights
+
+    def _fetch(self, column: int) -> None:
+        row = self._rows.gram(column) / (self._norm * self._norm[column] * self._rows.total)
+        self.gram[column] = np.where(self.usable, row, 0.0)
+        self._known[column] = True
+
+    def in_units(self, weights: Floats) -> Direction | None:
+        """Turn standardised weights to the columns' own units, the leading one exactly 1."""
+        columns = np.flatnonzero(weights)
+        if len(columns) == 0:
+            return None
+        lead = columns[np.argmax(np.abs(weights[columns]))]
+        return direction_of(columns, weights[columns] * (self._to_units[columns] / self._to_units[lead]) / weights[lead])
+
+
+def direction_of(columns: Sequence[int] | NDArray[np.int64], coefficients: Floats) -> Direction:
+    """A direction without the coefficients that no float64 can hold."""
+    pairs = [
+        (int(column), float(c)) for column, c in zip(columns, coefficients, strict=True) if c != 0 and math.isfinite(c)
+    ]
+    pairs.sort()
+    return Direction(tuple(column for column, _ in pairs), tuple(c for _, c in pairs))
+
+
+class Lasso:
+    """The paper's direction: the Lasso path, stopped when one column too many would enter."""
+
+    def __init__(self, rows: Engine, max_features: int) -> None:
+        self._products = InnerProducts(rows)
+        self._most = max_features
+
+    def learn(self, slot: int) -> None:
+        """Take note of the neuron just stored in `slot`."""
+        self._products.learn(slot)
+
+    def propose(self, output: Output) -> list[Direction]:
+        """One direction, or none where the residual is uncorrelated with every column."""
+        direction = self._products.in_units(self._products.lasso(output, self._most))
+        return [] if direction is None else [direction]
+
+
+class Debiased:
+    """Least squares on the support that the Lasso chose."""
+
+    def __init__(self, rows: Engine, max_features: int) -> None:
+        self._products = InnerProducts(rows)
+        self._most = max_features
+
+    def learn(self, slot: int) -> None:
+        """Take note of the neuron just stored in `slot`."""
+        self._products.learn(slot)
+
+    def propose(self, output: Output) -> list[Direction]:
+        """One direction, or none where the residual is uncorrelated with every column."""
+        support = np.flatnonzero(self._products.lasso(output, self._most))
+        direction = self._products.in_units(self._products.least_squares(output, support))
+        return [] if direction is None else [direction]

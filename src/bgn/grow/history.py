@@ -1,0 +1,168 @@
+"""What happened while a network grew: a frozen record a step, and the network at every width."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from bgn.engines.base import Neuron
+from bgn.engines.integers import Grid
+from bgn.grow.output import State
+from bgn.network import Layer, Network
+
+
+@dataclass(frozen=True)
+class Record:
+    """One accepted step of growth.
+
+    Attributes
+    ----------
+    layer : int
+        Index of the hidden layer that grew, as in ``network.layers``.
+    width : int
+        Its width after the step.
+    kind : {"addition", "replacement"}
+    neuron : int
+        Index of the neuron that was added or replaced.
+    train_mse, validation_mse : float
+        Mean squared errors after the step; NaN where there are no validation rows.
+    bound : float
+        Theorem 1's lower bound on the training error of any network that keeps this layer.
+    seconds : float
+        Since the fit began.
+    """
+
+    layer: int
+    width: int
+    kind: str
+    neuron: int
+    train_mse: float
+    validation_mse: float
+    bound: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A layer at one width: enough to make the network, and how well it did."""
+
+    neurons: tuple[Neuron, ...]
+    output_weights: tuple[float, ...]
+    base: float
+    train_mse: float
+    validation_mse: float
+    validation_deviation: float = math.nan
+
+    @classmethod
+    def of(cls, state: State, grid: Grid, train_mse: float, validation_mse: float, deviation: float) -> Snapshot:
+        """Freeze a state, in the target's units."""
+        weights = grid.value(state.output.weights)
+        base = grid.centre + float(grid.value(state.output.base))
+        return cls(state.neurons, tuple(weights.tolist()), base, train_mse, validation_mse, deviation)
+
+    @property
+    def criterion(self) -> float:
+        """What selection compares: the validation error, or the training error where there is none."""
+        return self.train_mse if math.isnan(self.validation_mse) else self.validation_mse
+
+    def layer(self, n_inputs: int) -> Layer:
+        """The neurons as a hidden layer."""
+        weights = np.zeros((len(self.neurons), n_inputs))
+        for row, neuron in zip(weights, self.neurons, strict=True):
+            row[list(neuron.direction.columns)] = neuron.direction.coefficients
+        return Layer(weights, [-neuron.threshold for neuron in self.neurons])
+
+
+@dataclass(frozen=True, repr=False)
+class History:
+    """The growth of a network, step by step and width by width.
+
+    Attributes
+    ----------
+    records : tuple of Record
+        Every addition and every accepted replacement, in order.
+    paths : tuple of mapping
+        For each hidden layer, width -> snapshot of that layer at that width (0 is the base alone).
+    best_layer, best_width : int
+        The layer (index) and width that were chosen.
+    stopped : str
+        Why growth ended.
+    shrinkage : float
+        The ridge penalty that the chosen layer was grown with.
+    n_validation : int
+        Total weight of the validation rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bgn import BGNRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BGNRegressor(max_width=4, random_state=0).fit(X, y)
+    >>> model.history_.network(2).widths
+    (2,)
+    >>> [record.width for record in model.history_.records if record.kind == "addition"]
+    [1, 2, 3, 4]
+    """
+
+    records: tuple[Record, ...]
+    paths: tuple[Mapping[int, Snapshot], ...]
+    inputs: tuple[Layer, ...]
+    n_inputs: int
+    best_layer: int
+    best_width: int
+    stopped: str
+    shrinkage: float
+    n_validation: int
+    feature_names: tuple[str, ...] | None = field(default=None)
+    target_name: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "paths", tuple(MappingProxyType(dict(path)) for path in self.paths))
+
+    def network(self, width: int | None = None, layer: int | None = None) -> Network:
+        """Return the network as it was when a layer had the given width.
+
+        Parameters
+        ----------
+        width : int, optional
+            Any width on the path; the chosen one by default.
+        layer : int, optional
+            Index of the last hidden layer; the chosen one by default.
+
+        Returns
+        -------
+        Network
+        """
+        layer = self.best_layer if layer is None else layer
+        if not 0 <= layer < len(self.paths):
+            raise ValueError(f"layer must be between 0 and {len(self.paths) - 1}; got {layer}.")
+        path = self.paths[layer]
+        width = self.best_width if width is None else width
+        if width not in path:
+            raise ValueError(f"width must be one that was grown, {min(path)} to {max(path)}; got {width}.")
+        snapshot = path[width]
+        below = self.inputs[:layer]
+        n_inputs = below[-1].width if below else self.n_inputs
+        layers = (*below, snapshot.layer(n_inputs))
+        return Network(layers, snapshot.output_weights, snapshot.base, self.feature_names, self.target_name)
+
+    def __repr__(self) -> str:
+        widths = [max(path) for path in self.paths]
+        return (
+            f"History({len(self.records)} steps, widths up to {widths}, chose layer {self.best_layer} at width "
+            f"{self.best_width}, stopped: {self.stopped})"
+        )
+
+
+def choose_width(path: Mapping[int, Snapshot], select: str, n_validation: int) -> int:
+    """The width that validated best, or the smallest within one standard error of it."""
+    best = min(path, key=lambda width: (path[width].criterion, width))
+    if select == "best" or math.isnan(path[best].validation_deviation):
+        return best
+    within = path[best].criterion + path[best].validation_deviation / math.sqrt(n_validation)
+    return min(width for width in path if path[width].criterion <= within)
+

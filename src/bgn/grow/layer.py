@@ -1,0 +1,181 @@
+"""One layer: add a neuron, reconsider the others, stop in time (Algorithm 1 with Improvement 1)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bgn.engines.base import Cut, Direction, Engine, Output
+from bgn.grow.direction import DirectionFinder
+from bgn.grow.history import Record, Snapshot
+from bgn.grow.output import OutputRule
+from bgn.grow.rows import Rows
+
+Callback = Callable[[Record], bool | None]
+
+
+@dataclass
+class Monitor:
+    """Watches the clock, tells the callbacks, and remembers why growth stopped."""
+
+    max_seconds: float | None = None
+    callbacks: Sequence[Callback] = ()
+    on_record: Callable[[Record], None] | None = None
+    started: float = field(default_factory=time.perf_counter)
+    stopped: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """Since growth began."""
+        return time.perf_counter() - self.started
+
+    def out_of_time(self) -> bool:
+        """True, and noted, once the time is up or somebody asked to stop."""
+        if not self.stopped and self.max_seconds is not None and self.seconds >= self.max_seconds:
+            self.stopped = "max_seconds"
+        return bool(self.stopped)
+
+    def tell(self, record: Record) -> None:
+        """Pass a record on; a callback that returns True stops growth."""
+        if self.on_record is not None:
+            self.on_record(record)
+        for callback in self.callbacks:
+            if callback(record) is True and not self.stopped:
+                self.stopped = "callback"
+
+
+@dataclass(frozen=True)
+class LayerSettings:
+    """What bounds the growth of a layer."""
+
+    max_width: int
+    max_replacements: int | None
+    patience: int | None
+
+
+@dataclass(frozen=True)
+class LayerPath:
+    """A grown layer: its snapshot at every width, the steps, and why it stopped."""
+
+    path: dict[int, Snapshot]
+    records: tuple[Record, ...]
+    stopped: str
+
+
+class LayerGrowth:
+    """Grows one layer on `rows`. The engines hold the neurons' answers; `state` is what they amount to."""
+
+    def __init__(
+        self, rows: Rows, finder: DirectionFinder, rule: OutputRule, settings: LayerSettings,
+        rng: np.random.Generator, monitor: Monitor, layer: int,
+    ) -> None:  # fmt: skip
+        self.rows, self.finder, self.rule, self.settings = rows, finder, rule, settings
+        self.rng, self.monitor, self.layer = rng, monitor, layer
+        self.state = rule.start(rows.train)
+        self.records: list[Record] = []
+        self.path: dict[int, Snapshot] = {}
+        self._follow(None)
+        self._keep()
+
+    def grow(self) -> LayerPath:
+        """Add neurons until nothing is gained, patience or width is spent, or somebody says stop."""
+        reason = "max_width"
+        while self.state.width < self.settings.max_width:
+            if self.monitor.out_of_time():
+                break
+            if not self._add():
+                reason = "no gain"
+                break
+            self._replace()
+            self._keep()
+            if self._impatient():
+                reason = "patience"
+                break
+        return LayerPath(self.path, tuple(self.records), self.monitor.stopped or reason)
+
+    # -- steps ---------------------------------------------------------------------------------------------
+
+    def _add(self) -> bool:
+        state = self.state
+        cut = best_cut(self.rows.train, state.output, self.finder.propose(state.output))
+        return cut is not None and self._accept(state.width, cut, "addition")
+
+    def _replace(self) -> None:
+        """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
+        width = self.state.width
+        attempts = width if self.settings.max_replacements is None else min(width, self.settings.max_replacements)
+        if width < 2:
+            return
+        failed: set[int] = set()
+        for slot in self.rng.integers(0, width, attempts).tolist():
+            if slot in failed:
+                continue
+            if self.monitor.out_of_time():
+                return
+            output = self.rule.without(self.state, slot)
+            cut = best_cut(self.rows.train, output, self.finder.propose(output))
+            if cut is not None and self._accept(slot, cut, "replacement"):
+                failed.clear()
+            else:
+                failed.add(slot)
+
+    def _accept(self, slot: int, cut: Cut, kind: str) -> bool:
+        """Put the neuron in its slot if the training error falls; tell everybody."""
+        state = self.rule.admit(self.rows.train, self.state, slot, cut)
+        if state is None:
+            return False
+        self.state = state
+        self._follow(slot)
+        self.finder.learn(slot)
+        record = Record(
+            self.layer, state.width, kind, slot, self._train_mse(), self._validation_mse(),
+            self._mean_square(self.rows.train.bound()), self.monitor.seconds,
+        )  # fmt: skip
+        self.records.append(record)
+        self.monitor.tell(record)
+        return True
+
+    def _follow(self, slot: int | None) -> None:
+        """Bring the other rows up to date."""
+        for rows in self.rows.followers:
+            if slot is not None:
+                rows.put(slot, self.state.neurons[slot])
+            squared = rows.settle(self.state.output)
+            if rows is self.rows.validation:
+                self._validation_squared = squared
+
+    # -- figures -------------------------------------------------------------------------------------------
+
+    def _mean_square(self, value: float) -> float:
+        return math.ldexp(value, -2 * self.rows.train.grid.exponent)
+
+    def _train_mse(self) -> float:
+        return self.rows.train.grid.mean_square(self.state.squared, self.rows.train.total)
+
+    def _validation_mse(self) -> float:
+        rows = self.rows.validation
+        return math.nan if rows is None else rows.grid.mean_square(self._validation_squared, rows.total)
+
+    def _keep(self) -> None:
+        rows = self.rows.validation
+        deviation = math.nan if rows is None else self._mean_square(rows.squared_error_deviation())
+        self.path[self.state.width] = Snapshot.of(
+            self.state, self.rows.train.grid, self._train_mse(), self._validation_mse(), deviation
+        )
+
+    def _impatient(self) -> bool:
+        """True when the validation error has not fallen for `patience` additions."""
+        if self.settings.patience is None or self.rows.validation is None:
+            return False
+        best = min(self.path, key=lambda width: (self.path[width].criterion, width))
+        return self.state.width - best >= self.settings.patience
+
+
+def best_cut(rows: Engine, output: Output, directions: Sequence[Direction]) -> Cut | None:
+    """The cut of largest gain; of equal ones the first."""
+    cuts = [cut for cut in rows.cuts([(output, direction) for direction in directions]) if cut is not None]
+    return max(cuts, key=lambda cut: cut.gain, default=None)

@@ -1,0 +1,255 @@
+"""Output weights: what a neuron adds once its question is settled.
+
+Weights and base are whole steps of the target's grid, so the sum of squared residuals is an exact integer and
+"the training error fell" is a comparison of integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from bgn.engines.base import Cut, Engine, Floats, Integers, Neuron, Output
+
+# After this many changes the inverse is built anew, so that rounding does not pile up.
+_FRESH_AFTER = 64
+
+
+@dataclass(frozen=True)
+class State:
+    """A layer while it grows: its neurons, their output, and the sum of squared residuals it leaves."""
+
+    neurons: tuple[Neuron, ...]
+    output: Output
+    squared: int
+
+    @property
+    def width(self) -> int:
+        """Number of neurons."""
+        return len(self.neurons)
+
+
+class OutputRule(Protocol):
+    """What a strategy must do. `slot` is where the neuron goes: the width for an addition."""
+
+    def start(self, rows: Engine) -> State:
+        """The base alone."""
+        ...
+
+    def without(self, state: State, slot: int) -> Output:
+        """The output when the neuron in `slot` is taken out: its weight is zero."""
+        ...
+
+    def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
+        """Put the cut's neuron in `slot` if the training error falls strictly; None if it does not."""
+        ...
+
+
+def _placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
+    return (*state.neurons[:slot], neuron, *state.neurons[slot + 1 :])
+
+
+def _base(rows: Engine) -> tuple[int, State]:
+    """Target sum, and the state of the mean alone."""
+    total = rows.target_sum
+    output = Output(np.zeros(0, np.int64), round(total / rows.total))
+    return total, State((), output, rows.settle(output))
+
+
+@dataclass(frozen=True)
+class _Steps(State):
+    """A stagewise state also remembers what each neuron did to the base, and how many rows fire."""
+
+    offsets: tuple[int, ...] = ()
+    fired: tuple[int, ...] = ()
+    correlations: Integers | None = None
+
+
+class Stagewise:
+    """The paper's closed form (Prop. 1): each neuron fits the residual it met, times a step size."""
+
+    def __init__(self, learning_rate: float) -> None:
+        self._rate = learning_rate
+
+    def start(self, rows: Engine) -> State:
+        """The mean alone."""
+        _, state = _base(rows)
+        return _Steps(state.neurons, state.output, state.squared)
+
+    def without(self, state: State, slot: int) -> Output:
+        """Take the neuron's step back, base and all."""
+        assert isinstance(state, _Steps)
+        weights = state.output.weights.copy()
+        weights[slot] = 0
+        return Output(weights, state.output.base - state.offsets[slot])
+
+    def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
+        """Give the neuron the means of its two sides."""
+        assert isinstance(state, _Steps)
+        up, down = cut.fired_sum / cut.fired, cut.silent_sum / cut.silent
+        weight, offset = round(self._rate * (up - down) / 2), round(self._rate * (up + down) / 2)
+        total = cut.fired_sum + cut.silent_sum
+        squared = state.squared
+        if slot < state.width:
+            squared += self._released(rows, state, slot, total)
+        squared -= _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)
+        if squared >= state.squared:
+            return None
+        base = state.output if slot == state.width else self.without(state, slot)
+        weights = np.append(base.weights, 0) if slot == state.width else base.weights.copy()
+        weights[slot] = weight
+        rows.put(slot, cut.neuron)
+        output = Output(weights, base.base + offset)
+        squared = rows.settle(output)
+        return _Steps(
+            _placed(state, slot, cut.neuron), output, squared,
+            (*state.offsets[:slot], offset, *state.offsets[slot + 1 :]),
+            (*state.fired[:slot], cut.fired, *state.fired[slot + 1 :]),
+        )  # fmt: skip
+
+    def _released(self, rows: Engine, state: _Steps, slot: int, total: int) -> int:
+        """By how much the squared sum rises when the neuron in `slot` is taken out; `total`: residual sum then."""
+        if state.correlations is None:
+            object.__setattr__(state, "correlations", rows.correlations())
+        assert state.correlations is not None
+        weight, offset, fired = int(state.output.weights[slot]), state.offsets[slot], state.fired[slot]
+        released = int(state.correlations[slot]) + (weight + offset) * fired
+        return _drop(rows.total, weight, offset, fired, released, total)
+
+
+def _drop(rows: int, weight: int, offset: int, fired: int, fired_sum: int, total: int) -> int:
+    """How far ``weight * answer + offset`` lowers the squared sum of a residual with these sums."""
+    up, down = weight + offset, offset - weight
+    silent, silent_sum = rows - fired, total - fired_sum
+    return 2 * up * fired_sum - up * up * fired + 2 * down * silent_sum - down * down * silent
+
+
+@dataclass(frozen=True)
+class _Fit(State):
+    """A least-squares state: weights in floats, the inverse of ``H'H + ridge`` and how fresh it is."""
+
+    weights: Floats | None = None
+    inverse: Floats | None = None
+    products: Floats | None = None
+    target: Floats | None = None
+    changes: int = 0
+
+
+class Full:
+    """Least squares over all output weights after every change, with a ridge penalty on all but the base."""
+
+    def __init__(self, ridge: float) -> None:
+        self._ridge = ridge
+
+    def start(self, rows: Engine) -> State:
+        """The mean alone."""
+        total, state = _base(rows)
+        return _Fit(
+            state.neurons, state.output, state.squared,
+            np.array([total / rows.total]), np.array([[1.0 / rows.total]]),
+            np.array([[float(rows.total)]]), np.array([float(total)]),
+        )  # fmt: skip
+
+    def without(self, state: State, slot: int) -> Output:
+        """Least squares over the other neurons."""
+        weights = self._released(state, slot)
+        return Output(np.rint(weights[1:]).astype(np.int64), round(weights[0]))
+
+    def _released(self, state: State, slot: int) -> Floats:
+        assert isinstance(state, _Fit) and state.weights is not None and state.inverse is not None
+        k = slot + 1
+        weights = state.weights - state.inverse[:, k] * (state.weights[k] / state.inverse[k, k])
+        weights[k] = 0.0
+        return weights
+
+    def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
+        """Try the neuron in a spare slot; keep it if the penalised and the plain training error both fall."""
+        assert isinstance(state, _Fit) and state.weights is not None and state.inverse is not None
+        spare = state.width
+        column, target = self._measure(rows, state, spare, cut.neuron)
+        keep = np.delete(np.arange(spare + 1), slot + 1) if slot < spare else np.arange(spare + 1)
+        weights = self._released(state, slot) if slot < spare else state.weights
+        inverse, gone = state.inverse[np.ix_(keep, keep)], 0.0
+        if slot < spare:
+            k = slot + 1
+            inverse = inverse - np.outer(state.inverse[keep, k], state.inverse[k, keep]) / state.inverse[k, k]
+            gone = state.weights[k] ** 2 / state.inverse[k, k]
+        pull = (inverse * column[keep]).sum(axis=1)
+        own = rows.total + self._ridge - float((pull * column[keep]).sum())
+        if own <= 1e-9 * rows.total:
+            return None
+        weight = (target - float((column * weights).sum())) / own
+        if weight * weight * own <= gone * (1 + 1e-12):
+            return None
+        fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
+        return self._settle(rows, state, replace(fit, neurons=_placed(state, slot, cut.neuron)), slot)
+
+    def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
+        """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
+        fired, target_sum = rows.put(spare, neuron)
+        both = rows.overlaps(spare)[:spare].astype(np.float64)
+        assert state.products is not None and state.target is not None
+        others = state.products[0, 1:]  # 2 * fired - rows
+        column = np.empty(spare + 1)
+        column[0] = 2 * fired - rows.total
+        column[1:] = 4 * both - (others + rows.total) - column[0]
+        return column, 2 * target_sum - float(state.target[0])
+
+    def _place(
+        self, state: _Fit, slot: int, keep: Integers, column: Floats, target: float,
+        inverse: Floats, pull: Floats, own: float, weight: float, weights: Floats,
+    ) -> _Fit:  # fmt: skip
+        """The fit with the new neuron last, then moved to its slot."""
+        assert state.products is not None and state.target is not None
+        n = len(keep)
+        grown = np.empty((n + 1, n + 1))
+        grown[:n, :n] = inverse + np.outer(pull, pull) / own
+        grown[:n, n] = grown[n, :n] = -pull / own
+        grown[n, n] = 1.0 / own
+        products = np.empty((n + 1, n + 1))
+        products[:n, :n] = state.products[np.ix_(keep, keep)]
+        products[:n, n] = products[n, :n] = column[keep]
+        products[n, n] = state.products[0, 0]
+        order = np.insert(np.arange(n), slot + 1, n)
+        return replace(
+            state,
+            weights=np.append(weights - pull * weight, weight)[order],
+            inverse=grown[np.ix_(order, order)],
+            products=products[np.ix_(order, order)],
+            target=np.append(state.target[keep], target)[order],
+            changes=state.changes + 1,
+        )
+
+    def _settle(self, rows: Engine, state: _Fit, fit: _Fit, slot: int) -> State | None:
+        """Round to whole steps and let the rows judge; put everything back if the error did not fall."""
+        if fit.changes >= _FRESH_AFTER:
+            fit = self._refreshed(fit)
+        assert fit.weights is not None
+        output = Output(np.rint(fit.weights[1:]).astype(np.int64), round(fit.weights[0]))
+        spare = state.width
+        if slot < spare:
+            rows.move(spare, slot)
+        squared = rows.settle(output)
+        if squared >= state.squared:
+            if slot < spare:
+                rows.put(slot, state.neurons[slot])
+            rows.settle(state.output)
+            return None
+        return replace(fit, output=output, squared=squared)
+
+    def _refreshed(self, fit: _Fit) -> _Fit:
+        """Build the inverse anew, one neuron after the other, and the weights from it."""
+        assert fit.products is not None and fit.target is not None
+        inverse = np.array([[1.0 / fit.products[0, 0]]])
+        for n in range(1, len(fit.products)):
+            column = fit.products[:n, n]
+            pull = (inverse * column).sum(axis=1)
+            own = fit.products[n, n] + self._ridge - float((pull * column).sum())
+            grown = np.empty((n + 1, n + 1))
+            grown[:n, :n] = inverse + np.outer(pull, pull) / own
+            grown[:n, n] = grown[n, :n] = -pull / own
+            grown[n, n] = 1.0 / own
+            inverse = grown
+        return replace(fit, inverse=inverse, weights=(inverse * fit.target).sum(axis=1), changes=0)

@@ -1,0 +1,111 @@
+"""The Lasso path from inner products, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def solve_small(matrix, answer):
+    """Solve ``matrix x = answer`` in place by elimination with pivoting; False when it is singular."""
+    a = matrix.copy()
+    n = len(answer)
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[p, k]):
+                p = i
+        if abs(a[p, k]) < 1e-10:
+            return False
+        for j in range(n):
+            a[k, j], a[p, j] = a[p, j], a[k, j]
+        answer[k], answer[p] = answer[p], answer[k]
+        for i in range(k + 1, n):
+            f = a[i, k] / a[k, k]
+            for j in range(k, n):
+                a[i, j] -= f * a[k, j]
+            answer[i] -= f * answer[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            answer[k] -= a[k, j] * answer[j]
+        answer[k] /= a[k, k]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def lasso_path(gram, known, products, most, weights):
+    """Follow the Lasso path until column number ``most + 1`` would enter; write the weights there.
+
+    Minimises ``w' gram w / 2 - products' w + penalty |w|_1`` for a falling penalty. Columns are standardised, so
+    the diagonal of `gram` is one; only rows with `known` set are read. Returns -1 when done, or the number of a
+    column whose row of `gram` is wanted: fill it in and call again. O(columns) a knot.
+    """
+    d = len(products)
+    weights[:] = 0.0
+    c = products.copy()
+    active = np.empty(min(most, d), np.int64)
+    size = 0
+    out = np.zeros(d, np.bool_)  # active already, or a copy of active columns
+    left = -1  # the column that has just left may not come straight back
+    entering = -1
+    penalty = 0.0
+    for j in range(d):
+        if abs(c[j]) > penalty:
+            penalty, entering = abs(c[j]), j
+    start = penalty
+    for _ in range(20 * d + 20):
+        if entering >= 0:
+            if size == len(active):
+                return -1
+            if not known[entering]:
+                return entering
+            active[size] = entering
+            out[entering] = True
+            size += 1
+        if size == 0 or penalty <= 1e-12 * start:
+            return -1
+        among = np.empty((size, size))
+        move = np.empty(size)
+        for a in range(size):
+            move[a] = 1.0 if c[active[a]] > 0 else -1.0
+            for b in range(size):
+                among[a, b] = gram[active[a], active[b]]
+        if not solve_small(among, move):
+            size -= 1
+            entering = -1
+            continue
+        # Walk until a column enters, one leaves, or the penalty is used up.
+        slope = np.zeros(d)
+        for a in range(size):
+            for j in range(d):
+                slope[j] += gram[active[a], j] * move[a]
+        length, entering, leaving = penalty, -1, -1
+        for j in range(d):
+            if out[j] or j == left:
+                continue
+            up, down = 1.0 - slope[j], 1.0 + slope[j]
+            if up > 1e-12 and (penalty - c[j]) / up < length:
+                length, entering = max((penalty - c[j]) / up, 0.0), j
+            if down > 1e-12 and (penalty + c[j]) / down < length:
+                length, entering = max((penalty + c[j]) / down, 0.0), j
+        for a in range(size):
+            w = weights[active[a]]
+            if w * move[a] < 0.0 and -w / move[a] < length:
+                length, entering, leaving = -w / move[a], -1, a
+        for a in range(size):
+            weights[active[a]] += length * move[a]
+        for j in range(d):
+            c[j] -= length * slope[j]
+        penalty -= length
+        left = -1
+        if leaving >= 0:
+            left = active[leaving]
+            weights[left] = 0.0
+            out[left] = False
+            for a in range(leaving, size - 1):
+                active[a] = active[a + 1]
+            size -= 1
+        elif entering < 0:
+            return -1
+    return -1
