@@ -79,9 +79,9 @@ class Layer:
     weights: Floats
     bias: Floats
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _frozen(self.weights, "weights", 2))
-        object.__setattr__(self, "bias", _frozen(self.bias, "bias", 1))
+    def __init__(self, weights: ArrayLike, bias: ArrayLike) -> None:
+        object.__setattr__(self, "weights", _frozen(weights, "weights", 2))
+        object.__setattr__(self, "bias", _frozen(bias, "bias", 1))
         if len(self.bias) != len(self.weights):
             raise ValueError(
                 f"bias must have one entry a neuron; got {len(self.bias)} for {len(self.weights)} rows of weights."
