@@ -32,6 +32,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs
+	rm -rf docs/api
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
@@ -71,4 +72,5 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[docs]'
+	$(PIP) '$(TORCH)' || echo "No $(TORCH) to be had: the page on gradient-trained networks is left out."
 	@touch $@

@@ -1,6 +1,7 @@
 """How the documentation is built: ``make docs``, warnings are errors."""
 
 import os
+from importlib.util import find_spec
 
 import bgn
 
@@ -20,9 +21,15 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
+if not find_spec("torch"):  # the page needs it to read the docstrings
+    exclude_patterns.append("api_baselines.rst")
+    suppress_warnings = ["toc.excluded"]
 default_role = "code"
 
 autosummary_generate = True
+autodoc_default_options = {
+    "exclude-members": "set_fit_request, set_score_request, set_predict_request, get_metadata_routing"
+}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
