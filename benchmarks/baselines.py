@@ -1,0 +1,251 @@
+"""Accuracy and speed of the gradient-trained baselines, one command a figure.
+
+    python benchmarks/baselines.py --accuracy diabetes
+    python benchmarks/baselines.py --accuracy power_plant
+    python benchmarks/baselines.py --single-fit
+    python benchmarks/baselines.py --stacked
+    python benchmarks/baselines.py --gpu-grid --out housing.json
+
+Tables come from the folder named by BGN_DATA. ``--device cuda`` (or ``auto``) moves the accuracy runs to a GPU;
+``--quick`` tries one setting of each method's own parameters and a single learning rate; ``--store FOLDER`` lets an
+interrupted run go on. ``--gpu-grid`` is the paper's whole grid for California housing: 486 combinations, three seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from bgn import datasets
+from bgn.baselines import Config, GridResult, Split, grid_search, paper_grid, train_many
+from bgn.baselines.data import batches
+
+METHODS = ("bnn", "bnn_plus", "bireal", "quantization", "binaryconnect")
+SEEDS = (0, 1, 2)
+TARGETS = {
+    "diabetes": dict.fromkeys(METHODS, 3300.0),
+    "power_plant": {"bnn": 19.0, "bnn_plus": 16.2, "bireal": 16.6, "quantization": 16.2, "binaryconnect": 17.5},
+}
+QUICK = {"bnn_plus": {"sharpness": 5.0, "penalty": "l1", "penalty_strength": 1e-6}, "quantization": {"sharpness": 5.0}}
+
+
+def table(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table's rows and targets."""
+    data = datasets.load(name)
+    return np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
+
+
+def grid(method: str, rows: int, args: argparse.Namespace, reduced: bool) -> list[Config]:
+    """Return the combinations to try: the paper's, or those of widths 100 and 500 and depths 1 and 2."""
+    sizes = {"widths": (100, 500), "depths": (1, 2)} if reduced else {}
+    if args.quick:
+        sizes["learning_rates"] = (0.01,)
+    configs = paper_grid(method, rows=rows, **sizes)
+    own = QUICK.get(method, {}) if args.quick else {}
+    chosen = [config for config in configs if all(getattr(config, key) == value for key, value in own.items())]
+    return [replace(config, max_epochs=args.max_epochs) for config in chosen]
+
+
+def accuracy(name: str, args: argparse.Namespace) -> dict[str, object]:
+    """Print every method's mean test error beside its target."""
+    X, y = table(name)
+    figures: dict[str, object] = {}
+    # Diabetes is small and its test rows few: ten splits. The others: a split a seed, as in the paper.
+    splits: list[Split | Callable[[int], Split]] = (
+        [Split.at_random(X, y, seed=k) for k in range(10)]
+        if name == "diabetes"
+        else [lambda seed: Split.at_random(X, y, seed=seed)]
+    )
+    for method in args.methods:
+        begun = time.perf_counter()
+        configs = grid(method, len(X), args, reduced=True)
+        store = Path(args.store) / f"{name}-{method}.jsonl" if args.store else None
+        results = [grid_search(configs, split, SEEDS, store, args.device) for split in splits]
+        test = statistics.fmean(result.best.test_mse for result in results)
+        target = TARGETS.get(name, {}).get(method, float("nan"))
+        seconds = time.perf_counter() - begun
+        figures[method] = {"test_mse": test, "target": target, "seconds": seconds}
+        shapes = sorted({str(result.best.config.hidden_layers) for result in results})
+        print(
+            f"{name:12} {method:14} test MSE {test:9.2f}  target {target:7.1f}  {seconds:6.0f} s  {shapes}", flush=True
+        )
+    return figures
+
+
+class Step(torch.autograd.Function):
+    """A step of -1 and 1 with the clipped straight-through slope, as one would write it in torch."""
+
+    @staticmethod
+    def forward(ctx: torch.autograd.function.FunctionCtx, u: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(u)
+        return (u >= 0).to(u.dtype) * 2 - 1
+
+    @staticmethod
+    def backward(ctx: torch.autograd.function.FunctionCtx, slope: torch.Tensor) -> torch.Tensor:
+        (u,) = ctx.saved_tensors
+        return slope * (u.abs() <= 1)
+
+
+class Activation(nn.Module):
+    """The step as a module."""
+
+    def forward(self, u: torch.Tensor) -> torch.Tensor:
+        return Step.apply(u)
+
+
+def plain_fit(config: Config, split: Split) -> float:
+    """Train the same network as an ordinary torch module; return the last validation error."""
+    layers: list[nn.Module] = []
+    width = split.X.shape[1]
+    for size in config.hidden_layers:
+        layers += [nn.Linear(width, size, bias=False), nn.BatchNorm1d(size), Activation()]
+        width = size
+    model = nn.Sequential(*layers, nn.Linear(width, 1))
+    optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+    plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(optimiser, factor=0.1, patience=5)
+    x, y, x_held, y_held = (
+        torch.tensor((part - part.mean(0)) / part.std(0), dtype=torch.float32)
+        for part in (split.X, split.y[:, None], split.X_validation, split.y_validation[:, None])
+    )
+    bounds = batches(len(x), int(config.batch_size))
+    error = float("nan")
+    for _ in range(config.max_epochs):
+        model.train()
+        order = torch.randperm(len(x))
+        for low, high in bounds:
+            optimiser.zero_grad()
+            rows = order[low:high]
+            nn.functional.mse_loss(model(x[rows]), y[rows]).backward()
+            optimiser.step()
+        model.eval()
+        with torch.no_grad():
+            error = nn.functional.mse_loss(model(x_held), y_held).item()
+        plateau.step(error)
+    return error
+
+
+def best_of(runs: int, function: Callable[[], object]) -> float:
+    """Return the shortest of some runs, in seconds."""
+    times = []
+    for _ in range(runs):
+        begun = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - begun)
+    return min(times)
+
+
+def single_fit(args: argparse.Namespace) -> dict[str, object]:
+    """Print how long one fit takes, beside an ordinary torch module with the same layers and batches."""
+    figures: dict[str, object] = {}
+    for name, widths, size in (("diabetes", (100,), 64), ("diabetes", (500, 500), 64), ("power_plant", (500,), 512)):
+        X, y = table(name)
+        split = Split.at_random(X, y, seed=0)
+        config = Config("bnn", widths, 0.01, batch_size=size, max_epochs=30, patience=30)
+        ours = best_of(3, lambda: train_many([config], split))  # noqa: B023
+        plain = best_of(3, lambda: plain_fit(config, split))  # noqa: B023
+        figures[f"{name} {widths}"] = {"seconds": ours, "plain_torch_seconds": plain, "ratio": plain / ours}
+        print(f"{name:12} {widths!s:12} {ours:6.2f} s, plain torch {plain:6.2f} s: {plain / ours:.2f} times as fast")
+    return figures
+
+
+def stacked(args: argparse.Namespace) -> dict[str, object]:
+    """Print how long 27 small models take at once and one after another."""
+    X, y = table("diabetes")
+    split = Split.at_random(X, y, seed=0)
+    figures: dict[str, object] = {}
+    for method in args.methods:
+        configs = [
+            Config(method, (100,), rate, seed, batch_size=64, max_epochs=30, patience=30, sharpness=5.0)
+            for rate in (0.1, 0.01, 0.001)
+            for seed in range(9)
+        ]
+        together = best_of(3, lambda: train_many(configs, split))  # noqa: B023
+        apart = best_of(3, lambda: [train_many([config], split) for config in configs])  # noqa: B023
+        figures[method] = {"together_seconds": together, "apart_seconds": apart, "ratio": apart / together}
+        print(
+            f"{method:14} 27 models {together:6.2f} s, one after another {apart:6.2f} s: {apart / together:.2f} times"
+        )
+    return figures
+
+
+def gpu_grid(args: argparse.Namespace) -> dict[str, object]:
+    """Run the paper's whole grid for housing on the GPU and print what it took."""
+    torch.backends.cuda.matmul.allow_tf32 = args.tf32
+    X, y = table("housing")
+    begun = time.perf_counter()
+    figures: dict[str, object] = {}
+    for method in args.methods:
+        started = time.perf_counter()
+        configs = grid(method, len(X), args, reduced=False)
+        store = Path(args.store) / f"housing-{method}.jsonl" if args.store else None
+        device = "cuda" if args.device == "cpu" else args.device
+        result = grid_search(configs, lambda seed: Split.at_random(X, y, seed=seed), SEEDS, store, device)
+        figures[method] = summary(result) | {"seconds": time.perf_counter() - started}
+        print(method, json.dumps(figures[method]), flush=True)
+    total = time.perf_counter() - begun
+    print(f"the whole grid: {total:.0f} s")
+    return {
+        "methods": figures,
+        "seconds": total,
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "torch": torch.__version__,
+        "tf32": args.tf32,
+        "peak_memory_gib": torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else None,
+    }
+
+
+def summary(result: GridResult) -> dict[str, object]:
+    """Return the figures of one method's search that are worth recording."""
+    best = result.best
+    return {
+        "combinations": len(result.choices()),
+        "runs": len(result.runs),
+        "mean_epochs": statistics.fmean(run.epochs for run in result.runs),
+        "diverged": sum(run.note is not None for run in result.runs),
+        "validation_mse": best.validation_mse,
+        "test_mse": best.test_mse,
+        "best": asdict(best.config),
+    }
+
+
+def main() -> None:
+    """Read the command line, run what it names, write the figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--accuracy", metavar="TABLE", help="test errors on a table, reduced grid")
+    parser.add_argument("--single-fit", action="store_true", help="one fit against a plain torch module")
+    parser.add_argument("--stacked", action="store_true", help="27 small models at once against one after another")
+    parser.add_argument("--gpu-grid", action="store_true", help="the paper's grid for housing on a GPU")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda", "auto"))
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser.add_argument("--quick", action="store_true", help="one setting of each method's own parameters")
+    parser.add_argument("--max-epochs", type=int, default=200)
+    parser.add_argument("--tf32", action="store_true", help="let the GPU round matrix products of the grid to TF32")
+    parser.add_argument("--store", help="folder of finished runs, to go on after an interruption")
+    parser.add_argument("--out", help="file for the figures, as JSON")
+    args = parser.parse_args()
+    figures: dict[str, object] = {}
+    if args.accuracy:
+        figures[f"accuracy {args.accuracy}"] = accuracy(args.accuracy, args)
+    if args.single_fit:
+        figures["single fit"] = single_fit(args)
+    if args.stacked:
+        figures["stacked"] = stacked(args)
+    if args.gpu_grid:
+        figures["grid for housing"] = gpu_grid(args)
+    if not figures:
+        parser.error("name at least one of --accuracy, --single-fit, --stacked, --gpu-grid")
+    if args.out:
+        Path(args.out).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
