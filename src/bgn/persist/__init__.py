@@ -11,16 +11,16 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 import bgn
 from bgn.network import Network
-from bgn.persist import parts, strict
+from bgn.persist import growth, parts, strict
 from bgn.persist.strict import ModelFileError
 from bgn.preparation import Preparation
 
@@ -34,6 +34,7 @@ _KEYS = (
     "figures", "preparation", "checks",
 )  # fmt: skip
 
+Result = TypeVar("Result")
 Figures = Mapping[str, Mapping[str, float]]
 
 
@@ -43,10 +44,14 @@ class ModelFile:
 
     Parameters
     ----------
-    model : Network or BGNRegressor
-        What was saved.
+    network : Network
+        The network, whatever was saved.
     library : str
         Version of bgn that wrote the file.
+    settings : mapping, optional
+        Parameters of the estimator; None when a network was saved by itself.
+    history : mapping, optional
+        How it grew, in plain values: ``steps`` and the ``paths`` from width to error.
     units : mapping of str to str
         Units of columns and target, by name.
     figures : mapping of str to mapping of str to float
@@ -55,16 +60,19 @@ class ModelFile:
         How the columns of a data file become the network's inputs; None when they are the inputs.
     """
 
-    model: Any
+    network: Network
     library: str
+    settings: Mapping[str, Any] | None = None
+    history: Mapping[str, Any] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     figures: Figures = field(default_factory=dict)
     preparation: Preparation | None = None
 
-    @property
-    def network(self) -> Network:
-        """The network, whatever was saved."""
-        return self.model if isinstance(self.model, Network) else self.model.network_
+    def model(self) -> Any:
+        """Build what was saved: the network, or the fitted estimator around it."""
+        if self.settings is None:
+            return self.network
+        return _regressor(self.network, self.settings, self.history)
 
 
 def save(
@@ -116,7 +124,7 @@ def save(
         "units": dict(units or {}),
         "settings": None if model is network else {name: _plain(value) for name, value in model.get_params().items()},
         "network": parts.network_out(network),
-        "history": None,
+        "history": None if getattr(model, "history_", None) is None else growth.history_out(model.history_),
         "figures": {who: {name: float(value) for name, value in each.items()} for who, each in (figures or {}).items()},
         "preparation": None if preparation is None else parts.preparation_out(preparation),
         "checks": parts.checks_out(network, rows),
@@ -145,15 +153,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         The file is damaged, made by a newer version, or no model at all. Nothing is returned then, not even in part.
     """
-    return read(path).model
+    return _naming(path, lambda file: file.model())
 
 
 def read(path: str | os.PathLike[str]) -> ModelFile:
     """Return everything a model file holds; :func:`load` returns its model alone."""
+    return _naming(path, lambda file: file)
+
+
+def _naming(path: str | os.PathLike[str], use: Callable[[ModelFile], Result]) -> Result:
+    """Read a file and use it; whatever is wrong, the error names the file."""
     try:
         with open(path, "rb") as file:
             content = strict.parse(file)
-        return _read(content)
+        return use(_read(content))
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
 
@@ -212,15 +225,44 @@ def _read(content: Any) -> ModelFile:
     if preparation is not None and preparation.names != network.feature_names:
         raise ModelFileError("preparation does not make the features that feature_names lists.")
     parts.verify(network, content["checks"])
-    kind = strict.text(content["kind"], "kind")
-    if kind not in ("network", "regressor"):
-        raise ModelFileError(f"kind must be 'network' or 'regressor'; got {kind[:60]!r}.")
+    kind = content["kind"]
+    if kind not in ("network", "regressor") or (kind == "regressor") != (content["settings"] is not None):
+        raise strict.refuse("kind", "'network', or 'regressor' with settings", kind)
     figures = {
-        who: {
-            name: strict.number(value, f"figures.{who}.{name}") for name, value in strict.obj(each, "figures").items()
-        }
+        who: {name: strict.number(value, "figures") for name, value in strict.obj(each, "figures").items()}
         for who, each in strict.obj(content["figures"], "figures").items()
     }
-    units = {name: strict.text(unit, "units") for name, unit in strict.obj(content["units"], "units").items()}
-    library = strict.text(content["library"], "library")
-    return ModelFile(network, library, units, figures, preparation)
+    return ModelFile(
+        network=network,
+        library=strict.text(content["library"], "library"),
+        settings=strict.optional(content["settings"], "settings", _settings),
+        history=strict.optional(content["history"], "history", growth.history_in),
+        units={name: strict.text(unit, "units") for name, unit in strict.obj(content["units"], "units").items()},
+        figures=figures,
+        preparation=preparation,
+    )
+
+
+def _settings(value: Any, where: str) -> dict[str, Any]:
+    """Return settings: plain values, or lists of them."""
+    return {
+        name: strict.array(each, where, strict.scalar) if isinstance(each, list) else strict.scalar(each, where)
+        for name, each in strict.obj(value, where).items()
+    }
+
+
+def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[str, Any] | None) -> Any:
+    """Build a fitted estimator around a network."""
+    from bgn.estimators import BGNRegressor
+
+    unknown = sorted(set(settings) - set(BGNRegressor().get_params()))
+    if unknown:
+        raise ModelFileError(f"settings has {unknown[0]!r}, which this version of bgn does not know. Upgrade bgn.")
+    model = BGNRegressor(**settings)
+    model.network_ = network
+    model.n_features_in_ = network.n_inputs
+    if network.feature_names is not None:
+        model.feature_names_in_ = np.array(network.feature_names, dtype=object)
+    if history is not None:
+        model.history_ = growth.history_of(history, network)
+    return model

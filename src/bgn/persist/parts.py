@@ -20,13 +20,15 @@ def network_out(network: Network) -> dict[str, Any]:
     """Return a network neuron by neuron."""
     return {
         "inputs": network.n_inputs,
-        "layers": [
-            [_neuron_out(weights, bias) for weights, bias in zip(layer.weights, layer.bias, strict=True)]
-            for layer in network.layers
-        ],
+        "layers": [layer_out(layer) for layer in network.layers],
         "output_weights": network.output_weights.tolist(),
         "base": network.base,
     }
+
+
+def layer_out(layer: Layer) -> list[dict[str, Any]]:
+    """Return a layer neuron by neuron."""
+    return [_neuron_out(weights, bias) for weights, bias in zip(layer.weights, layer.bias, strict=True)]
 
 
 def _neuron_out(weights: Floats, bias: float) -> dict[str, Any]:
@@ -71,22 +73,15 @@ def _threshold_rows(network: Network) -> Floats:
 def network_in(content: dict[str, Any]) -> Network:
     """Build the network a whole file describes, or say what is wrong."""
     parts = strict.obj(content["network"], "network", ("inputs", "layers", "output_weights", "base"))
-    inputs = width = strict.whole(parts["inputs"], "network.inputs", MOST_WEIGHTS)
+    inputs = strict.whole(parts["inputs"], "network.inputs", MOST_WEIGHTS)
     names = strict.optional(
         content["feature_names"], "feature_names", lambda value, where: strict.array(value, where, strict.text, inputs)
     )
     if names is not None and len(set(names)) < len(names):
         raise ModelFileError("feature_names must differ; one stands there twice.")
     target = strict.optional(content["target_name"], "target_name", strict.text)
-    layers: list[Layer] = []
-    left = MOST_WEIGHTS
-    for number, neurons in enumerate(strict.array(parts["layers"], "network.layers", lambda value, where: value)):
-        if isinstance(neurons, list):
-            left -= len(neurons) * max(width, 1)
-        if left < 0:
-            raise ModelFileError(f"network has more than {MOST_WEIGHTS} weights, zeros included.")
-        layers.append(_layer_in(neurons, f"network.layers[{number}]", width))
-        width = layers[-1].width
+    layers = layers_in(parts["layers"], "network.layers", inputs)
+    width = layers[-1].width if layers else 0
     weights = strict.array(parts["output_weights"], "network.output_weights", strict.number, width)
     try:
         return Network(layers, weights, strict.number(parts["base"], "network.base"), names, target)
@@ -94,6 +89,19 @@ def network_in(content: dict[str, Any]) -> Network:
         raise
     except ValueError as error:
         raise ModelFileError(str(error)) from None
+
+
+def layers_in(value: Any, where: str, inputs: int) -> list[Layer]:
+    """Build layers, each on top of the one before, or say what is wrong; memory is asked for only within the limit."""
+    layers: list[Layer] = []
+    left = MOST_WEIGHTS
+    for number, neurons in enumerate(strict.array(value, where, lambda value, where: value)):
+        left -= max(inputs, 1) * (len(neurons) if isinstance(neurons, list) else 0)
+        if left < 0:
+            raise ModelFileError(f"{where} holds more than {MOST_WEIGHTS} weights, zeros included.")
+        layers.append(_layer_in(neurons, f"{where}[{number}]", inputs))
+        inputs = layers[-1].width
+    return layers
 
 
 def _layer_in(value: Any, where: str, inputs: int) -> Layer:

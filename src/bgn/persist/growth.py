@@ -1,0 +1,197 @@
+"""How a network grew, to plain values and back.
+
+A long history is thinned on the way out: of many steps, the last of each kind at every width stays; of many widths, all
+small ones, the chosen one, and then one in every tenth more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bgn.network import Network
+from bgn.persist import parts, strict
+from bgn.persist.strict import ModelFileError
+
+if TYPE_CHECKING:
+    from bgn.engines.base import Neuron
+    from bgn.grow.history import History, Record, Snapshot
+
+_FIELDS = ("layer", "width", "kind", "neuron", "train_mse", "validation_mse", "bound", "seconds")
+_MANY_STEPS = 1000
+_MANY_WIDTHS = 100
+_MOST = 2**31
+
+
+# -- out ----------------------------------------------------------------------------------------------------
+
+
+def history_out(history: History) -> dict[str, Any]:
+    """Return a history as plain values."""
+    return {
+        "best_layer": history.best_layer,
+        "best_width": history.best_width,
+        "stopped": history.stopped,
+        "shrinkage": history.shrinkage,
+        "n_validation": history.n_validation,
+        "steps": {
+            "fields": list(_FIELDS),
+            "values": [[_known(getattr(record, name)) for name in _FIELDS] for record in _thinned(history.records)],
+        },
+        "inputs": [parts.layer_out(layer) for layer in history.inputs],
+        "paths": [_path_out(path, history.best_width) for path in history.paths],
+    }
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _thinned(records: tuple[Record, ...]) -> list[Record]:
+    if len(records) <= _MANY_STEPS:
+        return list(records)
+    last = {(record.layer, record.width, record.kind): record for record in records}
+    return list(last.values())
+
+
+def _path_out(path: Mapping[int, Snapshot], best: int) -> dict[str, Any]:
+    """Return one layer's snapshots; neurons stand once, snapshots point to them."""
+    number: dict[Neuron, int] = {}
+    snapshots = []
+    reached = 0.0
+    for width in sorted(path):
+        if width > max(_MANY_WIDTHS, reached) or width in (best, max(path)) or width <= _MANY_WIDTHS:
+            reached = max(reached, 1.1 * width if width > _MANY_WIDTHS else 0.0)
+            snapshots.append(_snapshot_out(width, path[width], number))
+    neurons = [
+        {
+            "columns": list(neuron.direction.columns),
+            "weights": list(neuron.direction.coefficients),
+            "threshold": neuron.threshold,
+        }
+        for neuron in number
+    ]
+    return {"neurons": neurons, "snapshots": snapshots}
+
+
+def _snapshot_out(width: int, snapshot: Snapshot, number: dict[Neuron, int]) -> dict[str, Any]:
+    return {
+        "width": width,
+        "train_mse": snapshot.train_mse,
+        "validation_mse": _known(snapshot.validation_mse),
+        "validation_deviation": _known(snapshot.validation_deviation),
+        "base": snapshot.base,
+        "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
+        "output_weights": list(snapshot.output_weights),
+    }
+
+
+# -- in -----------------------------------------------------------------------------------------------------
+
+
+def history_in(value: Any, where: str) -> dict[str, Any]:
+    """Return a history's plain values, every one of its kind; whether they fit together is seen when it is built."""
+    strict.obj(
+        value,
+        where,
+        ("best_layer", "best_width", "stopped", "shrinkage", "n_validation", "steps", "inputs", "paths"),
+    )
+    steps = strict.obj(value["steps"], f"{where}.steps", ("fields", "values"))
+    if steps["fields"] != list(_FIELDS):
+        raise ModelFileError(f"{where}.steps.fields must be {', '.join(_FIELDS)}.")
+    return {
+        "best_layer": _count(value["best_layer"], f"{where}.best_layer"),
+        "best_width": _count(value["best_width"], f"{where}.best_width"),
+        "stopped": strict.text(value["stopped"], f"{where}.stopped"),
+        "shrinkage": strict.number(value["shrinkage"], f"{where}.shrinkage"),
+        "n_validation": _count(value["n_validation"], f"{where}.n_validation"),
+        "steps": strict.array(steps["values"], f"{where}.steps.values", _step_in),
+        "inputs": value["inputs"],
+        "paths": strict.array(value["paths"], f"{where}.paths", _path_in),
+    }
+
+
+def _count(value: Any, where: str) -> int:
+    return strict.whole(value, where, _MOST)
+
+
+def _maybe(value: Any, where: str) -> float:
+    """Return a number, NaN for null."""
+    return math.nan if value is None else strict.number(value, where)
+
+
+def _step_in(value: Any, where: str) -> dict[str, Any]:
+    kinds: tuple[Callable[[Any, str], Any], ...] = (
+        _count, _count, strict.text, _count, strict.number, _maybe, _maybe, strict.number,
+    )  # fmt: skip
+    cells = strict.array(value, where, lambda cell, place: cell, len(_FIELDS))
+    return {name: kind(cell, f"{where}.{name}") for name, kind, cell in zip(_FIELDS, kinds, cells, strict=True)}
+
+
+def _path_in(value: Any, where: str) -> dict[str, Any]:
+    strict.obj(value, where, ("neurons", "snapshots"))
+    neurons = strict.array(value["neurons"], f"{where}.neurons", _neuron_in)
+
+    def snapshot_in(value: Any, where: str) -> dict[str, Any]:
+        strict.obj(
+            value,
+            where,
+            ("width", "train_mse", "validation_mse", "validation_deviation", "base", "neurons", "output_weights"),
+        )
+        width = _count(value["width"], f"{where}.width")
+        return {
+            "width": width,
+            "train_mse": strict.number(value["train_mse"], f"{where}.train_mse"),
+            "validation_mse": _maybe(value["validation_mse"], f"{where}.validation_mse"),
+            "validation_deviation": _maybe(value["validation_deviation"], f"{where}.validation_deviation"),
+            "base": strict.number(value["base"], f"{where}.base"),
+            "neurons": strict.array(
+                value["neurons"], f"{where}.neurons", lambda v, w: strict.whole(v, w, len(neurons) - 1), width
+            ),
+            "output_weights": strict.array(value["output_weights"], f"{where}.output_weights", strict.number, width),
+        }
+
+    snapshots = strict.array(value["snapshots"], f"{where}.snapshots", snapshot_in)
+    return {"neurons": neurons, "snapshots": {snapshot["width"]: snapshot for snapshot in snapshots}}
+
+
+def _neuron_in(value: Any, where: str) -> tuple[tuple[int, ...], tuple[float, ...], float]:
+    strict.obj(value, where, ("columns", "weights", "threshold"))
+    columns = strict.array(value["columns"], f"{where}.columns", _count)
+    weights = strict.array(value["weights"], f"{where}.weights", strict.number, len(columns))
+    return tuple(columns), tuple(weights), strict.number(value["threshold"], f"{where}.threshold")
+
+
+def history_of(plain: Mapping[str, Any], network: Network) -> History:
+    """Build the history of `network`, or say why it is not its history."""
+    from bgn.engines.base import Direction, Neuron
+    from bgn.grow.history import History, Record, Snapshot
+
+    if (plain["best_layer"] + 1, plain["best_width"]) != (network.depth, network.widths[-1]):
+        raise ModelFileError("history chose another width than the network of the file has.")
+    inputs = parts.layers_in(plain["inputs"], "history.inputs", network.n_inputs)
+    paths = []
+    for path in plain["paths"]:
+        neurons = [Neuron(Direction(columns, weights), threshold) for columns, weights, threshold in path["neurons"]]
+        paths.append(
+            {
+                width: Snapshot(
+                    tuple(neurons[index] for index in each["neurons"]), tuple(each["output_weights"]), each["base"],
+                    each["train_mse"], each["validation_mse"], each["validation_deviation"],
+                )
+                for width, each in path["snapshots"].items()
+            }
+        )  # fmt: skip
+    history = History(
+        tuple(Record(**step) for step in plain["steps"]), tuple(paths), tuple(inputs), network.n_inputs,
+        plain["best_layer"], plain["best_width"], plain["stopped"], plain["shrinkage"], plain["n_validation"],
+        network.feature_names, network.target_name,
+    )  # fmt: skip
+    try:
+        grown = history.network()
+    except (ValueError, IndexError) as error:
+        raise ModelFileError(f"history does not lead to a network: {error}") from None
+    if grown != network:
+        raise ModelFileError("history does not lead to the network of the file.")
+    return history
