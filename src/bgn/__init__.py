@@ -9,11 +9,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bgn import baselines, datasets, plots, theory
+    from bgn.explain.effects import effect
     from bgn.explain.importance import importance
     from bgn.explain.shap import Explanation, shap_values
     from bgn.formats import equation
     from bgn.network import Layer, Network, step
     from bgn.persist import ModelFileError, load, save
+    from bgn.report.write import write_report
     from bgn.terms import as_terms
 
 # Public name -> module that holds it; a name that is a module itself maps to "". Loaded on first use, so that
@@ -26,6 +28,7 @@ _HOMES = {
     "as_terms": "bgn.terms",
     "baselines": "",
     "datasets": "",
+    "effect": "bgn.explain.effects",
     "equation": "bgn.formats",
     "importance": "bgn.explain.importance",
     "load": "bgn.persist",
@@ -34,6 +37,7 @@ _HOMES = {
     "shap_values": "bgn.explain.shap",
     "step": "bgn.network",
     "theory": "",
+    "write_report": "bgn.report.write",
 }
 
 __all__ = [
@@ -45,6 +49,7 @@ __all__ = [
     "as_terms",
     "baselines",
     "datasets",
+    "effect",
     "equation",
     "importance",
     "load",
@@ -53,6 +58,7 @@ __all__ = [
     "shap_values",
     "step",
     "theory",
+    "write_report",
 ]
 
 

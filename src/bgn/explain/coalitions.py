@@ -75,33 +75,36 @@ def averages(network: Network, game: Game, rows: Table, background: Table) -> It
     else:
         for coalition in range(1 << len(game.players)):
             known = [player for bit, player in enumerate(game.players) if coalition >> bit & 1]
-            yield coalition, _mixed(network, known, rows.rows, background.rows)[list(game.neurons)]
+            yield coalition, mixed_answers(network, known, rows.rows, background.rows)[list(game.neurons)]
 
 
 def neuron_counts(network: Network, neuron: int, rows: Table, background: Table) -> Iterator[Ints]:
     """Yield for every coalition of a first-layer neuron's inputs, in order, the firing background rows of each row."""
+    for coalition in range(1 << np.count_nonzero(network.layers[0].weights[neuron])):
+        yield coalition_counts(network, neuron, coalition, rows, background)
+
+
+def coalition_counts(network: Network, neuron: int, coalition: int, rows: Table, background: Table) -> Ints:
+    """Return for every row how many background rows make a first-layer neuron fire, a bit of `coalition` an input."""
     layer = network.layers[0]
     columns = np.flatnonzero(layer.weights[neuron])
     weights, threshold = layer.weights[neuron, columns], layer.thresholds[neuron]
+    if coalition == 0:
+        drawn = background.columns[columns] * weights[:, np.newaxis]
+        total = int(np.count_nonzero(_sums(drawn) >= threshold))
+        return np.full(len(rows.rows), total, dtype=np.int64)
     fixed = rows.columns[columns] * weights[:, np.newaxis]
-    drawn = background.columns[columns] * weights[:, np.newaxis]
-    everyone = (1 << len(columns)) - 1
-    for coalition in range(everyone + 1):
-        if coalition == 0:
-            total = int(np.count_nonzero(_sums(drawn) >= threshold))
-            yield np.full(len(rows.rows), total, dtype=np.int64)
-        elif coalition == everyone:
-            yield np.where(_sums(fixed) >= threshold, len(background.rows), 0)
-        elif len(columns) == 2:
-            known, other = coalition - 1, 2 - coalition
-            upwards = rows.order(columns[known])[:: 1 if weights[known] > 0 else -1]
-            downwards = (background.sorted(columns[other]) * weights[other])[:: -1 if weights[other] > 0 else 1]
-            counts = np.empty(len(rows.rows), dtype=np.int64)
-            count_merged(fixed[known], upwards, downwards, threshold, counts)
-            yield counts
-        else:
-            places = np.array([place for place in range(len(columns)) if not coalition >> place & 1])
-            yield _count(fixed.T, places, drawn.T, threshold)
+    if coalition == (1 << len(columns)) - 1:
+        return np.where(_sums(fixed) >= threshold, len(background.rows), 0)
+    if len(columns) == 2:
+        known, other = coalition - 1, 2 - coalition
+        upwards = rows.order(columns[known])[:: 1 if weights[known] > 0 else -1]
+        downwards = (background.sorted(columns[other]) * weights[other])[:: -1 if weights[other] > 0 else 1]
+        counts = np.empty(len(rows.rows), dtype=np.int64)
+        count_merged(fixed[known], upwards, downwards, threshold, counts)
+        return counts
+    places = np.array([place for place in range(len(columns)) if not coalition >> place & 1])
+    return _count(fixed.T, places, (background.columns[columns] * weights[:, np.newaxis]).T, threshold)
 
 
 def _sums(products: Floats) -> Floats:
@@ -127,7 +130,7 @@ def _count(fixed: Floats, places: Ints, drawn: Floats, threshold: float) -> Ints
     return counts
 
 
-def _mixed(network: Network, known: list[int], rows: Floats, background: Floats) -> Floats:
+def mixed_answers(network: Network, known: list[int], rows: Floats, background: Floats) -> Floats:
     """Return the mean last-layer answers with the known columns from a row and the rest from the background."""
     means = np.empty((network.widths[-1], len(rows)))
     at_once = max(1, _BLOCK // len(background))

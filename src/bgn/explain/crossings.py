@@ -1,0 +1,85 @@
+"""Where, along one column, a neuron changes its answer: the very number, not one near it.
+
+With the other columns fixed, a neuron's answer changes at most once along a column, because every rounding of its
+projection is monotone. The first float with the new answer is found by a search over floats in their order, begun at
+the number that exact arithmetic would give.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from bgn.explain.kernels import _fires
+from bgn.network import Floats, Network
+
+_LARGEST = np.finfo(np.float64).max
+# Floats as whole numbers in the same order: 0.0 is 0, the next float above it 1, the largest float this.
+_LAST = int(np.array(_LARGEST).view(np.int64))
+_LOWEST = -_LAST
+_UNSIGNED = (1 << 63) - 1
+# Strides from the first guess grow up to this; then the rest of the floats is halved.
+_FAR = 1 << 12
+
+
+@numba.njit(cache=True, nogil=True)
+def _middle(low: int, high: int) -> int:
+    """Return the middle of two whole numbers whose sum may be too large to write."""
+    return (low >> 1) + (high >> 1) + (low & high & 1)
+
+
+@numba.njit(cache=True, nogil=True)
+def _search(terms: Floats, place: int, weight: float, threshold: float, out: Floats) -> None:
+    """Write the first float of column `place` with the new answer, for every row of products `terms`."""
+    number = np.empty(1)
+    bits = number.view(np.int64)
+    row_terms = np.empty(terms.shape[1])
+    for row in range(len(terms)):
+        row_terms[:] = terms[row]
+        row_terms[place] = 0.0
+        number[0] = min(max((threshold - row_terms.sum()) / weight, -_LARGEST), _LARGEST) + 0.0
+        if np.isnan(number[0]):
+            number[0] = 0.0
+        start = bits[0] if number[0] >= 0 else -(bits[0] & _UNSIGNED)
+        low, high = _LOWEST - 1, _LAST + 1  # the answer is old at low, new at high
+        at, stride = start, 1
+        while low + 1 < high:
+            bits[0] = at if at >= 0 else -at
+            value = number[0] if at >= 0 else -number[0]
+            row_terms[place] = value * weight
+            if _fires(row_terms, threshold) == (weight > 0):
+                high = at
+                near = low < _LOWEST and stride < _FAR
+                at = max(high - stride, _LOWEST) if near else _middle(low, high)
+            else:
+                low = at
+                near = high > _LAST and stride < _FAR
+                at = min(low + stride, _LAST) if near else _middle(low, high)
+            stride = min(4 * stride, _FAR)
+        if high > _LAST:
+            out[row] = np.inf
+        elif high == _LOWEST:
+            out[row] = -np.inf
+        else:
+            bits[0] = high if high >= 0 else -high
+            out[row] = number[0] if high >= 0 else -number[0]
+
+
+def crossings(network: Network, neuron: int, column: int, rows: Floats) -> Floats:
+    """Return for every row the first value of `column` at which a first-layer neuron has its upper answer.
+
+    At that value and above the neuron fires if its weight there is positive, and does not if it is negative; below
+    it is the other way round. ``inf`` means that the answer never changes from the lower one, ``-inf`` that it is
+    the upper one everywhere.
+    """
+    layer = network.layers[0]
+    columns = np.flatnonzero(layer.weights[neuron])
+    weights = layer.weights[neuron, columns]
+    place = int(np.flatnonzero(columns == column)[0])
+    out = np.empty(len(rows))
+    if len(columns) == 1:
+        _search(np.zeros((1, 1)), 0, weights[0], layer.thresholds[neuron], out[:1])
+        out[:] = out[0]
+    else:
+        _search(np.ascontiguousarray(rows[:, columns] * weights), place, weights[place], layer.thresholds[neuron], out)
+    return out
