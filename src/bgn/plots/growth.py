@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
@@ -36,7 +37,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
         ("validation error", "validation_mse", SECOND, "-"),
         ("lower bound (Theorem 1)", "bound", ink(0.6), ":"),
     ):
-        line = [(x, getattr(record, name)) for x, record in settled if getattr(record, name) is not None]
+        line = [(x, getattr(record, name)) for x, record in settled if math.isfinite(getattr(record, name))]
         if line:
             mark = "o" if len(line) <= 30 else None
             ax.plot(
@@ -46,17 +47,10 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     if swaps:
         ax.plot(*zip(*swaps, strict=True), "x", color=FIRST, label="replacement accepted", markersize=5, zorder=3)
     _mark_layers(ax, ends)
-    best = getattr(history, "best_width", None)
-    if best is not None:
-        ax.axvline(
-            ends[_best_layer(history)] + best,
-            color=ink(0.5),
-            linestyle="--",
-            linewidth=1.2,
-            label=f"chosen: width {best}",
-        )
-    errors = [value for _, r in settled for value in (r.train_mse, r.validation_mse) if value]
-    if errors and max(errors) > 10 * min(errors):
+    chosen = ends.get(history.best_layer, 0) + history.best_width
+    ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_width}")
+    errors = [value for _, r in settled for value in (r.train_mse, r.validation_mse) if value > 0]
+    if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
     ax.set(xlabel="neurons", ylabel="mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
@@ -74,11 +68,6 @@ def _layer_ends(records: list[Any]) -> dict[int, int]:
         ends[layer] = total
         total += widths[layer]
     return ends
-
-
-def _best_layer(history: Any) -> int:
-    """Return the layer of the chosen network: the deepest that it has."""
-    return int(getattr(history, "best_layer", min(record.layer for record in history.records)))
 
 
 def _mark_layers(ax: Any, ends: dict[int, int]) -> None:

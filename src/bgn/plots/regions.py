@@ -64,7 +64,7 @@ def regions(
     first, second = _pair(network, features)
     fixed = np.median(rows, axis=0)
     for name, value in (at or {}).items():
-        fixed[network.names.index(name)] = value
+        fixed[_column(network, name, "at")] = value
     lines = _lines(network, first, second, fixed)
     polygons = cells(lines, _range(rows[:, first]), _range(rows[:, second]))
     centres = np.tile(fixed, (len(polygons), 1))
@@ -94,14 +94,19 @@ def _pair(network: Network, features: tuple[str | int, str | int] | None) -> tup
         unused = [i for i in range(network.n_inputs) if i not in network.features_used]
         first, second = [*network.features_used, *unused][:2]
         return first, second
-    found = []
-    for feature in features:
-        if feature not in network.names and feature not in range(network.n_inputs):
-            raise ValueError(f"features must name two columns among {', '.join(network.names)}; got {feature!r}.")
-        found.append(network.names.index(feature) if isinstance(feature, str) else int(feature))
-    if len(set(found)) != 2:
+    first, second = (_column(network, feature, "features") for feature in features)
+    if first == second:
         raise ValueError(f"features must be two different columns; got {features!r}.")
-    return found[0], found[1]
+    return first, second
+
+
+def _column(network: Network, feature: str | int, argument: str) -> int:
+    """Return the column of a feature given by name or position."""
+    if isinstance(feature, str) and feature in network.names:
+        return network.names.index(feature)
+    if not isinstance(feature, str) and 0 <= feature < network.n_inputs:
+        return int(feature)
+    raise ValueError(f"{argument} must name columns among {', '.join(network.names)}; got {feature!r}.")
 
 
 def _range(values: Floats) -> tuple[float, float]:

@@ -1,0 +1,256 @@
+"""Figures: axes in, axes out; labels that do not touch; cells that are the network's own."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn.formats import clean, colour, shorten
+from bgn.plots.drawing import draw, term_labels, text_width
+from bgn.plots.regions import cells
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "costs $x^{2$ and _this_ % too",
+    "Größe in µm",
+    "x" * 200,
+    "x" * 199 + "y",
+    "season = winter",
+    " trimmed",
+    "trimmed  ",
+]
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def random_network(width: int, names: list[str], seed: int = 0, second: int = 0) -> bgn.Network:
+    """A network as growth leaves them, of one layer or two."""
+    rng = np.random.default_rng(seed)
+    weights = np.zeros((width, len(names)))
+    for k, row in enumerate(weights):
+        columns = rng.choice(len(names), size=min(1 + k % 2, len(names)), replace=False)
+        row[columns] = rng.normal(size=len(columns)).round(3)
+        row[columns[0]] = rng.choice([-1.0, 1.0])
+    layers = [bgn.Layer(weights, rng.normal(size=width))]
+    if second:
+        above = np.zeros((second, width))
+        for row in above:
+            row[rng.choice(width, size=2, replace=False)] = [1.0, -0.5]
+        layers.append(bgn.Layer(above, np.full(second, 0.25)))
+    outputs = rng.normal(size=layers[-1].width)
+    return bgn.Network(layers, outputs, 3.0, names, "demand")
+
+
+def table(network: bgn.Network, rows: int = 60, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(rows, network.n_inputs))
+
+
+def texts(ax: object) -> list[tuple[str, object]]:
+    """Return every text on the axes that shows, with its box on the canvas."""
+    ax.figure.canvas.draw()
+    labels = list(ax.texts)
+    for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())) if ax.axison else ():
+        ticks = zip(axis.get_majorticklabels(), axis.get_majorticklocs(), strict=True)
+        labels += [axis.label, *(label for label, at in ticks if min(ends) <= at <= max(ends))]
+    return [(one.get_text(), one.get_window_extent()) for one in labels if one.get_text() and one.get_visible()]
+
+
+def assert_apart(ax: object) -> None:
+    """No two texts of the axes may touch, and none may leave the figure."""
+    found = texts(ax)
+    for (first, a), (second, b) in combinations(found, 2):
+        width = min(a.x1, b.x1) - max(a.x0, b.x0)
+        height = min(a.y1, b.y1) - max(a.y0, b.y0)
+        assert width <= 0.5 or height <= 0.5, f"{first!r} and {second!r} overlap by {width:.1f} x {height:.1f} pixels"
+    canvas = ax.figure.bbox
+    for text, box in found:
+        assert box.x0 >= canvas.x0 - 1, text
+        assert box.x1 <= canvas.x1 + 1, text
+        assert box.y0 >= canvas.y0 - 1, text
+        assert box.y1 <= canvas.y1 + 1, text
+
+
+@pytest.mark.parametrize("width", [1, 5, 12, 30])
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_labels_of_the_drawing_keep_apart(width: int, style: str) -> None:
+    with plt.style.context(style):
+        network = random_network(width, [f"feature {i}" for i in range(12)])
+        assert_apart(bgn.plots.network(network, table(network)))
+
+
+def test_texts_of_the_drawing_stay_in_their_boxes() -> None:
+    network = random_network(60, NASTY)
+    ax = bgn.plots.network(network)
+    ax.figure.canvas.draw()
+    drawing = draw(network)
+    for box in drawing.boxes:
+        right = ax.transData.transform((box.x + box.width, 0))[0]
+        text = next(one for one in ax.texts if one.get_text() == box.text)
+        assert text.get_window_extent().x1 <= right
+        assert text.get_fontsize() >= 7
+    wide, high = ax.figure.get_size_inches()
+    assert wide < 16
+    assert high < 22
+
+
+def test_deep_networks_are_drawn_layer_by_layer() -> None:
+    network = random_network(8, ["a", "b", "c"], second=4)
+    ax = bgn.plots.network(network, table(network))
+    assert_apart(ax)
+    kinds = [(box.kind, box.layer) for box in draw(network).boxes]
+    assert sorted(set(kinds)) == [("feature", -1), ("neuron", 0), ("neuron", 1), ("output", 2)]
+
+
+def test_the_drawing_shares_colours_and_order_with_the_equation() -> None:
+    network = random_network(7, ["a", "b", "c"])
+    found = bgn.importance(network, table(network))
+    boxes = [box for box in draw(network, found).boxes if box.kind == "neuron"]
+    shares = [box.share for box in boxes]
+    assert shares == sorted(shares, reverse=True)
+    np.testing.assert_allclose(sum(shares), 1.0)
+    for position, term in enumerate(bgn.as_terms(network).terms):
+        assert next(box for box in boxes if box.index == term.neuron).colour == colour(position)
+    inner = [line for line in draw(network, found).lines if not line.text]
+    assert all(0.0 <= line.darkness <= 1.0 for line in inner)
+
+
+@pytest.mark.parametrize("of", ["features", "neurons"])
+@pytest.mark.parametrize("width", [5, 30])
+def test_bars_keep_apart(of: str, width: int) -> None:
+    network = random_network(width, NASTY)
+    assert_apart(bgn.plots.importance(network, table(network), of=of, most=30))
+
+
+@pytest.mark.parametrize("by", ["features", "neurons"])
+def test_waterfall_adds_up_and_keeps_apart(by: str) -> None:
+    network = random_network(30, [f"feature {i}" for i in range(20)])
+    rows = table(network)
+    explanation = bgn.shap_values(network, rows, rows)
+    ax = bgn.plots.waterfall(explanation, 3, by=by)
+    assert_apart(ax)
+    bars = ax.patches
+    assert len(bars) == 12
+    np.testing.assert_allclose(
+        explanation.base_value + sum(bar.get_width() for bar in bars), network.predict(rows[3:4])[0], atol=1e-9
+    )
+    np.testing.assert_allclose(bars[0].get_x() + bars[0].get_width(), network.predict(rows[3:4])[0], atol=1e-9)
+
+
+def test_waterfall_tells_categories() -> None:
+    network = bgn.Network([bgn.Layer(np.eye(2), [-0.5, -0.5])], [2.0, 1.0], 0.0, ["season = winter", "season = summer"])
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    ax = bgn.plots.waterfall(bgn.shap_values(network, rows, rows))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["season = winter", "season is not summer"]
+
+
+def test_summary_shows_every_row_once_a_feature() -> None:
+    network = random_network(10, NASTY)
+    rows = table(network, 80)
+    ax = bgn.plots.summary(bgn.shap_values(network, rows, rows), points=50, most=4)
+    assert_apart(ax)
+    assert [len(dots.get_offsets()) for dots in ax.collections if len(dots.get_offsets()) > 1] == [50] * 4
+    for place, dots in enumerate(ax.collections):
+        assert np.abs(dots.get_offsets()[:, 1] - place).max() <= 0.4
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), width=st.integers(0, 9))
+def test_cells_tile_the_rectangle_and_hold_one_prediction(seed: int, width: int) -> None:
+    rng = np.random.default_rng(seed)
+    lines = np.column_stack([rng.normal(size=(width, 2)), rng.normal(size=width) * 0.7])
+    lines[rng.random(width) < 0.3, 0] = 0.0
+    polygons = cells(lines, (-1.0, 2.0), (0.0, 1.0))
+    areas = [0.5 * abs(np.sum(p[:, 0] * np.roll(p[:, 1], -1) - p[:, 1] * np.roll(p[:, 0], -1))) for p in polygons]
+    np.testing.assert_allclose(sum(areas), 3.0)
+    for polygon in polygons:
+        inside = rng.dirichlet(np.ones(len(polygon)), size=20) @ polygon
+        sides = inside @ lines[:, :2].T + lines[:, 2]
+        clear = np.abs(sides) > 1e-9
+        assert all(len(np.unique(np.sign(sides[clear[:, k], k]))) <= 1 for k in range(width))
+
+
+@pytest.mark.parametrize("steps", [False, True])
+def test_regions_show_the_predictions(steps: bool) -> None:
+    network = random_network(6, ["a", "b", "c"])
+    rows = table(network)
+    ax = bgn.plots.regions(network, rows, ("c", "a"), at={"b": 0.5}, steps=steps, points=10)
+    ax.figure.canvas.draw()
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "a")
+    if not steps:
+        shown = ax.collections[0].get_array()
+        grid = np.random.default_rng(0).uniform(rows.min(axis=0), rows.max(axis=0), size=(500, 3))
+        grid[:, 1] = 0.5
+        assert set(np.round(network.predict(grid), 9)) <= set(np.round(shown, 9))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"features": ("a", "nothing")}, "nothing"), ({"features": ("a", "a")}, "different"), ({"at": {"z": 1.0}}, "'z'")],
+)
+def test_regions_name_what_is_wrong(arguments: dict, message: str) -> None:
+    network = random_network(3, ["a", "b"])
+    with pytest.raises(ValueError, match=message):
+        bgn.plots.regions(network, table(network), **arguments)
+
+
+def test_every_figure_takes_axes_and_gives_them_back() -> None:
+    network = random_network(5, ["a", "b"])
+    rows = table(network)
+    explanation = bgn.shap_values(network, rows, rows)
+    for call in (
+        lambda ax: bgn.plots.network(network, ax=ax),
+        lambda ax: bgn.plots.importance(network, rows, ax=ax),
+        lambda ax: bgn.plots.regions(network, rows, ax=ax),
+        lambda ax: bgn.plots.summary(explanation, ax=ax),
+        lambda ax: bgn.plots.waterfall(explanation, ax=ax),
+    ):
+        ax = plt.subplots()[1]
+        assert call(ax) is ax
+        assert call(None) is not ax
+
+
+def test_names_that_look_like_mathematics_are_drawn_as_they_are() -> None:
+    network = random_network(9, NASTY)
+    rows = table(network)
+    for ax in (
+        bgn.plots.network(network, rows),
+        bgn.plots.importance(network, rows),
+        bgn.plots.regions(network, rows, (1, 3)),
+        bgn.plots.regions(network, rows, (1, 3), steps=True),
+        bgn.plots.summary(bgn.shap_values(network, rows, rows)),
+        bgn.plots.waterfall(bgn.shap_values(network, rows, rows)),
+    ):
+        ax.figure.canvas.draw()
+
+
+def test_short_names_stay_different() -> None:
+    for length in (8, 12, 24):
+        short = shorten(NASTY, length)
+        assert len(set(short)) == len(NASTY)
+        assert max(map(len, short)) <= length + 8
+    assert shorten(["a b"])[0] == clean("a   b")
+
+
+def test_estimated_widths_are_wide_enough() -> None:
+    from matplotlib.textpath import TextPath
+
+    for text in [
+        *term_labels(random_network(40, ["Median income", "WWW %", "illi", "season = winter"])),
+        "MMMM",
+        "0.123",
+    ]:
+        assert TextPath((0, 0), text, size=10).get_extents().width <= text_width(text) + 3
