@@ -13,7 +13,8 @@ import bgn
 
 rng = np.random.default_rng(0)
 X = rng.uniform(-1, 1, size=(400, 2))
-y = np.where(X[:, 0] + 0.5 * X[:, 1] >= 0.2, 2.0, 0.0) + np.where(X[:, 1] >= -0.3, 1.0, 0.0) + rng.normal(0, 0.2, 400)
+east, north = X.T
+y = 2.0 * (east + 0.5 * north >= 0.2) + 1.0 * (north >= -0.3) + rng.normal(0, 0.2, 400)
 
 # %%
 # A network by hand: one question about both columns, one about the second alone.
@@ -46,8 +47,9 @@ print(f"bound {bound:.3f}, error {error:.3f}")
 grid = np.linspace(-1, 1, 300)
 plane = np.column_stack([axis.ravel() for axis in np.meshgrid(grid, grid)])
 fig, ax = plt.subplots(figsize=(5, 4.2))
-shown = ax.pcolormesh(grid, grid, network.predict(plane).reshape(300, 300), cmap="cividis", vmin=y.min(), vmax=y.max())
-ax.scatter(*X.T, c=y, cmap="cividis", vmin=y.min(), vmax=y.max(), s=14, edgecolor="white", linewidth=0.4)
+colours = {"cmap": "cividis", "vmin": y.min(), "vmax": y.max()}
+shown = ax.pcolormesh(grid, grid, network.predict(plane).reshape(300, 300), **colours)
+ax.scatter(east, north, c=y, s=14, edgecolor="white", linewidth=0.4, **colours)
 ax.set(xlabel="east", ylabel="north", title="One value a region")
 fig.colorbar(shown, label="predicted (areas) and true (points)")
 fig.tight_layout()
