@@ -169,7 +169,7 @@ def test_the_best_epoch_is_kept_the_rate_falls_and_training_stops():
     for k, epoch in enumerate(trained.history):
         assert epoch.learning_rate == pytest.approx(rate)
         waited = 0 if errors[k] < min(errors[:k], default=np.inf) else waited + 1
-        if waited == 3:
+        if waited == 4:
             rate, waited = rate / 2, 0
 
 

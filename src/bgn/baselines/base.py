@@ -35,7 +35,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
     patience : int, default 20
         Epochs without a better validation error before training stops. The best epoch is what is kept.
     lr_patience : int, default 5
-        Epochs without a better validation error before the rate falls.
+        Epochs without a better validation error that are borne; at the next one the rate falls.
     lr_factor : float, default 0.1
         What the rate is multiplied by then.
     validation_fraction : float, default 0.2

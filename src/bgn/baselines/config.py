@@ -32,7 +32,7 @@ class Config:
     max_epochs, patience : int
         Most epochs; epochs without a better validation error before a model stops.
     lr_patience, lr_factor : int, float
-        Epochs without a better validation error before the rate is multiplied by the factor.
+        After more than so many epochs without a better validation error the rate is multiplied by the factor.
     scale_target : bool
         Train on standardised targets.
     output_init : {"zeros", "kaiming"}

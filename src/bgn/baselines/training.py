@@ -128,7 +128,7 @@ class _Progress:
             self.best, self.best_epoch, self._since_change = validation_mse, epoch, 0
             return True
         self._since_change += 1
-        if self._since_change >= self.config.lr_patience:
+        if self._since_change > self.config.lr_patience:
             self.rate *= self.config.lr_factor
             self._since_change = 0
         return False
