@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from bgn import baselines, datasets, plots, theory
     from bgn.explain.effects import effect
     from bgn.explain.importance import importance
+    from bgn.explain.margin import margin
     from bgn.explain.shap import Explanation, shap_values
     from bgn.formats import equation
     from bgn.network import Layer, Network, step
@@ -32,6 +33,7 @@ _HOMES = {
     "equation": "bgn.formats",
     "importance": "bgn.explain.importance",
     "load": "bgn.persist",
+    "margin": "bgn.explain.margin",
     "plots": "",
     "save": "bgn.persist",
     "shap_values": "bgn.explain.shap",
@@ -53,6 +55,7 @@ __all__ = [
     "equation",
     "importance",
     "load",
+    "margin",
     "plots",
     "save",
     "shap_values",

@@ -83,3 +83,38 @@ def crossings(network: Network, neuron: int, column: int, rows: Floats) -> Float
     else:
         _search(np.ascontiguousarray(rows[:, columns] * weights), place, weights[place], layer.thresholds[neuron], out)
     return out
+
+
+def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
+    """Return what every row meets when one column goes from the lowest to the highest value.
+
+    The first array, shape (rows, readers), has the crossings of the first-layer neurons that read the column, in
+    order; the second, shape (rows, readers + 1), the prediction before the first, after it, and so on. A prediction
+    between equal crossings is never met.
+    """
+    layer = network.layers[0]
+    readers = np.flatnonzero(layer.weights[:, column])
+    found = np.empty((len(rows), len(readers)))
+    for position, neuron in enumerate(readers):
+        found[:, position] = crossings(network, int(neuron), column, rows)
+    order = np.argsort(found, axis=1)
+    upper = np.where(layer.weights[readers, column] > 0, 1.0, -1.0)
+    answers = layer.fire(rows)
+    answers[:, readers] = -upper
+    predictions = np.empty((len(rows), len(readers) + 1))
+    predictions[:, 0] = _after(network, answers)
+    everyone = np.arange(len(rows))
+    for position, rank in enumerate(order.T):
+        answers[everyone, readers[rank]] = upper[rank]
+        predictions[:, position + 1] = _after(network, answers)
+    return np.take_along_axis(found, order, axis=1), predictions
+
+
+def _after(network: Network, answers: Floats) -> Floats:
+    """Return the predictions from the first hidden layer's answers, summed as the network sums."""
+    for layer in network.layers[1:]:
+        answers = layer.fire(answers)
+    total = np.full(len(answers), network.base)
+    for column, weight in enumerate(network.output_weights):
+        total += answers[:, column] * weight
+    return total

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.cells import Cell, arrangement
 from bgn.explain.coalitions import Table, coalition_counts, mixed_answers
-from bgn.explain.crossings import crossings
+from bgn.explain.crossings import crossings, walks
 from bgn.explain.subject import background_of, column_of, network_of
 from bgn.network import Floats, Network
 
@@ -207,39 +207,14 @@ def _effect(name: str, points: Floats, levels: Floats) -> Effect:
 
 
 def _deep_effect(network: Network, column: int, rows: Floats) -> Effect:
-    """Return the effect of a column in a deeper network: walk every row from threshold to threshold."""
-    layer, m = network.layers[0], len(rows)
-    moving = _readers(network, [column], every=True)
-    places = np.column_stack([np.empty((m, 0)), *(crossings(network, k, column, rows) for k in moving)])
-    upper = np.array([1.0 if layer.weights[k, column] > 0 else -1.0 for k in moving])
-    order = np.argsort(places, axis=1)
-    answers = layer.fire(rows)
-    answers[:, moving] = -upper
-    before = after_layers(network, answers)
-    start, points, jumps = before, [], []
-    for position in range(len(moving)):
-        rank = order[:, position]
-        answers[np.arange(m), np.array(moving)[rank]] = upper[rank]
-        after = after_layers(network, answers)
-        points.append(places[np.arange(m), rank])
-        jumps.append(after - before)
-        before = after
-    where, jump = np.concatenate([[], *points]), np.concatenate([[], *jumps])
-    started, finite = where == -np.inf, np.isfinite(where)
+    """Return the effect of a column in a deeper network: the mean over rows of their own step functions."""
+    places, predictions = walks(network, column, rows)
+    where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
+    finite = np.isfinite(where)
     unique, slot = np.unique(where[finite], return_inverse=True)
     rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
-    level = (start.sum() + jump[started].sum()) / m
-    return _effect(network.names[column], unique, level + np.concatenate([[0.0], np.cumsum(rises) / m]))
-
-
-def after_layers(network: Network, answers: Floats) -> Floats:
-    """Return the prediction from the first hidden layer's answers."""
-    for layer in network.layers[1:]:
-        answers = layer.fire(answers)
-    total = np.full(len(answers), network.base)
-    for column, weight in enumerate(network.output_weights):
-        total += answers[:, column] * weight
-    return total
+    level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
+    return _effect(network.names[column], unique, np.concatenate([[level], level + np.cumsum(rises)]) / len(rows))
 
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats) -> PairEffect:
