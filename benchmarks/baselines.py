@@ -7,8 +7,8 @@
     python benchmarks/baselines.py --gpu-grid --out housing.json
 
 Tables come from the folder named by BGN_DATA. ``--device cuda`` (or ``auto``) moves the accuracy runs to a GPU;
-``--quick`` tries one setting of each method's own parameters and a single learning rate; ``--store FOLDER`` lets an
-interrupted run go on. ``--gpu-grid`` is the paper's whole grid for California housing: 486 combinations, three seeds.
+``--quick`` tries one setting of each method's own parameters; ``--store FOLDER`` lets an interrupted run go on.
+``--gpu-grid`` is the paper's whole grid for California housing: 486 combinations, three seeds.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ def table(name: str) -> tuple[np.ndarray, np.ndarray]:
 def grid(method: str, rows: int, args: argparse.Namespace, reduced: bool) -> list[Config]:
     """Return the combinations to try: the paper's, or those of widths 100 and 500 and depths 1 and 2."""
     sizes = {"widths": (100, 500), "depths": (1, 2)} if reduced else {}
-    if args.quick:
-        sizes["learning_rates"] = (0.01,)
     configs = paper_grid(method, rows=rows, **sizes)
     own = QUICK.get(method, {}) if args.quick else {}
     chosen = [config for config in configs if all(getattr(config, key) == value for key, value in own.items())]
