@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bgn.explain.importance import importance
     from bgn.explain.margin import margin
     from bgn.explain.shap import Explanation, shap_values
+    from bgn.explain.simplify import simplify
     from bgn.formats import equation
     from bgn.network import Layer, Network, step
     from bgn.persist import ModelFileError, load, save
@@ -37,6 +38,7 @@ _HOMES = {
     "plots": "",
     "save": "bgn.persist",
     "shap_values": "bgn.explain.shap",
+    "simplify": "bgn.explain.simplify",
     "step": "bgn.network",
     "theory": "",
     "write_report": "bgn.report.write",
@@ -59,6 +61,7 @@ __all__ = [
     "plots",
     "save",
     "shap_values",
+    "simplify",
     "step",
     "theory",
     "write_report",
