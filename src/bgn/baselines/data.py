@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import Tensor
 
@@ -60,7 +61,7 @@ class Split:
 
     @classmethod
     def at_random(
-        cls, X: ArrayLike, y: ArrayLike, seed: int, validation_fraction: float = 0.2, test_fraction: float = 0.25
+        cls, X: Any, y: Any, seed: int, validation_fraction: float = 0.2, test_fraction: float = 0.25
     ) -> Split:
         """Split a table by scikit-learn's ``train_test_split``: test rows first, then validation rows of the rest.
 

@@ -63,6 +63,11 @@ class Shape:
         """Numbers that are trained."""
         return self.n_connections + 2 * self.n_neurons + 1
 
+    @property
+    def row_length(self) -> int:
+        """Length of a row in training: padded, so that every model's matrices start on a 64-byte boundary."""
+        return -(-self.n_parameters // 16) * 16
+
     def start(self, seed: int, output: str) -> Tensor:
         """Return first parameters: Kaiming-uniform weights; the output layer at zero, or as the rest."""
         generator = torch.Generator().manual_seed(seed)
@@ -77,18 +82,19 @@ class Shape:
 
 
 class Pieces:
-    """Named views into a table of parameters, of their gradients, or of what is kept beside them."""
+    """Named views into a table of parameters, of their gradients, or of a mask; rows may be padded."""
 
     def __init__(self, shape: Shape, table: Tensor) -> None:
         models = len(table)
-        parts = table.split([*shape.sizes, *shape.widths, *shape.widths, 1], dim=1)
+        padding = table.shape[1] - shape.n_parameters
+        parts = table.split([*shape.sizes, *shape.widths, *shape.widths, 1, padding], dim=1)
         depth = len(shape.widths)
         self.table = table
         self.weights = [part.view(models, *size) for part, size in zip(parts, shape.layers, strict=False)]
         self.output = parts[depth].unsqueeze(1)
         self.gamma = [part.unsqueeze(1) for part in parts[depth + 1 : 2 * depth + 1]]
-        self.beta = [part.unsqueeze(1) for part in parts[2 * depth + 1 : -1]]
-        self.base = parts[-1].unsqueeze(2)
+        self.beta = [part.unsqueeze(1) for part in parts[2 * depth + 1 : -2]]
+        self.base = parts[-2].unsqueeze(2)
 
 
 class Running:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from bgn.baselines import network
 from bgn.baselines.config import Config, Trained
@@ -57,7 +57,6 @@ class Stack:
         self.shape = Shape(tables.train[0].shape[2], first.hidden_layers)
         self.surrogate = METHODS[first.method]
         self.penalty = first.penalty
-        self.tables = tables
         self.bounds = batches(tables.train[0].shape[1], rows)
         self.train = tuple(tensor.float() for tensor in tables.train)
         self.validation = tuple(tensor.float() for tensor in tables.validation)
@@ -65,14 +64,17 @@ class Stack:
         self.steps = 0
         if start is None:
             drawn = {(c.seed, c.output_init): self.shape.start(c.seed, c.output_init) for c in configs}
-            parameters = torch.stack([drawn[c.seed, c.output_init] for c in configs]).to(device)
-            running = Running.start(self.shape).repeat(len(configs), 1).to(device)
+            parameters = torch.stack([drawn[c.seed, c.output_init] for c in configs])
+            running = Running.start(self.shape).repeat(len(configs), 1)
         else:
-            parameters = torch.from_numpy(start.parameters).to(device).repeat(len(configs), 1)
-            running = torch.from_numpy(start.running).to(device).repeat(len(configs), 1)
+            parameters = torch.from_numpy(start.parameters).repeat(len(configs), 1)
+            running = torch.from_numpy(start.running).repeat(len(configs), 1)
+        padding = (0, self.shape.row_length - self.shape.n_parameters)
+        parameters, running = nn.functional.pad(parameters, padding).to(device), running.to(device)
         mask = None
         if start is not None and start.mask is not None:
-            mask = torch.from_numpy(start.mask).to(device, torch.float32).repeat(len(configs), 1)
+            kept = torch.from_numpy(start.mask).float().repeat(len(configs), 1)
+            mask = nn.functional.pad(kept, padding).to(device)
             parameters *= mask
 
         def column(values: Sequence[float]) -> Tensor:
@@ -98,7 +100,7 @@ class Stack:
         """Lay out views and the rows of every model that is left."""
         state = self.state
         self.pieces = Pieces(self.shape, state.parameters)
-        self.slopes = Pieces(self.shape, torch.empty_like(state.parameters))
+        self.slopes = Pieces(self.shape, torch.zeros_like(state.parameters))
         self.running = Running(self.shape, state.running)
         self.mask = None if state.mask is None else Pieces(self.shape, state.mask)
         self.watched = tuple(tensor[state.table] for tensor in self.validation)
@@ -134,9 +136,10 @@ class Stack:
         self.steps += 1
         state.first_moment.lerp_(slope, 1 - first)
         state.second_moment.mul_(second).addcmul_(slope, slope, value=1 - second)
-        spread = torch.sqrt(state.second_moment, out=slope).div_((1 - second**self.steps) ** 0.5).add_(epsilon)
+        correction = (1 - second**self.steps) ** 0.5
+        spread = torch.sqrt(state.second_moment, out=slope).add_(epsilon * correction)
         move = torch.div(state.first_moment, spread, out=slope)
-        state.parameters.addcmul_(move, state.rate, value=-1 / (1 - first**self.steps))
+        state.parameters.addcmul_(move, state.rate, value=-correction / (1 - first**self.steps))
         if self.surrogate.binary_weights:
             weights.clamp_(-1, 1)
 

@@ -99,8 +99,9 @@ def stack_size(config: Config, split: Split, device: torch.device) -> int:
     rows = batch_size(config, split)
     size = max(1, most_numbers(device) // (rows * max(shape.widths)))
     if device.type == "cuda":
+        torch.cuda.empty_cache()  # what torch keeps for later counts as taken otherwise
         free, _ = torch.cuda.mem_get_info(device)
-        each = 4 * (8 * shape.n_parameters + 8 * rows * shape.n_neurons) + 16 * split.X.size
+        each = 4 * (12 * shape.n_parameters + 8 * rows * shape.n_neurons) + 16 * split.X.size
         size = max(1, min(size, int(0.7 * (free - 4 * 3 * most_numbers(device)) / each)))
     return size
 
@@ -177,7 +178,7 @@ def train_stack(
             config=config,
             shape=stack.shape,
             scaling=tables.scalings[table[i]],
-            parameters=parameters[i].cpu().numpy(),
+            parameters=parameters[i, : stack.shape.n_parameters].cpu().numpy(),
             running=running[i].cpu().numpy(),
             mask=None if start is None else start.mask,
             history=tuple(progress[i].history),
