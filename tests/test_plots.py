@@ -11,13 +11,10 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bgn
 from bgn.formats import clean, colour, shorten
 from bgn.plots.drawing import draw, term_labels, text_width
-from bgn.plots.regions import cells
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -167,22 +164,6 @@ def test_summary_shows_every_row_once_a_feature() -> None:
         assert np.abs(dots.get_offsets()[:, 1] - place).max() <= 0.4
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), width=st.integers(0, 9))
-def test_cells_tile_the_rectangle_and_hold_one_prediction(seed: int, width: int) -> None:
-    rng = np.random.default_rng(seed)
-    lines = np.column_stack([rng.normal(size=(width, 2)), rng.normal(size=width) * 0.7])
-    lines[rng.random(width) < 0.3, 0] = 0.0
-    polygons = cells(lines, (-1.0, 2.0), (0.0, 1.0))
-    areas = [0.5 * abs(np.sum(p[:, 0] * np.roll(p[:, 1], -1) - p[:, 1] * np.roll(p[:, 0], -1))) for p in polygons]
-    np.testing.assert_allclose(sum(areas), 3.0)
-    for polygon in polygons:
-        inside = rng.dirichlet(np.ones(len(polygon)), size=20) @ polygon
-        sides = inside @ lines[:, :2].T + lines[:, 2]
-        clear = np.abs(sides) > 1e-9
-        assert all(len(np.unique(np.sign(sides[clear[:, k], k]))) <= 1 for k in range(width))
-
-
 @pytest.mark.parametrize("steps", [False, True])
 def test_regions_show_the_predictions(steps: bool) -> None:
     network = random_network(6, ["a", "b", "c"])
@@ -207,6 +188,28 @@ def test_regions_name_what_is_wrong(arguments: dict, message: str) -> None:
         bgn.plots.regions(network, table(network), **arguments)
 
 
+def test_effect_steps_where_the_effect_does() -> None:
+    network = random_network(8, ["a", "b", "c"])
+    rows = table(network)
+    ax = bgn.plots.effect(network, "a", rows)
+    exact = bgn.effect(network, "a", rows)
+    (line,) = ax.lines
+    places, levels = line.get_data()
+    np.testing.assert_array_equal(levels, exact(places))
+    inside = exact.breakpoints[(exact.breakpoints > rows[:, 0].min()) & (exact.breakpoints <= rows[:, 0].max())]
+    assert set(inside) <= set(places)
+
+
+def test_effect_of_a_pair_is_a_map() -> None:
+    network = random_network(6, ["a", "b", "c"])
+    rows = table(network)
+    ax = bgn.plots.effect(network, ("c", "b"), rows)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("c", "b")
+    shown = ax.collections[0].get_array()
+    corner = bgn.effect(network, ("c", "b"), rows)(rows[:, 2].min(), rows[:, 1].min())
+    np.testing.assert_allclose(np.ravel(shown)[0], corner)
+
+
 def test_every_figure_takes_axes_and_gives_them_back() -> None:
     network = random_network(5, ["a", "b"])
     rows = table(network)
@@ -215,6 +218,7 @@ def test_every_figure_takes_axes_and_gives_them_back() -> None:
         lambda ax: bgn.plots.network(network, ax=ax),
         lambda ax: bgn.plots.importance(network, rows, ax=ax),
         lambda ax: bgn.plots.regions(network, rows, ax=ax),
+        lambda ax: bgn.plots.effect(network, "a", rows, ax=ax),
         lambda ax: bgn.plots.summary(explanation, ax=ax),
         lambda ax: bgn.plots.waterfall(explanation, ax=ax),
     ):
@@ -230,6 +234,8 @@ def test_names_that_look_like_mathematics_are_drawn_as_they_are() -> None:
         bgn.plots.network(network, rows),
         bgn.plots.importance(network, rows),
         bgn.plots.regions(network, rows, (1, 3)),
+        bgn.plots.effect(network, 1, rows),
+        bgn.plots.effect(network, (1, 3), rows),
         bgn.plots.regions(network, rows, (1, 3), steps=True),
         bgn.plots.summary(bgn.shap_values(network, rows, rows)),
         bgn.plots.waterfall(bgn.shap_values(network, rows, rows)),

@@ -11,6 +11,7 @@ threshold on the very numbers that :meth:`Network.predict` will compute.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -346,3 +347,7 @@ class Network:
             f"Network({self.n_inputs} inputs, widths {self.widths}, {self.n_parameters} non-zero parameters, "
             f"uses {shown or 'nothing but the base'})"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the drawing that notebooks show; loaded by name, because drawings stand far above networks."""
+        return str(importlib.import_module("bgn.report").picture(self))

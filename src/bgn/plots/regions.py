@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.cells import arrangement
 from bgn.formats import shorten
 from bgn.network import Floats, Network
 from bgn.plots.style import axes, ink
@@ -66,7 +67,7 @@ def regions(
     for name, value in (at or {}).items():
         fixed[_column(network, name, "at")] = value
     lines = _lines(network, first, second, fixed)
-    polygons = cells(lines, _range(rows[:, first]), _range(rows[:, second]))
+    polygons = arrangement(np.array([_range(rows[:, first]), _range(rows[:, second])]), lines)
     centres = np.tile(fixed, (len(polygons), 1))
     centres[:, [first, second]] = [polygon.mean(axis=0) for polygon in polygons]
     values = network.predict(centres)
@@ -116,38 +117,13 @@ def _range(values: Floats) -> tuple[float, float]:
 
 
 def _lines(network: Network, first: int, second: int, fixed: Floats) -> Floats:
-    """Return the first layer's lines in the plane of two features: ``a x + b y + c = 0``, a row (a, b, c) each."""
+    """Return the first layer's lines in the plane of two features: ``a x + b y = c``, a row (a, b, c) each."""
     layer = network.layers[0]
     rest = fixed.copy()
     rest[[first, second]] = 0.0
-    lines = np.column_stack([layer.weights[:, [first, second]], layer.project(rest[np.newaxis])[0] + layer.bias])
+    cuts = layer.thresholds - layer.project(rest[np.newaxis])[0]
+    lines = np.column_stack([layer.weights[:, [first, second]], cuts])
     return lines[lines[:, :2].any(axis=1)]
-
-
-def cells(lines: Floats, across: tuple[float, float], up: tuple[float, float]) -> list[Floats]:
-    """Return the convex polygons that lines cut a rectangle into, each an array of corners."""
-    polygons = [np.array([[across[0], up[0]], [across[1], up[0]], [across[1], up[1]], [across[0], up[1]]])]
-    for a, b, c in lines:
-        polygons = [piece for polygon in polygons for piece in _split(polygon, np.array([a, b]), c)]
-    return polygons
-
-
-def _split(polygon: Floats, weights: Floats, offset: float) -> list[Floats]:
-    """Return the parts of a convex polygon on the two sides of a line, without slivers."""
-    sides = polygon @ weights + offset
-    if (sides >= 0).all() or (sides <= 0).all():
-        return [polygon]
-    pieces = []
-    for sign in (1.0, -1.0):
-        corners = []
-        for i in range(len(polygon)):
-            here, there = sign * sides[i], sign * sides[(i + 1) % len(polygon)]
-            if here >= 0:
-                corners.append(polygon[i])
-            if here * there < 0:
-                corners.append(polygon[i] + (polygon[(i + 1) % len(polygon)] - polygon[i]) * (here / (here - there)))
-        pieces.append(np.array(corners))
-    return [piece for piece in pieces if len(piece) > 2]
 
 
 def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: str) -> None:
@@ -172,7 +148,7 @@ def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap:
     ax.view_init(elev=32, azim=float(np.degrees(np.arctan2(1.3 * view[1], view[0]))))
     ax.computed_zorder = False
     # Cells on the far side of the first line that parts them from others come first: no column hides what is nearer.
-    sides = np.sign(middles @ lines[:, :2].T + lines[:, 2]) * np.sign((lines[:, :2] * size) @ (view * [1.0, 1.3]))
+    sides = np.sign(middles @ lines[:, :2].T - lines[:, 2]) * np.sign((lines[:, :2] * size) @ (view * [1.0, 1.3]))
     order = np.lexsort(sides.T[::-1]) if len(lines) else np.zeros(1, dtype=int)
     for place, i in enumerate(order, start=2):
         shade = shades((values[i] - low) / (high - low))

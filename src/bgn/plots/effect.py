@@ -1,0 +1,88 @@
+"""The exact effect of a feature as steps, of a pair as colours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.effects import Effect, PairEffect
+from bgn.explain.effects import effect as measure
+from bgn.formats import shorten
+from bgn.network import Floats, Network
+from bgn.plots.style import FIRST, axes, ink, plain
+from bgn.terms import network_of
+
+_PIXELS = 200
+
+
+def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any = None) -> Any:
+    """Draw the effect of a feature, or of a pair, on the prediction: the mean when it has a value and all else varies.
+
+    One feature gives a step function, exact, over a histogram of the data. Two features give colours, worked out at
+    every pixel.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    feature : str, int, or a pair of them
+        The column or columns.
+    X : array_like or frame
+        Rows over which the other columns vary; they also give the range drawn.
+    cmap : str, default "cividis"
+        Colour map for pairs.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import bgn, numpy as np
+    >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])
+    >>> model = bgn.Network([layer], [1.0, 0.5], 3.0, ["rooms", "age"], "price")
+    >>> ax = bgn.plots.effect(model, "rooms", np.array([[1.0, 1.0], [3.0, 1.0], [5.0, 9.0]]))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('rooms', 'mean predicted price')
+    """
+    network = network_of(model)
+    rows = network._rows(X)
+    found = measure(network, feature, rows)
+    ax = axes(ax, 6.0, 4.0)
+    target = "mean predicted " + shorten([network.target_name or "value"])[0]
+    if isinstance(found, Effect):
+        column = rows[:, network.names.index(found.feature) if isinstance(feature, str) else int(feature)]
+        _curve(ax, found, column)
+        ax.set_ylabel(target, parse_math=False)
+        ax.set_xlabel(shorten([found.feature])[0], parse_math=False)
+    else:
+        _map(ax, found, network, rows, cmap, target)
+    return ax
+
+
+def _curve(ax: Any, found: Effect, column: Floats) -> None:
+    """Draw the steps within the data's range, and where the data lie."""
+    plain(ax)
+    low, high = float(column.min()), float(column.max())
+    inside = found.breakpoints[(found.breakpoints > low) & (found.breakpoints <= high)]
+    places = np.concatenate([[low], inside, [high]])
+    ax.plot(places, found(places), drawstyle="steps-post", color=FIRST, linewidth=2.0, zorder=3)
+    counts, edges = np.histogram(column, bins=min(40, max(len(np.unique(column)), 2)))
+    bottom, top = ax.get_ylim()
+    tall = 0.25 * (top - bottom) * counts / counts.max()
+    ax.bar(edges[:-1], tall, np.diff(edges), bottom=bottom, align="edge", color=ink(0.15), zorder=1)
+    ax.set_ylim(bottom, top)
+
+
+def _map(ax: Any, found: PairEffect, network: Network, rows: Floats, cmap: str, target: str) -> None:
+    """Colour the plane of two features by the mean prediction."""
+    columns = [network.names.index(name) for name in found.features]
+    across, up = (np.linspace(rows[:, i].min(), rows[:, i].max(), _PIXELS) for i in columns)
+    values = found(across[np.newaxis, :], up[:, np.newaxis])
+    shown = ax.pcolormesh(across, up, values, cmap=cmap, shading="nearest", rasterized=True)
+    ax.figure.colorbar(shown, ax=ax).set_label(target, parse_math=False)
+    names = shorten(network.names)
+    ax.set_xlabel(names[columns[0]], parse_math=False)
+    ax.set_ylabel(names[columns[1]], parse_math=False)

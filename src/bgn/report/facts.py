@@ -1,0 +1,283 @@
+"""What a report says, worked out as plain values before any of it is laid out."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bgn.explain.importance import Importance, importance
+from bgn.explain.shap import MAX_PLAYERS, shap_values
+from bgn.network import Floats, Network
+from bgn.terms import Terms, as_terms, network_of
+
+WORST = 10
+"""Rows that the table of residuals lists."""
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A model and the rows it is told about, checked, with what is worked out once and used in several places."""
+
+    model: Any
+    network: Network
+    terms: Terms
+    rows: Floats
+    target: Floats
+    judged_rows: Floats
+    judged_target: Floats
+    held_out: bool
+    predictions: Floats
+    importance: Importance
+    importance_note: str
+    holds: Floats
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
+        """Check the arguments of a report and work out what it needs."""
+        network = network_of(model)
+        rows, target = _table(network, X, y, "X", "y")
+        if (X_test is None) != (y_test is None):
+            raise ValueError("X_test and y_test go together; got one without the other.")
+        held_out = X_test is not None
+        tests = _table(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
+        terms = as_terms(network)
+        found, note = _importance(network, rows)
+        return cls(
+            model=model,
+            network=network,
+            terms=terms,
+            rows=rows,
+            target=target,
+            judged_rows=tests[0],
+            judged_target=tests[1],
+            held_out=held_out,
+            predictions=network.predict(tests[0]),
+            importance=found,
+            importance_note=note,
+            holds=terms.holds(rows).mean(axis=0),
+        )
+
+    @property
+    def used(self) -> list[int]:
+        """Columns that the network uses, the most important first."""
+        return sorted(self.network.features_used, key=lambda i: -self.importance.features[i])
+
+
+def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
+    """Return importances over all rows, or over some where all would take minutes, and words that say so."""
+    inputs = network.max_features if network.depth == 1 else len(network.features_used)
+    if network.depth == 1 and inputs <= MAX_PLAYERS:
+        return importance(network, rows), ""
+    exact = inputs <= MAX_PLAYERS
+    # Deeper networks are evaluated for every pair of rows and every coalition: about two million times in all.
+    count = min(len(rows), max(40, math.isqrt(2_000_000 >> inputs)) if exact else 200)
+    some = rows[np.linspace(0, len(rows) - 1, count).astype(int)]
+    note = f"Importance was measured on {count:,} of the {len(rows):,} rows." if count < len(rows) else ""
+    if exact:
+        return importance(network, some), note
+    found = shap_values(network, some, rows, method="sampled", n_samples=128, random_state=0)
+    connections = np.zeros((network.n_inputs, network.widths[-1]))
+    connections[tuple(found.connections.T)] = np.abs(found.connection_values).mean(axis=0)
+    features, neurons = (np.abs(values).mean(axis=0) for values in (found.values, found.neuron_values))
+    measured = Importance(features, connections, neurons, network.names, "shap")
+    return (
+        measured,
+        f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions.",
+    )
+
+
+def _table(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
+    """Return rows and target as arrays that fit each other, or say what is wrong."""
+    try:
+        rows = network._rows(X)
+    except ValueError as error:
+        raise ValueError(f"{x_name}: {error}") from None
+    target = np.asarray(y, dtype=np.float64).reshape(-1)
+    if len(rows) == 0 or len(rows) != len(target):
+        raise ValueError(
+            f"{x_name} and {y_name} must have equally many rows, at least one; got {len(rows)} and {len(target)}."
+        )
+    if not np.isfinite(target).all():
+        raise ValueError(f"{y_name} has NaN or infinity; drop or fill those rows first.")
+    return rows, target
+
+
+def quality(facts: Facts) -> list[dict[str, Any]]:
+    """Return the errors of the model, the mean, a linear model and a tree of similar size, on the same rows."""
+    from sklearn.linear_model import LinearRegression
+    from sklearn.tree import DecisionTreeRegressor
+
+    width = sum(facts.network.widths)
+    linear = LinearRegression().fit(facts.rows, facts.target)
+    tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(facts.rows, facts.target)
+    used = len(facts.network.features_used)
+    entries = [
+        ("this model", f"{_count(width, 'neuron')}, {_count(used, 'column')}", facts.predictions),
+        (
+            "a tree of similar size",
+            f"{_count(int(tree.get_n_leaves()) - 1, 'split')}, {_count(len(set(tree.tree_.feature) - {-2}), 'column')}",
+            tree.predict(facts.judged_rows),
+        ),
+        ("a linear model", _count(facts.rows.shape[1], "column"), linear.predict(facts.judged_rows)),
+        ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
+    ]
+    return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def errors(truth: Floats, guess: Floats) -> dict[str, float]:
+    """Return root mean squared error, mean absolute error and the share of variance explained."""
+    residual = truth - guess
+    mse = float(np.mean(residual**2))
+    variance = float(np.mean((truth - truth.mean()) ** 2))
+    r2 = 1.0 - mse / variance if variance else math.nan
+    return {"rmse": math.sqrt(mse), "mae": float(np.mean(np.abs(residual))), "r2": r2}
+
+
+def worst(facts: Facts) -> list[dict[str, Any]]:
+    """Return the rows with the largest errors, the largest first."""
+    residual = facts.judged_target - facts.predictions
+    order = np.argsort(-np.abs(residual), kind="stable")[:WORST]
+    return [
+        {
+            "row": int(i),
+            "truth": float(facts.judged_target[i]),
+            "prediction": float(facts.predictions[i]),
+            "residual": float(residual[i]),
+            "values": facts.judged_rows[i].tolist(),
+        }
+        for i in order
+    ]
+
+
+def ranges(facts: Facts) -> list[dict[str, Any]]:
+    """Return, for every column, its range, its median, and how many judged rows lie outside the range."""
+    low, high = facts.rows.min(axis=0), facts.rows.max(axis=0)
+    outside = ((facts.judged_rows < low) | (facts.judged_rows > high)).sum(axis=0)
+    shares = facts.importance.relative_features
+    return [
+        {
+            "name": facts.network.names[i],
+            "low": float(low[i]),
+            "median": float(np.median(facts.rows[:, i])),
+            "high": float(high[i]),
+            "distinct": len(np.unique(facts.rows[:, i])),
+            "outside": int(outside[i]),
+            "share": float(shares[i]),
+            "used": i in facts.network.features_used,
+        }
+        for i in range(facts.network.n_inputs)
+    ]
+
+
+def outside_rows(facts: Facts) -> int:
+    """Return how many judged rows have at least one value outside the range of the rows the model was made from."""
+    low, high = facts.rows.min(axis=0), facts.rows.max(axis=0)
+    return int(((facts.judged_rows < low) | (facts.judged_rows > high)).any(axis=1).sum())
+
+
+def controls(facts: Facts) -> list[dict[str, Any]]:
+    """Return what the what-if form offers: a number a column in use, or a choice for 0/1 columns of one category."""
+    groups: dict[str, list[int]] = {}
+    for i, name in enumerate(facts.network.names):
+        column, equals, _ = name.partition(" = ")
+        if equals and np.isin(facts.rows[:, i], (0.0, 1.0)).all():
+            groups.setdefault(column, []).append(i)
+    groups = {
+        column: members
+        for column, members in groups.items()
+        if len(members) > 1 and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
+    }
+    grouped = {i: column for column, members in groups.items() for i in members}
+    offered: list[dict[str, Any]] = []
+    for i in facts.used:
+        if i not in grouped:
+            offered.append(_field(facts, i))
+        elif not any(control.get("name") == grouped[i] and control["kind"] == "choice" for control in offered):
+            offered.append(_choice(facts, grouped[i], groups[grouped[i]]))
+    return offered
+
+
+def _field(facts: Facts, i: int) -> dict[str, Any]:
+    """Return a number field with its range."""
+    values = facts.rows[:, i]
+    whole = bool((values == np.rint(values)).all())
+    return {
+        "kind": "number",
+        "name": facts.network.names[i],
+        "column": i,
+        "low": float(values.min()),
+        "high": float(values.max()),
+        "whole": whole,
+    }
+
+
+def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
+    """Return a choice among the categories of a column."""
+    options = [{"column": i, "name": facts.network.names[i].partition(" = ")[2]} for i in members]
+    if (facts.rows[:, members].sum(axis=1) < 1.0).any():
+        options.append({"column": -1, "name": "none of these"})
+    return {"kind": "choice", "name": name, "columns": members, "options": options}
+
+
+def typical(facts: Facts) -> list[float]:
+    """Return the row nearest to the medians, in units of each column's spread: a real row, so categories stay whole."""
+    spread = facts.rows.std(axis=0)
+    distance = np.abs(facts.rows - np.median(facts.rows, axis=0)) / np.where(spread > 0, spread, 1.0)
+    return [float(value) for value in facts.rows[int(np.argmin(distance.sum(axis=1)))]]
+
+
+def plain_network(network: Network) -> dict[str, Any]:
+    """Return the network's numbers, zeros left out, for the page's script."""
+    layers = []
+    for layer in network.layers:
+        neurons = []
+        for weights, bias in zip(layer.weights, layer.bias.tolist(), strict=True):
+            columns = np.flatnonzero(weights)
+            neurons.append({"columns": columns.tolist(), "weights": weights[columns].tolist(), "bias": bias})
+        layers.append(neurons)
+    return {"layers": layers, "output": network.output_weights.tolist(), "base": network.base}
+
+
+def made(facts: Facts) -> dict[str, str]:
+    """Return how the model was made: settings, sizes, versions, checksums."""
+    import sklearn
+
+    import bgn
+
+    settings: Mapping[str, Any] = facts.model.get_params() if hasattr(facts.model, "get_params") else {}
+    told = {"kind of model": type(facts.model).__name__}
+    told |= {f"setting {name}": repr(value) for name, value in sorted(settings.items())}
+    history = getattr(facts.model, "history_", None)
+    if history is not None:
+        told["growth stopped"] = str(history.stopped)
+    told["rows"] = f"{len(facts.rows):,}" + (f", and {len(facts.judged_rows):,} to judge by" if facts.held_out else "")
+    told["columns"] = f"{facts.rows.shape[1]:,}, of which {len(facts.network.features_used):,} used"
+    told["hidden layers"] = ", ".join(map(str, facts.network.widths))
+    told["non-zero parameters"] = f"{facts.network.n_parameters:,}"
+    told["data checksum (SHA-256)"] = checksum(facts.rows, facts.target)
+    if facts.held_out:
+        told["checksum of the judging rows"] = checksum(facts.judged_rows, facts.judged_target)
+    told["versions"] = (
+        f"bgn {bgn.__version__}, NumPy {np.__version__}, scikit-learn {sklearn.__version__}, "
+        f"Python {platform.python_version()}"
+    )
+    return told
+
+
+def checksum(rows: Floats, target: Floats) -> str:
+    """Return the SHA-256 of the rows and then the target, as little-endian float64 in row order."""
+    digest = hashlib.sha256()
+    for array in (rows, target):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+    return digest.hexdigest()

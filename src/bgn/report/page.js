@@ -1,0 +1,271 @@
+"use strict";
+// The page computes predictions itself: the same network, the same float64 operations in the same order as
+// bgn.Network.predict, so that both agree to the last bit.
+(() => {
+  const data = JSON.parse(document.getElementById("bgn-data").textContent);
+  const { network, controls, terms, places } = data;
+  const byId = (id) => document.getElementById(id);
+
+  // -- the network --------------------------------------------------------------------------------------------
+
+  function answers(row) {
+    let values = row;
+    for (const layer of network.layers) {
+      values = layer.map((neuron) => {
+        let total = 0;
+        neuron.columns.forEach((column, i) => {
+          const part = values[column] * neuron.weights[i];
+          total = i ? total + part : part;
+        });
+        return total + neuron.bias >= 0 ? 1 : -1;
+      });
+    }
+    return values;
+  }
+
+  function predict(row) {
+    let total = network.base;
+    answers(row).forEach((answer, i) => { total += answer * network.output[i]; });
+    return total;
+  }
+
+  const holds = (term, said) => (said[term.neuron] > 0) === (network.output[term.neuron] > 0);
+
+  // -- numbers ------------------------------------------------------------------------------------------------
+
+  const minus = (text) => text.replace("-", "\u2212");
+  const amount = (value) => minus(places === null ? value.toPrecision(data.digits) : value.toFixed(places));
+  const change = (value) => (Number(value.toFixed(places ?? 20)) > 0 ? "+" : "") + amount(value);
+  const short = (value) => minus(String(Number(value.toPrecision(6))));
+
+  const bits = new DataView(new ArrayBuffer(8));
+  function neighbour(value, up) {
+    if (value === 0) return up ? Number.MIN_VALUE : -Number.MIN_VALUE;
+    bits.setFloat64(0, value);
+    bits.setBigInt64(0, bits.getBigInt64(0) + (up === value > 0 ? 1n : -1n));
+    return bits.getFloat64(0);
+  }
+
+  // -- what if ------------------------------------------------------------------------------------------------
+
+  let start = data.typical.slice();
+  let row = start.slice();
+
+  function changed(changes) {
+    const other = row.slice();
+    for (const [column, value] of changes) other[column] = value;
+    return other;
+  }
+
+  function changesOf(control, value) {
+    if (control.kind === "number") return [[control.column, value]];
+    return control.columns.map((column) => [column, column === value ? 1 : 0]);
+  }
+
+  function valueOf(control) {
+    if (control.kind === "number") return row[control.column];
+    return control.columns.find((column) => row[column] === 1) ?? -1;
+  }
+
+  function told(control, value) {
+    return control.kind === "number" ? short(value) : control.options.find((o) => o.column === value)?.name ?? "?";
+  }
+
+  function showControls() {
+    controls.forEach((control, i) => {
+      const value = valueOf(control);
+      if (control.kind === "choice") {
+        byId(`c${i}`).value = String(value);
+        return;
+      }
+      if (Number(byId(`c${i}`).value) !== value) byId(`c${i}`).value = String(value);
+      byId(`s${i}`).value = String(value);
+      const outside = value < control.low || value > control.high;
+      byId(`o${i}`).textContent = outside ? `outside the data: ${short(control.low)} to ${short(control.high)}` : "";
+    });
+  }
+
+  function showOutcome() {
+    const now = predict(row);
+    const before = predict(start);
+    byId("prediction").textContent = amount(now);
+    byId("prediction").dataset.value = String(now);
+    byId("prediction-start").textContent = amount(before);
+    byId("prediction-change").textContent = now === before ? "no change" : change(now - before);
+    const said = answers(row);
+    const first = answers(start);
+    let lit = 0;
+    terms.forEach((term, i) => {
+      const line = byId(`t${i}`);
+      const yes = holds(term, said);
+      const was = holds(term, first);
+      lit += yes;
+      line.classList.toggle("lit", yes);
+      line.querySelector(".state").textContent = yes ? "yes" : "no";
+      line.querySelector(".moved").textContent = yes === was ? "" : (yes ? "+" : "\u2212") + amount(term.weight);
+    });
+    byId("lit").textContent = `${lit} of ${terms.length}`;
+  }
+
+  function show() {
+    showControls();
+    showOutcome();
+    showReach();
+  }
+
+  // -- what would it take -------------------------------------------------------------------------------------
+
+  function candidates(control) {
+    if (control.kind === "choice") return control.options.map((option) => option.column);
+    const found = [];
+    for (const neuron of network.layers[0]) {
+      const place = neuron.columns.indexOf(control.column);
+      if (place < 0) continue;
+      let rest = neuron.bias;
+      neuron.columns.forEach((column, i) => { if (i !== place) rest += row[column] * neuron.weights[i]; });
+      const cut = -rest / neuron.weights[place];
+      if (!Number.isFinite(cut)) continue;
+      if (control.whole) {
+        const down = Math.floor(cut);
+        found.push(down - 1, down, down + 1, down + 2);
+        continue;
+      }
+      // The sum above may round otherwise than the network's: a few neighbours on both sides are certain to straddle.
+      let low = cut, high = cut;
+      found.push(cut);
+      for (let k = 0; k < 6; k++) {
+        low = neighbour(low, false);
+        high = neighbour(high, true);
+        found.push(low, high);
+      }
+      const far = 1e-9 * Math.max(1, Math.abs(cut));
+      found.push(cut - far, cut + far);
+    }
+    return found.filter((value) => value >= control.low && value <= control.high);
+  }
+
+  function rounder(control, value, good) {
+    if (control.kind === "choice" || control.whole) return value;
+    const room = Math.abs(value - row[control.column]) + 0.005 * (control.high - control.low);
+    for (let digits = 2; digits < 17; digits++) {
+      const round = Number(value.toPrecision(digits));
+      if (Math.abs(round - row[control.column]) <= room && round >= control.low && round <= control.high &&
+          good(predict(changed(changesOf(control, round))))) return round;
+    }
+    return value;
+  }
+
+  function cheapest(control, good) {
+    let best = null;
+    let reach = null;
+    for (const value of candidates(control)) {
+      const got = predict(changed(changesOf(control, value)));
+      if (reach === null || data.sign * got > data.sign * reach.got) reach = { control, value, got };
+      if (!good(got)) continue;
+      const cost = control.kind === "choice" ? 0 :
+        Math.abs(value - row[control.column]) / ((control.high - control.low) || 1);
+      if (best === null || cost < best.cost) best = { control, value, cost };
+    }
+    if (best !== null) {
+      best.value = rounder(control, best.value, good);
+      best.got = predict(changed(changesOf(control, best.value)));
+    }
+    return { best, reach };
+  }
+
+  function showReach() {
+    const list = byId("reach-list");
+    const note = byId("reach-note");
+    list.replaceChildren();
+    const wanted = byId("reach-value").valueAsNumber;
+    if (!Number.isFinite(wanted)) {
+      note.textContent = "Enter a value to see which single change reaches it.";
+      return;
+    }
+    data.sign = byId("reach-way").value === "at least" ? 1 : -1;
+    const good = (value) => data.sign * value >= data.sign * wanted;
+    if (good(predict(row))) {
+      note.textContent = "The prediction is there already.";
+      return;
+    }
+    const tried = controls.map((control) => cheapest(control, good));
+    const ways = tried.filter((one) => one.best).map((one) => one.best).sort((a, b) => a.cost - b.cost);
+    if (!ways.length) {
+      const far = tried.map((one) => one.reach).filter(Boolean)
+        .sort((a, b) => data.sign * (b.got - a.got))[0];
+      note.textContent = "No single change within the range of the data is enough." + (far && data.sign * (far.got - predict(row)) > 0 ?
+        ` The furthest that one gets is ${amount(far.got)}, with ${far.control.name} at ${told(far.control, far.value)}.` : "");
+      return;
+    }
+    note.textContent = ways.length === 1 ? "One change is enough:" : "Any one of these changes is enough, the smallest first:";
+    for (const way of ways) {
+      const item = document.createElement("li");
+      const text = document.createElement("span");
+      const name = document.createElement("b");
+      name.textContent = way.control.name;
+      text.append(name, ` from ${told(way.control, valueOf(way.control))} to ${told(way.control, way.value)} gives ${amount(way.got)} `);
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = "Apply";
+      button.addEventListener("click", () => { row = changed(changesOf(way.control, way.value)); show(); });
+      item.append(text, button);
+      list.append(item);
+    }
+  }
+
+  // -- wiring -------------------------------------------------------------------------------------------------
+
+  function load(values) {
+    start = values.slice();
+    row = start.slice();
+    show();
+  }
+
+  controls.forEach((control, i) => {
+    const set = (value) => { row = changed(changesOf(control, value)); show(); };
+    if (control.kind === "choice") {
+      byId(`c${i}`).addEventListener("change", (event) => set(Number(event.target.value)));
+      return;
+    }
+    byId(`s${i}`).addEventListener("input", (event) => set(event.target.valueAsNumber));
+    byId(`c${i}`).addEventListener("input", (event) => {
+      if (Number.isFinite(event.target.valueAsNumber)) set(event.target.valueAsNumber);
+    });
+  });
+  byId("reset").addEventListener("click", () => load(start));
+  byId("rows").addEventListener("change", (event) => {
+    const i = Number(event.target.value);
+    load(i < 0 ? data.typical : data.rows[i]);
+  });
+  byId("reach-value").addEventListener("input", showReach);
+  byId("reach-way").addEventListener("change", showReach);
+  document.querySelectorAll("button[data-row]").forEach((button) => {
+    button.addEventListener("click", () => {
+      byId("rows").value = button.dataset.row;
+      load(data.rows[Number(button.dataset.row)]);
+      byId("what-if").scrollIntoView();
+      byId("what-if").focus({ preventScroll: true });
+    });
+  });
+
+  // -- the drawing: point at a neuron ---------------------------------------------------------------------------
+
+  const drawing = document.querySelector("#network svg");
+  const detail = byId("neuron-detail");
+  const untouched = detail.textContent;
+  function point(neuron) {
+    drawing.classList.toggle("pointing", neuron !== null);
+    document.querySelectorAll("#network [data-neuron], #card [data-neuron]").forEach((element) => {
+      element.classList.toggle("on", neuron !== null && element.dataset.neuron === neuron);
+    });
+    const term = terms.find((one) => String(one.neuron) === neuron);
+    detail.textContent = term ? term.detail : untouched;
+  }
+  drawing.querySelectorAll("g[data-neuron]").forEach((group) => {
+    for (const event of ["mouseenter", "focus", "click"]) group.addEventListener(event, () => point(group.dataset.neuron));
+    for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
+  });
+
+  window.bgn = { predict, answers };
+  show();
+})();

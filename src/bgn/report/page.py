@@ -1,0 +1,239 @@
+"""The facts laid out: the values of the template, the page's script and style put into one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from bgn.formats import Html, Signs, amounts, clean, colour, describe, hidden_names, number, shorten
+from bgn.plots.drawing import draw, percent
+from bgn.report import facts as told
+from bgn.report import svg
+from bgn.report.charts import effects, growth
+from bgn.report.facts import Facts
+from bgn.require import require
+
+
+def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
+    """Return the whole report as HTML."""
+    jinja2 = require("jinja2", extra="report")
+    markup = require("markupsafe", extra="report").Markup
+    script, style, template = (_part(name) for name in ("page.js", "page.css", "template.html"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    page = environment.from_string(template)
+    values = _values(facts, title, digits, units, markup)
+    return str(
+        page.render(
+            **values,
+            css=markup(style),
+            js=markup(script),
+            script_hash=f"sha256-{digest}",
+            data=markup(_data(facts, digits)),
+        )
+    )
+
+
+def _part(name: str) -> str:
+    return files("bgn.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _target(facts: Facts) -> str:
+    return clean(facts.terms.target) if facts.network.target_name else "value"
+
+
+def _values(
+    facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None, markup: Any
+) -> dict[str, Any]:
+    """Return everything that the template names."""
+    target, terms, shares = _target(facts), facts.terms, facts.importance.relative_features
+    measures = told.quality(facts)
+    scale = [term.weight for term in terms.terms] or [terms.base]
+    written = [Signs().number(text) for text in amounts([terms.base, *(t.weight for t in terms.terms)], scale, digits)]
+    names = hidden_names(terms)
+    return {
+        "title": clean(title) if title else f"How {target} is predicted",
+        "target": target,
+        "sentence": _sentence(facts, measures[0]),
+        "base": written[0],
+        "hidden": [
+            (names[each.layer, each.neuron], markup(describe(each, terms, Html(), digits, units)))
+            for layer in terms.hidden
+            for each in layer
+        ],
+        "terms": _terms(facts, written[1:], digits, units, markup),
+        "quality": _quality(measures, digits),
+        "quality_note": _quality_note(facts, measures),
+        "judged": _judged(facts),
+        "drawing": markup(
+            svg.drawing(draw(facts.network, facts.importance, digits), _drawing_label(facts), focus=True)
+        ),
+        "importance_note": facts.importance_note,
+        "effects": effects(facts, digits),
+        "unused": ", ".join(
+            clean(one) for i, one in enumerate(facts.network.names) if i not in facts.network.features_used
+        ),
+        "controls": [{**one, "name": clean(one["name"])} for one in told.controls(facts)],
+        "growth": growth(facts),
+        "worst_names": [shorten(facts.network.names)[i] for i in facts.used[:8]],
+        "worst": _worst(facts, digits),
+        "held_out": facts.held_out,
+        "data_note": _data_note(facts),
+        "ranges": [
+            {
+                **one,
+                "name": clean(one["name"]),
+                **{key: _number(one[key], digits) for key in ("low", "median", "high")},
+                "distinct": f"{one['distinct']:,}",
+                "share": percent(shares[i]) if one["used"] else "not used",
+            }
+            for i, one in enumerate(told.ranges(facts))
+        ],
+        "made": told.made(facts),
+    }
+
+
+def _number(value: float, digits: int) -> str:
+    return Signs().number(number(value, digits + 1))
+
+
+def _places(facts: Facts, digits: int) -> int | None:
+    """Return how many decimals the equation shows, None where it is in powers of ten."""
+    scale = [term.weight for term in facts.terms.terms] or [facts.terms.base]
+    written = amounts([1.0], scale, digits)[0]
+    return None if "e" in written else len(written.partition(".")[2])
+
+
+def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
+    """Say what the model is."""
+    count, used = len(facts.terms.terms), [clean(facts.network.names[i]) for i in facts.used]
+    target = _target(facts)
+    if not count:
+        return f"This model always predicts the same {target}: {_number(facts.terms.base, 3)}."
+    shown = ", ".join(shorten(used)[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
+    questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
+    explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
+    off = _number(float(f"{measure['mae']:.3g}"), 3)
+    return (
+        f"This model predicts {target} as a base value plus a fixed amount for each of {questions} answered yes, about "
+        f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown}); on {_judged(facts)} it is off by "
+        f"{off} on average{explained}."
+    )
+
+
+def _judged(facts: Facts) -> str:
+    return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'it was made from'}"
+
+
+def _terms(
+    facts: Facts, weights: list[str], digits: int, units: Mapping[str, str] | None, markup: Any
+) -> list[dict[str, Any]]:
+    """Return the lines of the card."""
+    shares = facts.importance.relative_neurons
+    return [
+        {
+            "neuron": term.neuron,
+            "colour": colour(i),
+            "weight": weight,
+            "condition": markup(describe(term.condition, facts.terms, Html(), digits, units)),
+            "share": percent(shares[term.neuron]),
+            "rows": f"{percent(facts.holds[i])} of rows",
+        }
+        for i, (term, weight) in enumerate(zip(facts.terms.terms, weights, strict=True))
+    ]
+
+
+def _quality(measures: list[dict[str, Any]], digits: int) -> list[dict[str, Any]]:
+    """Return the table of errors, written."""
+    largest = max(one["rmse"] for one in measures) or 1.0
+    places = [one[key] for one in measures for key in ("rmse", "mae")]
+    rmse = amounts([one["rmse"] for one in measures], [max(places) or 1.0], digits)
+    mae = amounts([one["mae"] for one in measures], [max(places) or 1.0], digits)
+    return [
+        {
+            "name": one["name"],
+            "size": one["size"],
+            "rmse": rmse[i],
+            "mae": mae[i],
+            "r2": "-" if math.isnan(one["r2"]) else f"{one['r2']:.3f}".replace("-", "\N{MINUS SIGN}"),
+            "width": round(100 * one["rmse"] / largest, 1),
+        }
+        for i, one in enumerate(measures)
+    ]
+
+
+def _quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
+    """Say honestly which model is best."""
+    best = min(measures, key=lambda one: one["rmse"])
+    note = "" if facts.held_out else "No rows were held out, so these errors flatter every model. "
+    if best is measures[0]:
+        return note + "Of these four, this model has the smallest error."
+    gap = 1.0 - best["rmse"] / measures[0]["rmse"] if measures[0]["rmse"] else 0.0
+    return f"{note}Here {best['name']} has a smaller error, by {percent(gap)}: consider it."
+
+
+def _drawing_label(facts: Facts) -> str:
+    widths = ", then ".join(f"{width} questions" for width in facts.network.widths)
+    return f"The network: {len(facts.used)} features, {widths}, one prediction."
+
+
+def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
+    """Return the table of largest errors, written."""
+    rows = told.worst(facts)
+    scale = [max(abs(one["truth"]) for one in rows) or 1.0]
+    return [
+        {
+            "row": one["row"],
+            **{
+                key: Signs().number(amounts([one[key]], scale, digits + 1)[0])
+                for key in ("truth", "prediction", "residual")
+            },
+            "cells": [_number(one["values"][i], digits) for i in facts.used[:8]],
+        }
+        for one in rows
+    ]
+
+
+def _data_note(facts: Facts) -> str:
+    """Say how many rows there are, and how many lie outside."""
+    text = (
+        f"{len(facts.rows):,} rows, {facts.rows.shape[1]} columns. Beyond these ranges the model has seen nothing; its "
+        "prediction stays at the level of the last threshold."
+    )
+    if facts.held_out:
+        text += f" Of the {len(facts.judged_rows):,} held-out rows, {told.outside_rows(facts):,} have a value outside."
+    return text
+
+
+def _data(facts: Facts, digits: int) -> str:
+    """Return what the page's script reads, as JSON that cannot end its own element."""
+    shares = facts.importance.relative_neurons
+    terms = facts.terms
+    weights = amounts([t.weight for t in terms.terms], [t.weight for t in terms.terms] or [1.0], digits)
+    blob = {
+        "network": told.plain_network(facts.network),
+        "controls": [{**one, "name": clean(one["name"])} for one in told.controls(facts)],
+        "terms": [
+            {
+                "neuron": term.neuron,
+                "weight": term.weight,
+                "detail": (
+                    f"Adds {weight} if {describe(term.condition, terms, Signs(), digits)}. Share of the prediction's "
+                    f"movement: {percent(shares[term.neuron])}. Answered yes in {percent(facts.holds[i])} of the rows "
+                    f"({round(facts.holds[i] * len(facts.rows)):,})."
+                ),
+            }
+            for i, (term, weight) in enumerate(zip(terms.terms, weights, strict=True))
+        ],
+        "typical": told.typical(facts),
+        "rows": [one["values"] for one in told.worst(facts)],
+        "places": _places(facts, digits),
+        "digits": digits,
+    }
+    text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

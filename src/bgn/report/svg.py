@@ -1,0 +1,193 @@
+"""Figures of the report and of notebooks as SVG text: no script, the page's own ink, every name escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from bgn.formats import Signs, number
+from bgn.plots.drawing import PAD, Drawing, percent
+
+_FONT = 'font-family="system-ui, sans-serif"'
+
+
+def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
+    """Return the drawing of a network.
+
+    Parameters
+    ----------
+    sheet : Drawing
+        From :func:`bgn.plots.drawing.draw`.
+    label : str
+        What a reader who cannot see it hears.
+    focus : bool, default False
+        Let the keyboard reach every neuron of the last layer, for the report's script.
+
+    Returns
+    -------
+    str
+    """
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="bgn-drawing" role="{"group" if focus else "img"}" '
+        f'aria-label="{escape(label)}" viewBox="-2 -2 {sheet.width + 4:.0f} {sheet.height + 4:.0f}" '
+        f'width="{sheet.width + 4:.0f}" height="{sheet.height + 4:.0f}" style="max-width:{1.4 * sheet.width:.0f}px" '
+        f'{_FONT} font-size="10" fill="currentColor">'
+    ]
+    last = max(box.layer for box in sheet.boxes) - 1
+    for line in sheet.lines:
+        x0, y0, x1, y1 = sheet.ends(line)
+        start, end = sheet.boxes[line.start], sheet.boxes[line.end]
+        neuron = start.index if start.layer == last else end.index if end.layer == last else -1
+        shade = (
+            f'stroke="{line.colour}"' if line.colour else f'stroke="currentColor" opacity="{_opacity(line.darkness)}"'
+        )
+        parts.append(
+            f'<line data-neuron="{neuron}" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" {shade} '
+            'stroke-width="1.3"/>'
+        )
+        if line.text:
+            parts.append(f'<text x="{x0 - line.room + 3:.1f}" y="{y0 + 3.5:.1f}">{escape(line.text)}</text>')
+    for box in sheet.boxes:
+        reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if focus and box.layer == last else ""
+        index = f' data-neuron="{box.index}"' if box.layer == last else ""
+        edge = f'stroke="{box.colour}"' if box.colour else 'stroke="currentColor" stroke-opacity="0.6"'
+        top = box.y - box.height / 2
+        parts.append(
+            f'<g class="{box.kind}"{index}{reach}><title>{escape(box.label)}</title>'
+            f'<rect x="{box.x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.0f}" rx="3" '
+            f'fill="currentColor" fill-opacity="0.04" {edge} stroke-width="1.4"/>'
+            f'<text x="{box.x + PAD:.1f}" y="{box.y + 3.5:.1f}">{escape(box.text)}</text>'
+        )
+        if box.share is not None:
+            end_x = box.x + box.width - PAD
+            parts.append(f'<text x="{end_x:.1f}" y="{box.y + 3.5:.1f}" text-anchor="end">{percent(box.share)}</text>')
+        parts.append("</g>")
+    return "".join([*parts, "</svg>"])
+
+
+def _opacity(darkness: float) -> str:
+    return f"{0.15 + 0.85 * darkness:.2f}"
+
+
+class Chart:
+    """An x-y chart under construction: scales, axes, then lines."""
+
+    def __init__(
+        self,
+        size: tuple[int, int],
+        across: tuple[float, float],
+        up: tuple[float, float],
+        label: str,
+        log: bool = False,
+    ) -> None:
+        self.width, self.height = size
+        self.log = log
+        self.across, self.up = _spread(across), _spread(up, log)
+        self.label = label
+        self.parts: list[str] = []
+        ticks = _ticks(*self.up, count=4) if not log else _decades(*self.up)
+        self.left = 10 + 6.4 * max((len(_short(t)) for t in ticks), default=1)
+        self._axes(ticks)
+
+    def x(self, value: float) -> float:
+        """Return where a value stands from the left."""
+        low, high = self.across
+        return self.left + (self.width - 8 - self.left) * (value - low) / (high - low)
+
+    def y(self, value: float) -> float:
+        """Return where a value stands from the top."""
+        low, high = (math.log10(self.up[0]), math.log10(self.up[1])) if self.log else self.up
+        value = math.log10(max(value, self.up[0])) if self.log else value
+        return 8 + (self.height - 32) * (1.0 - (value - low) / (high - low))
+
+    def _axes(self, ticks: Sequence[float]) -> None:
+        """Draw ticks, grid and frame."""
+        bottom = self.height - 24
+        for tick in ticks:
+            y = self.y(tick)
+            self.parts.append(
+                f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
+                f'<text x="{self.left - 4:.1f}" y="{y + 4:.1f}" text-anchor="end">{_short(tick)}</text>'
+            )
+        for tick in _ticks(*self.across, count=4):
+            x = self.x(tick)
+            self.parts.append(
+                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}" class="axis"/>'
+                f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
+            )
+        self.parts.append(
+            f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{bottom}" y2="{bottom}" class="axis"/>'
+        )
+
+    def bars(self, edges: Sequence[float], counts: Sequence[int]) -> None:
+        """Draw a faint histogram along the bottom, a quarter of the height."""
+        bottom, highest = self.height - 24, max([1, *counts])
+        for low, high, count in zip(edges, edges[1:], counts, strict=False):
+            tall, wide = 0.25 * (self.height - 32) * count / highest, max(self.x(high) - self.x(low), 0.5)
+            self.parts.append(
+                f'<rect x="{self.x(low):.1f}" y="{bottom - tall:.1f}" width="{wide:.1f}" '
+                f'height="{tall:.1f}" class="bar"/>'
+            )
+
+    def line(self, points: Sequence[tuple[float, float]], kind: str, steps: bool = False) -> None:
+        """Draw a line through points; `steps` keeps each level until the next point."""
+        if not points:
+            return
+        path = f"M{self.x(points[0][0]):.1f} {self.y(points[0][1]):.1f}"
+        for x, y in points[1:]:
+            path += f"H{self.x(x):.1f}V{self.y(y):.1f}" if steps else f"L{self.x(x):.1f} {self.y(y):.1f}"
+        self.parts.append(f'<path d="{path}" class="{kind}" fill="none"/>')
+
+    def dots(self, points: Sequence[tuple[float, float]], kind: str) -> None:
+        """Draw a cross at every point."""
+        for x, y in points:
+            a, b = self.x(x), self.y(y)
+            self.parts.append(
+                f'<path d="M{a - 3:.1f} {b - 3:.1f}l6 6M{a - 3:.1f} {b + 3:.1f}l6 -6" class="{kind}" fill="none"/>'
+            )
+
+    def upright(self, value: float, kind: str) -> None:
+        """Draw a line from bottom to top."""
+        x = self.x(value)
+        self.parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="8" y2="{self.height - 24}" class="{kind}"/>')
+
+    def svg(self, name: str = "") -> str:
+        """Return the chart; `name` goes into its class."""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart {name}" role="img" '
+            f'aria-label="{escape(self.label)}" viewBox="0 0 {self.width} {self.height}" font-size="11" {_FONT} '
+            f'fill="currentColor">'
+            f"{''.join(self.parts)}</svg>"
+        )
+
+
+def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]:
+    """Return a range that has some width."""
+    low, high = ends
+    if low < high:
+        return low, high
+    return (low / 2.0, high * 2.0) if log else (low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5)
+
+
+def _short(value: float) -> str:
+    return Signs().number(number(float(f"{value:.3g}"), 3))
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Return round numbers for a logarithmic axis."""
+    marks = [
+        m * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)
+    ]
+    return [mark for mark in marks if low <= mark <= high][:: max(1, len(marks) // 8)]
+
+
+def _ticks(low: float, high: float, count: int) -> list[float]:
+    """Return about `count` round numbers from low to high."""
+    raw = (high - low) / count
+    size = 10.0 ** math.floor(math.log10(raw))
+    step = next((m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw), 10 * size)
+    first = math.ceil(low / step - 1e-9)
+    return [float(np.round(i * step, 12)) for i in range(first, math.floor(high / step + 1e-9) + 1)]

@@ -1,0 +1,71 @@
+"""Writing a report to disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from bgn.report.facts import Facts
+from bgn.report.page import render
+
+
+def write_report(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    path: str | os.PathLike[str],
+    *,
+    X_test: Any = None,
+    y_test: ArrayLike | None = None,
+    title: str | None = None,
+    digits: int = 3,
+    units: Mapping[str, str] | None = None,
+) -> Path:
+    """Write one HTML file that tells the whole story of a model to somebody who has no Python.
+
+    The file opens from disk, asks nothing of any network, prints well, and holds the model itself: readers can change
+    a row and see the prediction, to the last bit that of ``predict``. Of the data it holds ranges, counts and the
+    ten rows with the largest errors; leave the file at home if those are secret.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+        With an estimator the report also shows how it grew and its settings.
+    X, y : array_like or frame
+        The rows that the model was made from.
+    path : str or path
+        Where to write; a file that is there is replaced.
+    X_test, y_test : array_like or frame, optional
+        Rows to judge by. Without them the errors are those on `X` and `y`, and the report says so.
+    title : str, optional
+        Heading of the page.
+    digits : int, default 3
+        Significant digits.
+    units : mapping of str to str, optional
+        Units by column name, written after thresholds.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the report is.
+
+    Examples
+    --------
+    >>> import bgn, numpy as np, tempfile, os
+    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> X = np.array([[70.0, 30.0], [20.0, 40.0], [80.0, 50.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = bgn.write_report(model, X, [1.5, 0.4, 1.6], os.path.join(folder, "report.html"))
+    ...     "What if" in written.read_text(encoding="utf-8")
+    True
+    """
+    if not isinstance(digits, int) or not 1 <= digits <= 17:
+        raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
+    facts = Facts.of(model, X, y, X_test, y_test)
+    written = Path(path)
+    written.write_text(render(facts, title, digits, units), encoding="utf-8", newline="\n")
+    return written

@@ -1,0 +1,229 @@
+"""The report as a file: whole, small, the same every time, and deaf to what names say."""
+
+from __future__ import annotations
+
+import hashlib
+import html.parser
+import json
+import time
+
+import numpy as np
+import pytest
+
+import bgn
+from bgn.report import card, picture
+from bgn.report.charts import _curves
+from bgn.report.facts import Facts, checksum, controls, errors, quality, typical
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "quote \" and ' and `tick`",
+    "100 % of_it & {{ 7 * 7 }}",
+    "Größe, 温度",
+    "x" * 200,
+    "x" * 199 + "y",
+    "</script><script>alert(2)</script>",
+    " same name ",
+    "same  name",
+    "season = <b>winter</b>",
+    "season = summer",
+]
+
+
+def network_of(names: list[str], width: int, seed: int = 0, second: int = 0, target: str | None = None) -> bgn.Network:
+    """A network as growth leaves them, of one layer or two."""
+    rng = np.random.default_rng(seed)
+    weights = np.zeros((width, len(names)))
+    for k, row in enumerate(weights):
+        columns = rng.choice(len(names), size=min(1 + k % 2, len(names)), replace=False)
+        row[columns] = rng.normal(size=len(columns)).round(3)
+        row[columns[0]] = rng.choice([-1.0, 1.0])
+    layers = [bgn.Layer(weights, rng.normal(size=width))]
+    if second:
+        above = np.zeros((second, width))
+        for row in above:
+            row[rng.choice(width, size=2, replace=False)] = [1.0, -0.5]
+        layers.append(bgn.Layer(above, np.full(second, 0.25)))
+    return bgn.Network(layers, rng.normal(size=layers[-1].width), 3.0, names, target)
+
+
+def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and a noisy target; columns named for categories hold one 1 a row."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(count, network.n_inputs))
+    seasons = [i for i, name in enumerate(network.names) if name.startswith("season = ")]
+    if seasons:
+        rows[:, seasons] = np.eye(len(seasons))[rng.integers(len(seasons), size=count)]
+    return rows, network.predict(rows) + rng.normal(size=count) * 0.3
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects elements, addresses and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.handlers: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "action", "data", "poster", "srcset"):
+                self.links.append(value or "")
+            if name.startswith("on"):
+                self.handlers.append(name)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def read(path: object) -> Reader:
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    return reader
+
+
+def test_the_file_is_whole_small_and_always_the_same(tmp_path) -> None:
+    network = network_of([f"c{i}" for i in range(6)], 12)
+    rows, target = rows_for(network, 200)
+    first = bgn.write_report(network, rows, target, tmp_path / "a.html")
+    second = bgn.write_report(network, rows, target, str(tmp_path / "b.html"))
+    assert first.read_bytes() == second.read_bytes()
+    assert first.stat().st_size < 200_000
+    reader = read(first)
+    assert all(link.startswith("#") or link == "data:," for link in reader.links)
+    assert "default-src 'none'" in first.read_text()
+    assert not reader.handlers
+
+
+def test_no_name_breaks_or_injects(tmp_path) -> None:
+    network = network_of(NASTY, 25, target="<img src=x onerror=alert(3)>")
+    rows, target = rows_for(network, 150)
+    path = bgn.write_report(network, rows, target, tmp_path / "r.html", title="</title><script>alert(4)</script>")
+    reader = read(path)
+    assert reader.tags.count("script") == 2
+    assert "img" not in reader.tags
+    assert not reader.handlers
+    for name in ("<script>alert(1)</script>", "quote \" and ' and `tick`", "100 % of_it & {{ 7 * 7 }}", "x" * 200):
+        assert any(name in text for text in reader.text), name
+    blob = json.loads(path.read_text(encoding="utf-8").split('id="bgn-data">')[1].split("</script>")[0])
+    assert {one["name"] for one in blob["controls"]} >= {"<script>alert(1)</script>", "season"}
+
+
+def test_the_script_is_the_one_that_the_page_allows(tmp_path) -> None:
+    import base64
+
+    network = network_of(["a"], 1)
+    text = bgn.write_report(network, *rows_for(network, 20), tmp_path / "r.html").read_text(encoding="utf-8")
+    script = text.rsplit("<script>", 1)[1].split("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text
+
+
+def test_deep_empty_and_tiny_models_have_reports(tmp_path) -> None:
+    deep = network_of(["a", "b", "c"], 8, second=4)
+    many = network_of([f"c{i}" for i in range(14)], 30, second=20)
+    nothing = bgn.Network([bgn.Layer(np.zeros((0, 2)), [])], [], 4.5)
+    for network, count in ((deep, 60), (many, 60), (nothing, 5), (network_of(["a"], 2), 1)):
+        text = bgn.write_report(network, *rows_for(network, count), tmp_path / "r.html").read_text(encoding="utf-8")
+        assert "How it was made" in text
+    assert "always predicts the same value: 4.5." in bgn.write_report(
+        nothing, np.zeros((3, 2)), np.ones(3), tmp_path / "r.html"
+    ).read_text(encoding="utf-8")
+
+
+def test_quality_is_measured_on_held_out_rows() -> None:
+    network = network_of(["a", "b"], 5)
+    rows, target = rows_for(network, 200)
+    other, truth = rows_for(network, 80, seed=2)
+    facts = Facts.of(network, rows, target, other, truth)
+    table = quality(facts)
+    assert [one["name"] for one in table] == ["this model", "a tree of similar size", "a linear model", "the mean"]
+    np.testing.assert_allclose(table[0]["rmse"] ** 2, np.mean((truth - network.predict(other)) ** 2))
+    np.testing.assert_allclose(table[3]["mae"], np.mean(np.abs(truth - target.mean())))
+    assert errors(np.ones(3), np.ones(3))["rmse"] == 0.0
+
+
+def test_the_report_says_when_another_model_is_better(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(200, 2))
+    target = rows @ [2.0, 1.0]
+    network = bgn.Network([bgn.Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0)
+    text = bgn.write_report(network, rows, target, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Here a linear model has a smaller error, by 100%: consider it." in text
+    assert "No rows were held out" in text
+
+
+def test_effects_of_the_report_are_the_exact_ones() -> None:
+    network = network_of(["a", "b", "c"], 9)
+    rows, target = rows_for(network, 70)
+    for i, curve in _curves(Facts.of(network, rows, target, None, None)).items():
+        exact = bgn.effect(network, i, rows)
+        places = np.concatenate([rows[:, i], exact.breakpoints])
+        np.testing.assert_allclose(curve(places), exact(places), atol=1e-12)
+
+
+def test_categories_become_one_choice_and_whole_numbers_stay_whole() -> None:
+    names = ["season = winter", "year", "season = summer", "x = y"]
+    network = bgn.Network([bgn.Layer(np.eye(4), [-0.5, -2000.0, -0.5, 0.3])], [1.0, 2.0, 3.0, 4.0], 0.0, names)
+    rows = np.array([[1, 1999, 0, 0.5], [0, 2001, 1, 1.0], [0, 2003, 0, -1.0]], dtype=float)
+    offered = {one["name"]: one for one in controls(Facts.of(network, rows, np.zeros(3), None, None))}
+    assert set(offered) == {"season", "year", "x = y"}
+    assert [option["name"] for option in offered["season"]["options"]] == ["winter", "summer", "none of these"]
+    assert offered["year"]["whole"]
+    assert not offered["x = y"]["whole"]
+
+
+def test_the_typical_row_is_one_of_the_rows() -> None:
+    network = network_of(["a", "b"], 3)
+    rows, target = rows_for(network, 31)
+    assert typical(Facts.of(network, rows, target, None, None)) in rows.tolist()
+
+
+def test_the_checksum_can_be_had_elsewhere() -> None:
+    rows, target = np.arange(6.0).reshape(3, 2), np.ones(3)
+    assert checksum(rows, target) == hashlib.sha256(rows.tobytes() + target.tobytes()).hexdigest()
+
+
+def test_wrong_arguments_are_named(tmp_path) -> None:
+    network = network_of(["a", "b"], 2)
+    rows, target = rows_for(network, 9)
+    cases = [
+        ((rows[:, :1], target), {}, "X: X must have 2 columns"),
+        ((rows, target[:-1]), {}, "X and y must have equally many rows"),
+        ((rows, np.full(9, np.nan)), {}, "y has NaN"),
+        ((rows, target), {"X_test": rows}, "X_test and y_test go together"),
+        ((rows, target), {"digits": 0}, "digits"),
+    ]
+    for arguments, extra, message in cases:
+        with pytest.raises(ValueError, match=message):
+            bgn.write_report(network, *arguments, tmp_path / "r.html", **extra)
+
+
+def test_a_large_report_is_quick_and_small(tmp_path) -> None:
+    network = network_of([f"c{i}" for i in range(20)], 60)
+    rows, target = rows_for(network, 20_000)
+    bgn.write_report(network, rows[:50], target[:50], tmp_path / "r.html")
+    start = time.process_time()
+    network.predict(rows)
+    bgn.shap_values(network, rows, rows)
+    middle = time.process_time()
+    path = bgn.write_report(network, rows, target, tmp_path / "r.html")
+    end = time.process_time()
+    assert end - middle < 10
+    assert end - middle < 10 * (middle - start)
+    assert path.stat().st_size < 2_000_000
+
+
+def test_notebooks_show_a_drawing_and_a_card() -> None:
+    network = network_of(NASTY, 10, target="<b>price</b>")
+    reader = Reader()
+    reader.feed(network._repr_html_())
+    assert network._repr_html_() == picture(network)
+    assert set(reader.tags) == {"div", "svg", "line", "text", "g", "title", "rect"}
+    reader = Reader()
+    reader.feed(card(network))
+    assert set(reader.tags) == {"div", "p", "table", "caption", "tr", "td", "b"}
+    assert "<script>alert(1)</script>" in reader.text
