@@ -160,7 +160,7 @@ def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) 
         (("feature_names", 0), "other", "preparation does not make the features"),
         (("network", "inputs"), -1, "network.inputs must be a whole number"),
         (("network", "inputs"), 2, "feature_names must have 2 entries"),
-        (("network", "layers"), [], "layers must be one or more"),
+        (("network", "layers"), [], "network.layers must hold at least one layer"),
         (("network", "layers", 0, 1, "weights"), [1.0], r"layers\[0\]\[1\].weights must have 2 entries; got 1"),
         (("network", "layers", 0, 1, "columns"), [0, 0], r"layers\[0\]\[1\].columns must be different and below 3"),
         (("network", "layers", 0, 1, "columns"), [0, 3], r"layers\[0\]\[1\].columns must be different and below 3"),

@@ -81,8 +81,9 @@ def network_in(content: dict[str, Any]) -> Network:
         raise ModelFileError("feature_names must differ; one stands there twice.")
     target = strict.optional(content["target_name"], "target_name", strict.text)
     layers = layers_in(parts["layers"], "network.layers", inputs)
-    width = layers[-1].width if layers else 0
-    weights = strict.array(parts["output_weights"], "network.output_weights", strict.number, width)
+    if not layers:
+        raise ModelFileError("network.layers must hold at least one layer.")
+    weights = strict.array(parts["output_weights"], "network.output_weights", strict.number, layers[-1].width)
     try:
         return Network(layers, weights, strict.number(parts["base"], "network.base"), names, target)
     except ModelFileError:

@@ -1,0 +1,57 @@
+"""The group of commands, and what happens when an input is refused."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from bgn import __version__
+from bgn.cli.data import data
+from bgn.cli.explain import explain, report
+from bgn.cli.fit import fit
+from bgn.cli.look import path, show
+from bgn.cli.predict import predict
+from bgn.cli.tables import Refused
+
+
+class OneLine(click.Group):
+    """Turns a refusal into one line on standard error and exit code 1; wrong usage stays 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_, **__: say(str(message))
+                return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output has gone, as `head` does: not an error, and nobody to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+        except (Refused, ValueError, OSError, ImportError, MemoryError) as error:
+            say(str(error) or type(error).__name__)
+            ctx.exit(1)
+
+
+def say(message: str) -> None:
+    """Write one line to standard error."""
+    click.echo("bgn: " + " ".join(message.split()), err=True)
+
+
+@click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "--version", "-V", message="bgn %(version)s")
+def bgn() -> None:
+    """Learn small threshold networks from tables: a base value plus a few weighted yes/no questions.
+
+    \b
+    bgn fit                                     a first model, of the diabetes data
+    bgn fit houses.csv --target price --size 10 --out model.json
+    bgn show model.json                         its equation
+    bgn predict model.json new.csv -o predicted.csv
+    """
+
+
+for _command in (fit, predict, show, path, explain, report, data):
+    bgn.add_command(_command)

@@ -1,0 +1,153 @@
+"""The card that `bgn fit` shows: the equation, how well it does against the obvious, how large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import bgn
+from bgn.cli.train import Training
+from bgn.network import Floats, Network
+
+_NAMES = {"model": "this model", "linear": "linear model", "mean": "predicting the mean"}
+
+
+def scores(y: Floats, predicted: Floats) -> dict[str, float]:
+    """Return R2, mean squared and mean absolute error; R2 is 0 where `y` does not vary."""
+    error = y - predicted
+    mse, variance = float(np.mean(error**2)), float(np.mean((y - y.mean()) ** 2))
+    return {"r2": 1.0 - mse / variance if variance else 0.0, "mse": mse, "mae": float(np.mean(np.abs(error)))}
+
+
+def compare(
+    network: Network, train: tuple[Floats, Floats], judged: tuple[Floats, Floats]
+) -> dict[str, dict[str, float]]:
+    """Score a network, a linear model and the mean, all learnt on `train`, on the rows `judged`."""
+    from sklearn.linear_model import LinearRegression
+
+    X, y = judged
+    # An underdetermined or flat table makes least squares warn; its predictions are judged like any others.
+    with np.errstate(all="ignore"):
+        linear = LinearRegression().fit(*train).predict(X)
+    return {
+        "model": scores(y, network.predict(X)),
+        "linear": scores(y, linear),
+        "mean": scores(y, np.full(len(y), train[1].mean())),
+    }
+
+
+@dataclass(frozen=True)
+class Card:
+    """All that is told about a fit."""
+
+    data: str
+    target: str
+    rows_train: int
+    rows_test: int
+    equation: str
+    figures: Mapping[str, Mapping[str, float]]
+    validation_mse: float | None
+    train_mse: float
+    bound: float | None
+    widths: tuple[int, ...]
+    parameters: int
+    features: int
+    features_used: tuple[str, ...]
+    stopped: str
+    seconds: float
+    notes: tuple[str, ...]
+    files: Mapping[str, str]
+
+    def as_plain(self) -> dict[str, Any]:
+        """Return plain values for machines."""
+        return {"library": bgn.__version__, **asdict(self)}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user should think twice about."""
+        model, linear = self.figures["model"]["mse"], self.figures["linear"]["mse"]
+        found = []
+        if linear <= 1.01 * model:
+            found.append("a linear model is as good on these rows; it may be all you need.")
+        if self.figures["mean"]["mse"] <= model:
+            found.append("predicting the mean is as good: the model has found nothing that holds on these rows.")
+        return found
+
+    def show(self) -> None:
+        """Print the card on standard output."""
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        console = Console(highlight=False)
+
+        def line(text: str, style: str = "") -> None:
+            console.print(Text(text, style), soft_wrap=True)
+
+        line(f"{self.target} from {self.data}", "bold")
+        console.print()
+        line(self.equation)
+        console.print()
+        sheet = Table(box=None, pad_edge=False)
+        sheet.add_column(f"on {self.rows_test} test rows" if self.rows_test else "on the training rows")
+        for title in ("R2", "MSE", "MAE"):
+            sheet.add_column(title, justify="right")
+        for who, figures in self.figures.items():
+            cells = (f"{figures['r2']:.3f}", f"{figures['mse']:.4g}", f"{figures['mae']:.4g}")
+            sheet.add_row(Text(_NAMES[who]), *cells)
+        console.print(sheet)
+        console.print()
+        for text in self._facts():
+            line(text)
+        for text in self.warnings:
+            line(f"warning: {text}", "yellow")
+
+    def _facts(self) -> Sequence[str]:
+        used = ", ".join(self.features_used) or "none"
+        neurons = " + ".join(map(str, self.widths))
+        facts = [
+            f"{neurons} neurons, {self.parameters} numbers",
+            f"uses {len(self.features_used)} of {self.features} features: {used}",
+            f"training error {self.train_mse:.4g}"
+            + ("" if self.bound is None else f"; these neurons cannot go below {self.bound:.4g} (Theorem 1)")
+            + ("" if self.validation_mse is None else f"; validation error {self.validation_mse:.4g}"),
+            f"{self.rows_train} rows to learn from, {self.seconds:.1f} s; stopped: {self.stopped}",
+        ]
+        return facts + [f"{what} written to {path}" for what, path in self.files.items()]
+
+
+def make_card(
+    model: Any,
+    data: str,
+    rows: Training,
+    figures: Mapping[str, Mapping[str, float]],
+    units: Mapping[str, str],
+    seconds: float,
+    files: Mapping[str, str],
+) -> Card:
+    """Gather what is told about a fitted estimator."""
+    network, history = model.network_, model.history_
+    best = history.paths[history.best_layer][history.best_width]
+    bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
+    return Card(
+        data=data,
+        target=network.target_name,
+        rows_train=len(rows.y),
+        rows_test=len(rows.y_test),
+        equation=bgn.equation(network, units=units),
+        figures=figures,
+        validation_mse=None if np.isnan(best.validation_mse) else best.validation_mse,
+        train_mse=best.train_mse,
+        bound=bounds[-1] if bounds else None,
+        widths=network.widths,
+        parameters=network.n_parameters,
+        features=network.n_inputs,
+        features_used=tuple(network.names[column] for column in network.features_used),
+        stopped=history.stopped,
+        seconds=seconds,
+        notes=rows.notes,
+        files=files,
+    )

@@ -1,0 +1,132 @@
+"""``bgn explain`` and ``bgn report``: why a saved model predicts what it does, on the rows of a file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+import pyarrow as pa
+
+import bgn
+from bgn.cli.output import table_writer
+from bgn.cli.source import Rows, date_format_of, file_options, note, open_source
+from bgn.cli.tables import Refused
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.argument("data")
+@click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("-o", "--out", help="CSV, TSV or Parquet file for the values of every row.")
+@file_options
+def explain(
+    model: str,
+    data: str,
+    row: int | None,
+    as_json: bool,
+    out: str | None,
+    sep: str | None,
+    decimal: str,
+    sheet: str | None,
+) -> None:
+    """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
+
+    Without --row: how far each column moves a prediction, on average over the rows. With it: what each column adds to
+    the mean prediction in that row.
+
+    \b
+    bgn explain model.json houses.csv
+    bgn explain model.json houses.csv --row 17
+    bgn explain model.json houses.csv -o values.csv
+    """
+    from bgn.persist import read
+
+    file = read(model)
+    X, _, numbers = _matrix(file, data, sep, decimal, sheet)
+    if row is not None and row not in numbers:
+        raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
+    explained = X if row is None else X[numbers == row]
+    explanation = bgn.shap_values(file.network, explained, background=X)
+    used = [file.network.names[column] for column in file.network.features_used]
+    values = explanation.values[:, list(file.network.features_used)]
+    if out is not None:
+        schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
+        with table_writer(out, schema) as writer:
+            base = np.full(len(values), explanation.base_value)
+            writer.write_table(pa.table([base, *values.T.copy()], schema=schema))
+    amounts = values[0] if row is not None else np.abs(values).mean(axis=0)
+    order = np.argsort(-np.abs(amounts), kind="stable")
+    if as_json:
+        plain = {
+            "base_value": explanation.base_value,
+            "method": explanation.method,
+            "rows": len(explained),
+            ("values" if row else "importance"): {used[i]: float(amounts[i]) for i in order},
+        }
+        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        return
+    _table(file, explanation, row, [(used[i], float(amounts[i])) for i in order])
+
+
+def _table(file: Any, explanation: Any, row: int | None, amounts: list[tuple[str, float]]) -> None:
+    """Print features with what they add, or how much they matter, the largest first."""
+    widest = max([len(name) for name, _ in amounts] + [len("mean prediction")])
+    if row is None:
+        total = sum(amount for _, amount in amounts) or 1.0
+        click.echo(f"mean |SHAP value| over {len(explanation.values)} rows ({explanation.method})")
+        for name, amount in amounts:
+            click.echo(f"{name:<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
+        return
+    click.echo(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
+    for name, amount in amounts:
+        column = explanation.feature_names.index(name)
+        click.echo(f"{name:<{widest}} {amount:>+12.4g}   at {explanation.data[0, column]:g}")
+    prediction = float(file.network.predict(explanation.data)[0])
+    click.echo(f"{'prediction':<{widest}} {prediction:>12.6g}")
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.argument("data")
+@click.option("-o", "--out", default="report.html", show_default=True, help="Where to write.")
+@click.option("--title", help="Heading of the page.")
+@file_options
+def report(
+    model: str, data: str, out: str, title: str | None, sep: str | None, decimal: str, sheet: str | None
+) -> None:
+    """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
+
+    \b
+    bgn report model.json houses.csv -o report.html
+    """
+    from bgn.persist import read
+
+    file = read(model)
+    X, y, _ = _matrix(file, data, sep, decimal, sheet)
+    if y is None:
+        raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the report compares with.")
+    bgn.write_report(file.model(), X, y, out, title=title, units=file.units)
+    click.echo(f"report written to {out}")
+
+
+def _matrix(file: Any, data: str, sep: str | None, decimal: str, sheet: str | None) -> tuple[Any, Any, Any]:
+    """Return the features of every complete row of a data file, its target or None, and its number in the file."""
+    source = open_source(data, sep, decimal, sheet, date_format_of(file))
+    target = file.network.target_name
+    there = target is not None and target in source.table.names
+    blocks = [*Rows(file, source, {target: pa.float64()} if there else None, every=True).blocks()]
+    if not blocks:
+        raise Refused(f"{data} has no rows.")
+    X = np.concatenate([block.X for block in blocks])
+    whole = ~np.concatenate([block.lacking for block in blocks])
+    y = np.concatenate([block.table.column(target).to_numpy() for block in blocks]) if there else None
+    if y is not None:
+        whole &= np.isfinite(y)
+    if not whole.any():
+        raise Refused(f"{data} has no complete row.")
+    if not whole.all():
+        note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
+    return X[whole], None if y is None else y[whole], np.flatnonzero(whole) + 1

@@ -1,0 +1,198 @@
+"""``bgn fit``: a table in, a model and its card out."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bgn.cli.card import compare, make_card
+from bgn.cli.prepare import Choices
+from bgn.cli.source import Source, file_options, note, open_source
+from bgn.cli.tables import Refused
+from bgn.cli.train import Training, training_rows
+
+# Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
+_SETTINGS = {
+    "size": "max_width",
+    "max_features": "max_features",
+    "layers": "max_layers",
+    "direction": "direction",
+    "output": "output",
+    "shrinkage": "shrinkage",
+    "learning_rate": "learning_rate",
+    "replacements": "max_replacements",
+    "patience": "patience",
+    "select": "select",
+    "validation": "validation_fraction",
+    "max_seconds": "max_seconds",
+    "threads": "n_jobs",
+    "seed": "random_state",
+}
+
+
+def _shrinkage(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | str | None:
+    try:
+        return value if value in (None, "auto") else float(str(value))
+    except ValueError:
+        raise click.BadParameter(f"must be a number or 'auto'; got {value!r}.") from None
+
+
+def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+    pairs = [each.rpartition("=") for each in value]
+    if wrong := [each for each, (name, _, unit) in zip(value, pairs, strict=True) if not name or not unit]:
+        raise click.BadParameter(f"must read COL=UNIT; got {wrong[0]!r}.")
+    return {name: unit for name, _, unit in pairs}
+
+
+@click.command()
+@click.argument("data", default="diabetes:measured")
+@click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs.")
+@click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more.")
+@click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names.")
+@click.option(
+    "--max-categories",
+    type=click.IntRange(2),
+    default=50,
+    show_default=True,
+    help="Refuse a column with more different words.",
+)
+@click.option(
+    "--dates",
+    type=click.Choice(["refuse", "expand"]),
+    default="refuse",
+    show_default=True,
+    help="Whether date columns become year, month, day, weekday and hour.",
+)
+@click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told.")
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "drop", "impute"]),
+    default="refuse",
+    show_default=True,
+    help="What to do with rows that lack a value.",
+)
+@click.option(
+    "--unit", "units", multiple=True, metavar="COL=UNIT", callback=_units, help="Unit to print; again for more."
+)
+@click.option(
+    "--test",
+    type=click.FloatRange(0, 0.9),
+    default=0.2,
+    show_default=True,
+    help="Share of the rows to set aside and judge by.",
+)
+@click.option("--size", type=click.IntRange(1), help="Most neurons of a layer: small models are easier to read.")
+@click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about.")
+@click.option("--layers", type=click.IntRange(1), help="Most hidden layers.")
+@click.option(
+    "--direction", type=click.Choice(["search", "debiased", "lasso"]), help="How a neuron's columns are found."
+)
+@click.option("--output", type=click.Choice(["full", "stagewise"]), help="How output weights are set.")
+@click.option("--shrinkage", callback=_shrinkage, help="Ridge penalty of full outputs: a number or auto.")
+@click.option("--learning-rate", type=float, help="Step of stagewise outputs.")
+@click.option("--replacements", type=click.IntRange(0), help="Most attempts to replace a neuron after each addition.")
+@click.option(
+    "--patience", type=click.IntRange(1), help="Stop after so many neurons without a better validation error."
+)
+@click.option(
+    "--select", type=click.Choice(["best", "one_se"]), help="Width to keep: the best, or the smallest near it."
+)
+@click.option("--validation", type=click.FloatRange(0, 0.9), help="Share of the training rows to validate on.")
+@click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop growing after so long.")
+@click.option("--threads", type=int, help="Threads to use.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every random choice.")
+@click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override.")
+@click.option("-o", "--out", metavar="FILE", help="Save the model as JSON.")
+@click.option("--report", metavar="FILE", help="Write a one-file web page about the model.")
+@click.option("--json", "as_json", is_flag=True, help="Print the card for machines.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes.")
+@file_options
+def fit(data: str, target: str | None, **options: Any) -> None:
+    """Fit a model to DATA and show its card.
+
+    DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in table (see bgn data list;
+    housing:averaged picks other columns). Words become yes/no questions such as [season = winter].
+
+    \b
+    bgn fit houses.csv --target price --out model.json
+    bgn fit houses.xlsx -t price --size 10 --missing impute --unit income=k$
+    bgn fit rents.csv -t rent --dates expand --drop id --report rents.html
+    bgn fit bike --paper --json
+    """
+    source = open_source(data, options["sep"], options["decimal"], options["sheet"], options["date_format"])
+    target = target or source.target
+    if target is None:
+        raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
+    for option in ("out", "report"):
+        _check_folder(f"--{option}", options[option])
+    choices = Choices(
+        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"]
+    )
+    rows = training_rows(source, target, options["drop"], choices, options["missing"], options["test"], options["seed"])
+    if not options["quiet"]:
+        for text in rows.notes:
+            note(text)
+    _fit_and_tell(source, target, rows, options)
+
+
+def _check_folder(option: str, file: str | None) -> None:
+    """Refuse a folder that is not there before an hour's work, not after."""
+    if file is not None and not Path(file).resolve().parent.is_dir():
+        raise Refused(f"{option}: the folder {Path(file).resolve().parent} does not exist; make it first.")
+
+
+def _fit_and_tell(source: Source, target: str, rows: Training, options: dict[str, Any]) -> None:
+    """Fit, write what was asked for, show the card."""
+    import pandas as pd
+
+    import bgn
+
+    started = time.perf_counter()
+    given = {name: options[option] for option, name in _SETTINGS.items() if options[option] is not None}
+    make = bgn.BGNRegressor.as_in_paper if options["paper"] else bgn.BGNRegressor
+    X, y = pd.DataFrame(rows.X, columns=list(rows.preparation.names)), pd.Series(rows.y, name=target)
+    with _progress(options["quiet"]) as callback:
+        model = make(**given).fit(X, y, callbacks=[callback])
+    seconds = time.perf_counter() - started
+    units = {**(source.units or {}), **options["units"]}
+    figures = compare(model.network_, (rows.X, rows.y), rows.judged)
+    files = {}
+    if options["out"]:
+        bgn.save(model, options["out"], rows=rows.judged[0], units=units, figures=figures, preparation=rows.preparation)
+        files["model"] = options["out"]
+    if options["report"]:
+        tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
+        bgn.write_report(model, rows.X, rows.y, options["report"], units=units, **tested)
+        files["report"] = options["report"]
+    card = make_card(model, source.name, rows, figures, units, seconds, files)
+    if options["as_json"]:
+        click.echo(json.dumps(card.as_plain(), indent=2, ensure_ascii=False))
+    else:
+        card.show()
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Any]:
+    """Show how growth goes, on terminals only."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda record: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("growing ...") as status:
+
+        def tell(record: Any) -> None:
+            error = record.train_mse if math.isnan(record.validation_mse) else record.validation_mse
+            status.update(
+                f"layer {record.layer + 1}, {record.width} neurons, error {error:.4g}, {record.seconds:.0f} s"
+            )
+
+        yield tell

@@ -1,0 +1,96 @@
+"""Looking at a saved model: ``bgn show`` and ``bgn path``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+
+import bgn
+from bgn.cli.tables import Refused
+
+
+def _read(model: str) -> Any:
+    from bgn.persist import read
+
+    return read(model)
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.option("--latex", "form", flag_value="latex", help="As LaTeX (amsmath).")
+@click.option("--markdown", "form", flag_value="markdown", help="As a Markdown table.")
+@click.option("--html", "form", flag_value="html", help="As an HTML table.")
+@click.option("--json", "form", flag_value="json", help="Everything about the model, for machines.")
+@click.option("--digits", type=click.IntRange(1, 17), default=3, show_default=True, help="Significant digits.")
+def show(model: str, form: str | None, digits: int) -> None:
+    """Print the equation of a saved MODEL.
+
+    \b
+    bgn show model.json
+    bgn show model.json --latex > equation.tex
+    """
+    file = _read(model)
+    network = file.network
+    if form != "json":
+        click.echo(bgn.equation(network, format=form or "text", digits=digits, units=file.units))
+        return
+    terms = bgn.as_terms(network)
+    click.echo(
+        json.dumps(
+            {
+                "equation": bgn.equation(network, digits=digits, units=file.units),
+                "base": terms.base,
+                "terms": [
+                    {
+                        "weight": term.weight,
+                        "columns": list(term.condition.columns),
+                        "coefficients": list(term.condition.coefficients),
+                        "relation": term.condition.relation,
+                        "threshold": term.condition.threshold,
+                    }
+                    for term in terms.terms
+                ],
+                "feature_names": list(network.names),
+                "features_used": [network.names[column] for column in network.features_used],
+                "target": network.target_name,
+                "widths": list(network.widths),
+                "parameters": network.n_parameters,
+                "units": dict(file.units),
+                "figures": file.figures,
+                "settings": file.settings,
+                "library": file.library,
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+    )
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+def path(model: str, as_json: bool) -> None:
+    """Print the errors of a saved MODEL at every width it had while it grew."""
+    history = _read(model).history
+    if history is None:
+        raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
+    rows = [
+        {"layer": layer + 1, "width": width, "train_mse": each["train_mse"], "validation_mse": each["validation_mse"]}
+        for layer, grown in enumerate(history["paths"])
+        for width, each in sorted(grown["snapshots"].items())
+    ]
+    if as_json:
+        plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
+        chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
+        click.echo(json.dumps({"chosen": chosen, "stopped": history["stopped"], "path": plain}, indent=2))
+        return
+    click.echo(f"{'layer':>5} {'width':>5} {'train MSE':>12} {'valid. MSE':>12}")
+    for row in rows:
+        best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
+        valid = "" if np.isnan(row["validation_mse"]) else f"{row['validation_mse']:.6g}"
+        mark = "  chosen" if best else ""
+        click.echo(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>12}{mark}")
+    click.echo(f"stopped: {history['stopped']}")

@@ -1,0 +1,53 @@
+"""``bgn predict``: a file in, its predictions out, block by block."""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+import pyarrow as pa
+
+from bgn.cli.output import table_writer
+from bgn.cli.source import Rows, date_format_of, file_options, note, open_source
+from bgn.cli.tables import Refused
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.argument("data")
+@click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
+@click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
+@file_options
+def predict(
+    model: str, data: str, out: str | None, keep: tuple[str, ...], sep: str | None, decimal: str, sheet: str | None
+) -> None:
+    """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
+
+    Columns are found by name, in any order. One line comes out for every row; a row that lacks a value the model
+    reads gets an empty prediction, unless the model was fitted with --missing impute. Files larger than memory are
+    read in blocks.
+
+    \b
+    bgn predict model.json new.csv > predicted.csv
+    bgn predict model.json new.parquet --keep id -o predicted.parquet
+    """
+    from bgn.persist import read
+
+    file = read(model)
+    if "prediction" in keep:
+        raise Refused("--keep prediction would name two columns alike; rename that column first.")
+    source = open_source(data, sep, decimal, sheet, date_format_of(file))
+    rows = Rows(file, source, {name: pa.string() for name in keep})
+    schema = pa.schema([*((name, pa.string()) for name in keep), ("prediction", pa.float64())])
+    total = lacking = filled = 0
+    with table_writer(out, schema) as writer:
+        for block in rows.blocks():
+            predicted = pa.array(file.network.predict(block.X), mask=block.lacking)
+            columns = [block.table.column(name).cast(pa.string()) for name in keep]
+            writer.write_table(pa.table([*columns, predicted], schema=schema))
+            total += len(predicted)
+            lacking += int(np.count_nonzero(block.lacking))
+            filled += block.filled
+    if lacking:
+        note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
+    if filled:
+        note(f"{filled} of {total} rows had missing values filled in as at fit.")

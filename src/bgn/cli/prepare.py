@@ -1,0 +1,215 @@
+"""From the columns of a file to the matrix a network reads, and the record that repeats it.
+
+`learn` decides what each column is; `apply` makes the matrix, with NaN where a value is missing; `with_fills` decides
+what stands in for missing values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from bgn.cli.tables import Refused, Types
+from bgn.network import Floats
+from bgn.preparation import PARTS, Category, Date, Number, Preparation
+
+Column = Number | Category | Date
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user may decide about columns."""
+
+    categorical: tuple[str, ...] = ()
+    expand_dates: bool = False
+    date_format: str | None = None
+    max_categories: int = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A matrix, NaN where a value is missing and nothing stands in for it, and what was met on the way."""
+
+    X: Floats
+    filled: NDArray[np.bool_]
+    unseen: dict[str, tuple[Any, ...]]
+
+
+def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
+    """Return how each column becomes features, and notes on the columns that do not."""
+    notes: list[str] = []
+    columns: list[Column] = []
+    for name in table.column_names:
+        column = table.column(name)
+        if column.null_count == len(column):
+            notes.append(f"column {name!r} is empty and left out.")
+            continue
+        columns.append(_kind(name, column, choices))
+    return Preparation(tuple(columns)), notes
+
+
+def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_boolean(kind):
+        return Number(name, boolean=True)
+    if _is_number(kind):
+        return _category(name, column.cast(pa.float64()), choices) if name in choices.categorical else Number(name)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return _category(name, column.cast(pa.string()), choices)
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        if not choices.expand_dates:
+            raise Refused(
+                f"column {name!r} holds dates; add --dates expand to use year, month, day, weekday and hour as "
+                f"numbers, or --drop {name!r}."
+            )
+        parts = _date_parts(column)
+        varies = tuple(part for part in PARTS if len(np.unique(parts[part][~np.isnan(parts[part])])) > 1)
+        return Date(name, varies or ("year",), choices.date_format)
+    raise Refused(
+        f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: --drop {name!r}."
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _category(name: str, column: pa.ChunkedArray, choices: Choices) -> Category:
+    values = sorted(value for value in pc.unique(column).to_pylist() if value is not None and value == value)
+    if len(values) > choices.max_categories:
+        shown = ", ".join(map(repr, values[:3]))
+        raise Refused(
+            f"column {name!r} holds {len(values)} different words ({shown}, ...), more than {choices.max_categories}; "
+            f"leave it out (--drop {name!r}), say how dates are written (--date-format), or raise --max-categories."
+        )
+    return Category(name, tuple(values))
+
+
+def types_of(columns: Sequence[Column]) -> Types:
+    """Return the type each column must be read in to be prepared as at fit."""
+    return {column.column: _type_of(column) for column in columns}
+
+
+def _type_of(column: Column) -> pa.DataType:
+    if isinstance(column, Date):
+        return pa.timestamp("us")
+    if isinstance(column, Number):
+        return pa.bool_() if column.boolean else pa.float64()
+    return pa.string() if column.values and isinstance(column.values[0], str) else pa.float64()
+
+
+def apply(preparation: Preparation, table: pa.Table, only: Collection[str] | None = None) -> Prepared:
+    """Make the matrix of a table; columns not in `only` are not looked at and stay zero."""
+    X = np.zeros((table.num_rows, len(preparation.names)), order="F")
+    filled = np.zeros(table.num_rows, dtype=bool)
+    unseen: dict[str, tuple[Any, ...]] = {}
+    for column, part in slices(preparation, X):
+        if only is not None and column.column not in only:
+            continue
+        values = table.column(column.column)
+        if isinstance(column, Category):
+            strange = _fill_category(part, column, values)
+            if strange:
+                unseen[column.column] = strange
+        elif isinstance(column, Date):
+            parts = _date_parts(values)
+            for position, name in enumerate(column.parts):
+                part[:, position] = parts[name]
+        else:
+            part[:, 0] = _numbers(values)
+        if column.fill is not None:
+            filled |= _stand_in(part, column)
+    return Prepared(X, filled, unseen)
+
+
+def slices(preparation: Preparation, X: Floats) -> Iterator[tuple[Column, Floats]]:
+    """Yield every column with its features, a view into `X`."""
+    start = 0
+    for column in preparation.columns:
+        stop = start + len(column.names)
+        yield column, X[:, start:stop]
+        start = stop
+
+
+def _numbers(values: pa.ChunkedArray) -> Floats:
+    """Return a column as float64; missing and infinite values are NaN."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    if np.isinf(numbers).any():
+        numbers = np.where(np.isinf(numbers), np.nan, numbers)
+    return numbers
+
+
+def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray) -> tuple[Any, ...]:
+    """Set the 0/1 columns of one category; return values that were not there at fit."""
+    kind = _type_of(column)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    values = values.cast(kind)
+    missing = np.asarray(pc.is_null(values, nan_is_null=True).to_numpy(), dtype=bool)
+    code = np.asarray(pc.fill_null(pc.index_in(values, value_set=pa.array(column.values, kind)), -1).to_numpy())
+    rows = np.flatnonzero(code >= 0)
+    part[rows, code[rows]] = 1.0
+    part[missing] = np.nan
+    strange = (code < 0) & ~missing
+    return tuple(pc.unique(values.filter(pa.array(strange))).to_pylist()) if strange.any() else ()
+
+
+def _date_parts(values: pa.ChunkedArray) -> dict[str, Floats]:
+    """Return the parts of dates as numbers, NaN for a missing date."""
+    stamp = np.asarray(values.cast(pa.timestamp("us"), safe=False).to_numpy()).astype("M8[us]")
+    day, month, year = stamp.astype("M8[D]"), stamp.astype("M8[M]"), stamp.astype("M8[Y]")
+    missing = np.isnat(stamp)
+    parts: dict[str, Any] = {
+        "year": year.astype(np.int64) + 1970,
+        "month": month.astype(np.int64) % 12 + 1,
+        "day": (day - month.astype("M8[D]")).astype(np.int64) + 1,
+        "weekday": (day.astype(np.int64) + 3) % 7 + 1,
+        "hour": (stamp - day.astype("M8[us]")).astype(np.int64) / 3.6e9,
+    }
+    return {name: np.where(missing, np.nan, part) for name, part in parts.items()}
+
+
+def _stand_in(part: Floats, column: Column) -> NDArray[np.bool_]:
+    """Replace the NaNs of one column's features; return which rows had them."""
+    holes = np.isnan(part[:, 0])
+    if holes.any():
+        part[holes] = _fill_row(column)
+    return np.asarray(holes)
+
+
+def _fill_row(column: Column) -> Any:
+    if isinstance(column, Category):
+        return [float(value == column.fill) for value in column.values]
+    return column.fill
+
+
+def with_fills(preparation: Preparation, X: Floats) -> Preparation:
+    """Return the preparation with stand-ins learnt from `X`: medians, and the commonest word."""
+    columns: list[Column] = []
+    for column, part in slices(preparation, X):
+        known = part[~np.isnan(part[:, 0])]
+        if not len(known):
+            raise Refused(f"column {column.column!r} has no value in the rows to learn from; leave it out with --drop.")
+        if isinstance(column, Category):
+            columns.append(replace(column, fill=column.values[int(known.sum(axis=0).argmax())]))
+        elif isinstance(column, Date):
+            columns.append(replace(column, fill=tuple(np.median(known, axis=0).tolist())))
+        else:
+            columns.append(replace(column, fill=float(np.median(known))))
+    return Preparation(tuple(columns))
+
+
+def fill(preparation: Preparation, X: Floats) -> None:
+    """Put the stand-ins of a preparation in the place of every NaN."""
+    for column, part in slices(preparation, X):
+        _stand_in(part, column)

@@ -1,0 +1,152 @@
+"""What commands that read data have in common: options for files, names of built-in tables, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+import pyarrow as pa
+
+from bgn import datasets
+from bgn.cli import prepare
+from bgn.cli.tables import InMemory, Refused, Table, Types, open_table
+from bgn.network import Floats, Network
+from bgn.persist import ModelFile
+from bgn.preparation import Date, Number, Preparation
+
+
+def note(message: str) -> None:
+    """Tell something on standard error that does not stop the work."""
+    click.echo(f"note: {message}", err=True)
+
+
+def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how a file is written."""
+    for option in (
+        click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
+        click.option("--decimal", default=".", show_default=True, help="Decimal mark of a text file."),
+        click.option("--sep", help="Separator of a text file; found from its header unless told."),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table with what is known about it."""
+
+    name: str
+    table: Table
+    target: str | None = None
+    units: Mapping[str, str] | None = None
+
+
+def open_source(data: str, sep: str | None, decimal: str, sheet: str | None, date_format: str | None = None) -> Source:
+    """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
+    for name, value in (("--sep", sep), ("--decimal", decimal)):
+        if value is not None and len(value.replace("\\t", "\t")) != 1:
+            raise Refused(f"{name} must be one character; got {value!r}.")
+    name, _, columns = data.partition(":")
+    if name in datasets.names():
+        loaded = datasets.load(name, columns=columns or None)
+        arrays = {feature: np.asarray(loaded.X)[:, i] for i, feature in enumerate(loaded.feature_names)}
+        units = {n: u for n, u in zip(loaded.feature_names, loaded.units, strict=True) if u}
+        if loaded.target_unit:
+            units[loaded.target_name] = loaded.target_unit
+        table = InMemory(pa.table(arrays | {loaded.target_name: loaded.y}))
+        return Source(data, table, loaded.target_name, units)
+    try:
+        tab = sep.replace("\\t", "\t") if sep else None
+        return Source(data, open_table(data, sep=tab, decimal=decimal, sheet=sheet, date_format=date_format))
+    except Refused as error:
+        if str(error).startswith("there is no file"):
+            raise Refused(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
+        raise
+
+
+def preparation_of(file: ModelFile) -> Preparation:
+    """Return how a file's columns become inputs; a model made in Python reads columns of numbers as they are."""
+    return file.preparation or Preparation(tuple(Number(name) for name in file.network.names))
+
+
+def date_format_of(file: ModelFile) -> str | None:
+    """Return how dates were written at fit, when not as ISO 8601."""
+    columns = file.preparation.columns if file.preparation else ()
+    return next((column.format for column in columns if isinstance(column, Date)), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows ready to predict: no NaN in `X`, and which of them lack a value the network reads."""
+
+    X: Floats
+    lacking: Any
+    filled: int
+    table: pa.Table
+
+
+class Rows:
+    """The rows of a data file as a model wants them, block by block, with everything odd said once."""
+
+    def __init__(self, file: ModelFile, source: Source, keep: Types | None = None, every: bool = False) -> None:
+        self._file = file
+        self._source = source
+        self._preparation = preparation_of(file)
+        self._keep = dict(keep or {})
+        used = set(range(file.network.n_inputs)) if every else set(file.network.features_used)
+        self._only = {column.column for column in self._used(file.network, used)}
+        self._said: dict[str, set[Any]] = {}
+        self._check()
+
+    def _used(self, network: Network, used: set[int]) -> Iterator[Any]:
+        start = 0
+        for column in self._preparation.columns:
+            stop = start + len(column.names)
+            if used & set(range(start, stop)):
+                yield column
+            start = stop
+
+    def _check(self) -> None:
+        """Name missing columns and those nobody asked for."""
+        there = self._source.table.names
+        missing = [name for name in (*sorted(self._only), *self._keep) if name not in there]
+        if missing:
+            raise Refused(
+                f"{self._source.name} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}; "
+                f"it has {_listed(there)}."
+            )
+        known = {column.column for column in self._preparation.columns} | {self._file.network.target_name, *self._keep}
+        extra = [name for name in there if name not in known]
+        if extra:
+            note(f"the model does not know the column{'s' * (len(extra) > 1)} {_listed(extra)}: ignored.")
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the rows in order."""
+        columns = [column for column in self._preparation.columns if column.column in self._only]
+        types = dict(prepare.types_of(columns))
+        # Even a model that reads nothing must know how many rows there are.
+        extra = self._keep or ({} if types else {self._source.table.names[0]: pa.string()})
+        types |= {name: kind for name, kind in extra.items() if name not in types}
+        for table in self._source.table.blocks(types):
+            prepared = prepare.apply(self._preparation, table, self._only)
+            self._tell(prepared.unseen)
+            lacking = np.isnan(prepared.X).any(axis=1)
+            prepared.X[lacking] = 0.0
+            yield Block(prepared.X, lacking, int(prepared.filled.sum()), table)
+
+    def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
+        for column, values in unseen.items():
+            new = [value for value in values if value not in self._said.setdefault(column, set())]
+            self._said[column].update(new)
+            for value in new[:5]:
+                note(f"column {column!r} holds {value!r}, which was not there at fit: counted as none of the known.")
+            if len(new) > 5:
+                note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

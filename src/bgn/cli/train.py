@@ -1,0 +1,109 @@
+"""Rows to learn from: a table's columns prepared, incomplete rows dealt with, a part set aside as a test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bgn.cli import prepare
+from bgn.cli.source import Source
+from bgn.cli.tables import Refused
+from bgn.engines.split import lowest, row_hashes
+from bgn.network import Floats
+from bgn.preparation import Preparation
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a fit needs, and what happened on the way."""
+
+    X: Floats
+    y: Floats
+    X_test: Floats
+    y_test: Floats
+    preparation: Preparation
+    notes: tuple[str, ...]
+
+    @property
+    def judged(self) -> tuple[Floats, Floats]:
+        """The rows to judge by: the test rows, or the training rows when none were set aside."""
+        return (self.X_test, self.y_test) if len(self.y_test) else (self.X, self.y)
+
+
+def training_rows(
+    source: Source, target: str, drop: Sequence[str], choices: prepare.Choices, missing: str, test: float, seed: int
+) -> Training:
+    """Read a whole table and split it."""
+    names = source.table.names
+    for option, wanted in (("--target", [target]), ("--drop", drop), ("--categorical", choices.categorical)):
+        for name in wanted:
+            if name not in names:
+                raise Refused(f"{option}: {source.name} has no column {name!r}; it has {', '.join(map(repr, names))}.")
+    features = [name for name in names if name != target and name not in drop]
+    if not features:
+        raise Refused(f"{source.name} has no column left to learn from beside {target!r}.")
+    table = source.table.read([*features, target])
+    y = _target(table.column(target), target)
+    preparation, notes = prepare.learn(table.select(features), choices)
+    if not preparation.columns:
+        raise Refused(f"{source.name} has no column with values to learn from.")
+    X = prepare.apply(preparation, table).X
+    whole, more = _whole_rows(preparation, X, y, missing, target)
+    held = _held_out(X, y, whole, test, seed)
+    learn = whole & ~held
+    if missing == "impute":
+        preparation = prepare.with_fills(preparation, X[learn])
+        prepare.fill(preparation, X)
+    if np.count_nonzero(learn) < 2:
+        raise Refused(
+            f"{source.name} has {np.count_nonzero(learn)} complete rows to learn from; at least 2 are needed."
+        )
+    return Training(X[learn], y[learn], X[held], y[held], preparation, (*notes, *more))
+
+
+def _target(column: pa.ChunkedArray, name: str) -> Floats:
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        shown = next((repr(value) for value in column.to_pylist() if value is not None), "nothing")
+        raise Refused(f"--target: column {name!r} must hold numbers; it holds {shown}.")
+    y = np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
+    y[~np.isfinite(y)] = np.nan
+    return y
+
+
+def _whole_rows(
+    preparation: Preparation, X: Floats, y: Floats, missing: str, target: str
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Return which rows to use, as the user wants incomplete ones treated, and say how many there were."""
+    holes = {
+        column.column: int(np.count_nonzero(np.isnan(part[:, 0]))) for column, part in prepare.slices(preparation, X)
+    }
+    holes[target] = int(np.count_nonzero(np.isnan(y)))
+    lacking = np.isnan(X).any(axis=1) | np.isnan(y)
+    count = int(np.count_nonzero(lacking))
+    if not count:
+        return ~lacking, []
+    where = ", ".join(f"{name!r} {number}" for name, number in holes.items() if number)
+    told = f"{count} of {len(y)} rows have missing values ({where})"
+    if missing == "refuse":
+        raise Refused(f"{told}; add --missing drop to leave them out, or --missing impute to fill them in.")
+    if missing == "drop":
+        return ~lacking, [f"{told}: left out."]
+    notes = []
+    if filled := int(np.count_nonzero(np.isnan(X).any(axis=1) & ~np.isnan(y))):
+        notes.append(f"{told}: {filled} filled in with the median or the commonest value.")
+    if holes[target]:
+        notes.append(f"{holes[target]} rows without {target!r} are left out.")
+    return ~np.isnan(y), notes
+
+
+def _held_out(X: Floats, y: Floats, whole: NDArray[np.bool_], test: float, seed: int) -> NDArray[np.bool_]:
+    """Choose test rows by their content, as the fit chooses validation rows: equal rows stay on one side."""
+    held = np.zeros(len(y), dtype=bool)
+    # Another seed than that of the fit, whose validation rows are chosen the same way from what is left.
+    held[whole] = lowest(row_hashes(X[whole], y[whole], seed ^ 0x7E57), None, test)
+    return held

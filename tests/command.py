@@ -1,0 +1,32 @@
+"""Runs the installed ``bgn`` command, as a user would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+COMMAND = Path(sys.executable).parent / "bgn"
+
+
+class Done(NamedTuple):
+    """What a run left behind; `err` is one line where an input was refused."""
+
+    out: str
+    err: str
+
+
+def run(*arguments: object, code: int = 0, stdin: bytes | str = b"", env: dict[str, str] | None = None) -> Done:
+    """Run the command and check its exit code, and that a refusal is one line without a traceback."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    done = subprocess.run([COMMAND, *map(str, arguments)], input=data, capture_output=True, env=env, check=False)
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == code, (done.returncode, out, err)
+    assert "Traceback" not in err
+    if code == 1:
+        lines = [line for line in err.splitlines() if not line.startswith("note: ")]
+        assert len(lines) == 1, err
+        assert lines[0].startswith("bgn: "), err
+        err = lines[0]
+    return Done(out, err)
