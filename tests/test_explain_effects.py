@@ -73,7 +73,7 @@ def test_crossings_are_the_first_float_of_the_new_answer(problem, column, scale)
     layer = network.layers[0]
     network = Network([Layer(layer.weights, layer.bias * scale)], network.output_weights, 0.0)
     for neuron in np.flatnonzero(layer.weights[:, column]):
-        for row, value in zip(background, crossings(network, neuron, column, background), strict=True):
+        for row, value in zip(background, crossings(network.layers[0], neuron, column, background), strict=True):
             upper = 1.0 if layer.weights[neuron, column] > 0 else -1.0
             for x, answer in ((value, upper), (np.nextafter(value, -np.inf), -upper)):
                 row[column] = x
@@ -84,8 +84,8 @@ def test_crossings_that_never_come():
     """A tiny weight cannot move a large sum past its threshold within the floats."""
     network = Network([Layer([[1e-300, 1.0], [-1e-300, 1.0]], [-1e300, -1e300])], [1.0, 1.0], 0.0)
     rows = np.zeros((1, 2))
-    assert crossings(network, 0, 0, rows).tolist() == [np.inf]
-    assert crossings(network, 1, 0, rows).tolist() == [-np.inf]
+    assert crossings(network.layers[0], 0, 0, rows).tolist() == [np.inf]
+    assert crossings(network.layers[0], 1, 0, rows).tolist() == [-np.inf]
     found = effect(network, 0, rows)
     assert found.breakpoints.tolist() == []
     assert found.levels.tolist() == [-2.0]

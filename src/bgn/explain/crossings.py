@@ -7,11 +7,13 @@ the number that exact arithmetic would give.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numba
 import numpy as np
 
 from bgn.explain.kernels import _fires
-from bgn.network import Floats, Network
+from bgn.network import Floats, Layer, Network
 
 _LARGEST = np.finfo(np.float64).max
 # Floats as whole numbers in the same order: 0.0 is 0, the next float above it 1, the largest float this.
@@ -65,52 +67,57 @@ def _search(terms: Floats, place: int, weight: float, threshold: float, out: Flo
             out[row] = number[0] if high >= 0 else -number[0]
 
 
-def crossings(network: Network, neuron: int, column: int, rows: Floats) -> Floats:
+def crossings(layer: Layer, neuron: int, column: int, rows: Floats) -> Floats:
     """Return for every row the first value of `column` at which a first-layer neuron has its upper answer.
 
     At that value and above the neuron fires if its weight there is positive, and does not if it is negative; below
     it is the other way round. ``inf`` means that the answer never changes from the lower one, ``-inf`` that it is
     the upper one everywhere.
     """
-    layer = network.layers[0]
     columns = np.flatnonzero(layer.weights[neuron])
     weights = layer.weights[neuron, columns]
     place = int(np.flatnonzero(columns == column)[0])
     out = np.empty(len(rows))
     if len(columns) == 1:
         _search(np.zeros((1, 1)), 0, weights[0], layer.thresholds[neuron], out[:1])
-        out[:] = out[0]
+        out[:] = out[:1]
     else:
         _search(np.ascontiguousarray(rows[:, columns] * weights), place, weights[place], layer.thresholds[neuron], out)
     return out
 
 
-def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
+def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iterator[Floats]]:
     """Return what every row meets when one column goes from the lowest to the highest value.
 
-    The first array, shape (rows, readers), has the crossings of the first-layer neurons that read the column, in
-    order; the second, shape (rows, readers + 1), the prediction before the first, after it, and so on. A prediction
-    between equal crossings is never met.
+    First the crossings of the neurons that read the column, shape (rows, readers), in order; then an iterator of
+    the layer's answers before the first, after it, and so on: readers + 1 times the same array, updated. Answers
+    between equal crossings are never met.
     """
-    layer = network.layers[0]
     readers = np.flatnonzero(layer.weights[:, column])
     found = np.empty((len(rows), len(readers)))
     for position, neuron in enumerate(readers):
-        found[:, position] = crossings(network, int(neuron), column, rows)
+        found[:, position] = crossings(layer, int(neuron), column, rows)
     order = np.argsort(found, axis=1)
     upper = np.where(layer.weights[readers, column] > 0, 1.0, -1.0)
-    answers = layer.fire(rows)
-    answers[:, readers] = -upper
-    predictions = np.empty((len(rows), len(readers) + 1))
-    predictions[:, 0] = _after(network, answers)
-    everyone = np.arange(len(rows))
-    for position, rank in enumerate(order.T):
-        answers[everyone, readers[rank]] = upper[rank]
-        predictions[:, position + 1] = _after(network, answers)
-    return np.take_along_axis(found, order, axis=1), predictions
+
+    def walk() -> Iterator[Floats]:
+        answers = layer.fire(rows)
+        answers[:, readers] = -upper
+        yield answers
+        for rank in order.T:
+            answers[np.arange(len(rows)), readers[rank]] = upper[rank]
+            yield answers
+
+    return np.take_along_axis(found, order, axis=1), walk()
 
 
-def _after(network: Network, answers: Floats) -> Floats:
+def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
+    """Return the crossings along a column, shape (rows, readers), and the predictions between them."""
+    places, answers = answers_along(network.layers[0], column, rows)
+    return places, np.column_stack([after_first(network, each) for each in answers])
+
+
+def after_first(network: Network, answers: Floats) -> Floats:
     """Return the predictions from the first hidden layer's answers, summed as the network sums."""
     for layer in network.layers[1:]:
         answers = layer.fire(answers)

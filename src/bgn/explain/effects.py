@@ -185,7 +185,7 @@ def _steps(network: Network, neurons: list[int], column: int, rows: Floats, base
     """Return the effect of a column through some neurons of a one-layer network, counted exactly."""
     layer, m = network.layers[0], len(rows)
     moving = [neuron for neuron in neurons if layer.weights[neuron, column] != 0]
-    found = {neuron: np.sort(crossings(network, neuron, column, rows)) for neuron in moving}
+    found = {neuron: np.sort(crossings(layer, neuron, column, rows)) for neuron in moving}
     every = np.unique(np.concatenate([[], *found.values()]))
     points = np.concatenate([[-np.inf], every[np.isfinite(every)]])
     answers = layer.fire(rows)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from bgn.explain.crossings import after_first
 from bgn.network import Floats, Network, step
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
@@ -71,14 +72,14 @@ def _grow_outwards(
     lengths = np.linalg.norm(normals, axis=1)
     size = _INSIDE * float(np.abs(missing / np.where(lengths > 0, lengths, 1.0)).max(initial=1e-300))
     own = step(-missing)
-    here = _after(network, own)
+    here = after_first(network, own[np.newaxis])[0]
     queue: list[tuple[float, tuple[float, ...], Floats]] = [(0.0, tuple(own), np.zeros(len(row)))]
     seen = {tuple(own)}
     for _ in range(max_cells):
         if not queue:
             return np.inf, np.full(len(row), np.nan), True
         distance, answers, move = heapq.heappop(queue)
-        if abs(_after(network, np.array(answers)) - here) > tolerance:
+        if abs(after_first(network, np.array([answers]))[0] - here) > tolerance:
             return distance, row + move * scale, True
         for group in groups:
             turned = np.array(answers)
@@ -92,14 +93,6 @@ def _grow_outwards(
             if point is not None:
                 heapq.heappush(queue, (float(np.linalg.norm(point)), tuple(turned), point))
     return queue[0][0], np.full(len(row), np.nan), False
-
-
-def _after(network: Network, answers: Floats) -> float:
-    """Return the prediction from the first hidden layer's answers."""
-    values = answers[np.newaxis]
-    for layer in network.layers[1:]:
-        values = layer.fire(values)
-    return float(network.base + values[0] @ network.output_weights)
 
 
 def _least_distance(normals: Floats, least: Floats) -> Floats | None:
