@@ -25,7 +25,7 @@ network = bgn.Network(
     base=1.5,
     feature_names=["east", "north"],
 )
-network
+print(network)
 
 # %%
 # Which region is each row in, and how many rows does each hold?
@@ -35,8 +35,8 @@ for pattern, count in zip(layer.patterns, layer.counts, strict=True):
     print(pattern, count)
 
 # %%
-# The bound of the hidden layer, then the error of this network. The second question's weight was set to 0.4 by hand; the
-# means of the regions would do better, and the gap says by how much at most.
+# The bound of the hidden layer, then the error of this network. The second question's weight was set to 0.4 by
+# hand; the means of the regions would do better, and the gap says by how much at most.
 
 bound, error = bgn.theory.lower_bounds(network, X, y)
 print(f"bound {bound:.3f}, error {error:.3f}")
