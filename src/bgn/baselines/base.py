@@ -166,27 +166,16 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
 
     def _config(self, seed: int) -> Config:
         """Return the parameters as training wants them, or say which is wrong."""
-        at_least("max_epochs", self.max_epochs, 1)
-        at_least("patience", self.patience, 1)
-        at_least("lr_patience", self.lr_patience, 1)
-        positive("learning_rate", self.learning_rate)
-        positive("lr_factor", self.lr_factor)
-        widths = tuple(np.atleast_1d(self.hidden_layers).tolist())
-        if not widths or not all(isinstance(width, int) and width >= 1 for width in widths):
-            raise ValueError(f"hidden_layers must be one or more widths of at least 1; got {self.hidden_layers!r}.")
-        if self.batch_size != "auto":
-            at_least("batch_size", self.batch_size, 1)
-        one_of("output_init", self.output_init, ("zeros", "kaiming"))
         return Config(
             method=self._method,
-            hidden_layers=widths,
-            learning_rate=float(self.learning_rate),
+            hidden_layers=tuple(np.atleast_1d(self.hidden_layers).tolist()),
+            learning_rate=self.learning_rate,
             seed=seed,
             batch_size=self.batch_size,
-            max_epochs=int(self.max_epochs),
-            patience=int(self.patience),
-            lr_patience=int(self.lr_patience),
-            lr_factor=float(self.lr_factor),
+            max_epochs=self.max_epochs,
+            patience=self.patience,
+            lr_patience=self.lr_patience,
+            lr_factor=self.lr_factor,
             scale_target=bool(self.scale_target),
             output_init=self.output_init,
         )
@@ -197,21 +186,3 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def at_least(name: str, value: Any, least: int) -> None:
-    """Complain unless `value` is an integer of at least `least`."""
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
-
-
-def positive(name: str, value: Any) -> None:
-    """Complain unless `value` is a positive number."""
-    if not isinstance(value, Real) or not 0 < float(value) < float("inf"):
-        raise ValueError(f"{name} must be a positive number; got {value!r}.")
-
-
-def one_of(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
-    """Complain unless `value` is among the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,25 @@ from numpy.typing import NDArray
 
 from bgn.baselines.data import Scaling
 from bgn.baselines.network import Pieces, Running, Shape
+from bgn.baselines.surrogates import METHODS
+
+
+def at_least(name: str, value: Any, least: int) -> None:
+    """Complain unless `value` is an integer of at least `least`."""
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+
+
+def positive(name: str, value: Any) -> None:
+    """Complain unless `value` is a positive number."""
+    if not isinstance(value, Real) or not 0 < float(value) < float("inf"):
+        raise ValueError(f"{name} must be a positive number; got {value!r}.")
+
+
+def one_of(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
+    """Complain unless `value` is among the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -65,6 +85,20 @@ class Config:
     sharpness: float = 1.0
     penalty: str | None = None
     penalty_strength: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_of("method", self.method, tuple(METHODS))
+        widths = self.hidden_layers
+        if not widths or not all(isinstance(width, int) and width >= 1 for width in widths):
+            raise ValueError(f"hidden_layers must be one or more widths of at least 1; got {widths!r}.")
+        for name in ("max_epochs", "patience", "lr_patience"):
+            at_least(name, getattr(self, name), 1)
+        if self.batch_size != "auto":
+            at_least("batch_size", self.batch_size, 1)
+        for name in ("learning_rate", "lr_factor", "sharpness"):
+            positive(name, getattr(self, name))
+        one_of("output_init", self.output_init, ("zeros", "kaiming"))
+        one_of("penalty", self.penalty, ("l1", "l2", None))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from bgn.baselines.base import BaselineRegressor, one_of, positive
-from bgn.baselines.config import Config
+from bgn.baselines.base import BaselineRegressor
+from bgn.baselines.config import Config, one_of, positive
 from bgn.baselines.fold import ReluNetwork
 from bgn.network import Network
 
@@ -140,7 +140,6 @@ scale_target, output_init, device, random_state
 
     def _config(self, seed: int) -> Config:
         positive("beta", self.beta)
-        one_of("penalty", self.penalty, ("l1", "l2", None))
         positive("penalty_strength", self.penalty_strength)
         return replace(
             super()._config(seed),

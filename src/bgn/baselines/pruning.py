@@ -16,8 +16,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.baselines.base import BaselineRegressor, one_of
-from bgn.baselines.config import Trained
+from bgn.baselines.base import BaselineRegressor
+from bgn.baselines.config import Trained, one_of
 from bgn.baselines.data import Split, Tables, batches, shuffles
 from bgn.baselines.fold import Floats, ReluNetwork, fold
 from bgn.baselines.network import Pieces, gradients
