@@ -10,7 +10,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-TESTS ?= tests src/bgn
+TESTS ?= tests src/bgn $(wildcard docs/*.rst)
 ARGS ?=
 
 # Tests that need PyTorch run where this version can be had; the rest never notice.
@@ -25,7 +25,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(TESTS) $(ARGS)
+	$(BIN)/python -m pytest --doctest-glob='*.rst' $(TESTS) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
