@@ -151,6 +151,13 @@ def test_html_lets_no_name_through() -> None:
         assert clean(name) in text
 
 
+def test_deep_html_names_the_layers_below() -> None:
+    deep = bgn.Network([bgn.Layer([[1.0]], [-3.0]), bgn.Layer([[-1.0]], [0.0])], [1.0], 0.0, ["x"])
+    written = bgn.equation(deep, format="html")
+    assert "<b>h1</b> =" in written
+    assert "if not <b>h1</b>" in written
+
+
 def test_markdown_keeps_its_table() -> None:
     lines = bgn.equation(nasty_network(NASTY), format="markdown").splitlines()
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines)

@@ -333,9 +333,7 @@ class Html(Text):
     def whole(self, parts: Written) -> str:
         cell = '<td style="text-align:left;padding:2px 8px;overflow-wrap:anywhere">'
         figure = '<td style="text-align:right;padding:2px 8px;white-space:nowrap;border-left:6px solid {}">{}</td>'
-        rows = [
-            f"{figure.format('transparent', self.name(name) + ' =')}{cell}{text}</td>" for name, text in parts.hidden
-        ]
+        rows = [f"{figure.format('transparent', name + ' =')}{cell}{text}</td>" for name, text in parts.hidden]
         rows.append(f"{figure.format('currentColor', parts.base)}{cell}always</td>")
         rows += [
             f"{figure.format(colour(i), '+ ' + weight)}{cell}if {condition}</td>"
@@ -343,7 +341,8 @@ class Html(Text):
         ]
         body = "".join(f'<tr style="background:none">{row}</tr>' for row in rows)
         caption = f'<caption style="text-align:left;padding:2px 8px;caption-side:top">{parts.target} =</caption>'
-        return f'<table class="bgn-equation" style="border-collapse:collapse;max-width:100%">{caption}{body}</table>'
+        style = "border-collapse:collapse;max-width:100%;color:inherit"
+        return f'<table class="bgn-equation" style="{style}">{caption}{body}</table>'
 
 
 _FORMATS: dict[str, Callable[[], Text]] = {"text": Text, "latex": Latex, "markdown": Markdown, "html": Html}

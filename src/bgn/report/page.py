@@ -142,7 +142,7 @@ def _terms(
             "weight": weight,
             "condition": markup(describe(term.condition, facts.terms, Html(), digits, units)),
             "share": percent(shares[term.neuron]),
-            "rows": f"{percent(facts.holds[i])} of rows",
+            "rows": percent(facts.holds[i]),
         }
         for i, (term, weight) in enumerate(zip(facts.terms.terms, weights, strict=True))
     ]
@@ -223,8 +223,8 @@ def _data(facts: Facts, digits: int) -> str:
                 "neuron": term.neuron,
                 "weight": term.weight,
                 "detail": (
-                    f"Adds {weight} if {describe(term.condition, terms, Signs(), digits)}. Share of the prediction's "
-                    f"movement: {percent(shares[term.neuron])}. Answered yes in {percent(facts.holds[i])} of the rows "
+                    f"Adds {weight} if {describe(term.condition, terms, Signs(), digits)}. Its share: "
+                    f"{percent(shares[term.neuron])}. Answered yes in {percent(facts.holds[i])} of the rows "
                     f"({round(facts.holds[i] * len(facts.rows)):,})."
                 ),
             }

@@ -33,7 +33,8 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="bgn-drawing" role="{"group" if focus else "img"}" '
         f'aria-label="{escape(label)}" viewBox="-2 -2 {sheet.width + 4:.0f} {sheet.height + 4:.0f}" '
-        f'width="{sheet.width + 4:.0f}" height="{sheet.height + 4:.0f}" style="max-width:{1.4 * sheet.width:.0f}px" '
+        f'width="{sheet.width + 4:.0f}" height="{sheet.height + 4:.0f}" '
+        f'style="min-width:{sheet.width:.0f}px;max-width:{1.4 * sheet.width:.0f}px" '
         f'{_FONT} font-size="10" fill="currentColor">'
     ]
     last = max(box.layer for box in sheet.boxes) - 1
