@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 import html.parser
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,8 +216,3 @@ def test_wrong_arguments_are_named(name: str, value: object) -> None:
 def test_a_model_is_a_network_or_has_one() -> None:
     with pytest.raises(TypeError, match="got int"):
         bgn.as_terms(3)
-
-
-def test_the_page_about_showing_models_runs() -> None:
-    page = Path(__file__).parents[1] / "docs" / "show.rst"
-    assert doctest.testfile(str(page), module_relative=False).failed == 0
