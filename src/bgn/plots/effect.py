@@ -62,6 +62,16 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     return ax
 
 
+def histogram(column: Floats) -> tuple[Floats, Floats]:
+    """Return counts and edges of bins; a bin a number when a column has few whole numbers."""
+    low, high = float(column.min()), float(column.max())
+    if high - low <= 60 and (column == np.rint(column)).all():
+        counts, edges = np.histogram(column, bins=np.arange(low - 0.5, high + 1.0))
+    else:
+        counts, edges = np.histogram(column, bins=30)
+    return counts.astype(np.float64), edges
+
+
 def _curve(ax: Any, found: Effect, column: Floats) -> None:
     """Draw the steps within the data's range, and where the data lie."""
     plain(ax)
@@ -69,7 +79,7 @@ def _curve(ax: Any, found: Effect, column: Floats) -> None:
     inside = found.breakpoints[(found.breakpoints > low) & (found.breakpoints <= high)]
     places = np.concatenate([[low], inside, [high]])
     ax.plot(places, found(places), drawstyle="steps-post", color=FIRST, linewidth=2.0, zorder=3)
-    counts, edges = np.histogram(column, bins=min(40, max(len(np.unique(column)), 2)))
+    counts, edges = histogram(column)
     bottom, top = ax.get_ylim()
     tall = 0.25 * (top - bottom) * counts / counts.max()
     ax.bar(edges[:-1], tall, np.diff(edges), bottom=bottom, align="edge", color=ink(0.15), zorder=1)

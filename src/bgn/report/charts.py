@@ -11,6 +11,7 @@ from bgn.explain.effects import Effect, effect
 from bgn.formats import Signs, clean, number
 from bgn.network import Floats, Layer, Network
 from bgn.plots.drawing import percent
+from bgn.plots.effect import histogram
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
@@ -38,8 +39,9 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         if least < most:
             levels_told = f"from {_number(least, digits)} to {_number(most, digits)} in {_count(len(inside))}."
             text = f"Between {_number(low, digits)} and {_number(high, digits)}: {levels_told}"
-        chart = svg.Chart((320, 170), (low, high), (up[0] - room, up[1] + room), f"Effect of {name}. {text}")
-        counts, edges = np.histogram(column, bins=min(30, max(len(np.unique(column)), 2)))
+        counts, edges = histogram(column)
+        ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
+        chart = svg.Chart((320, 170), ends, (up[0] - room, up[1] + room), f"Effect of {name}. {text}")
         chart.bars(edges.tolist(), counts.tolist())
         chart.line(_corners(curve, inside, low, high), "first", steps=True)
         share = percent(facts.importance.relative_features[i])

@@ -123,9 +123,9 @@ class Chart:
             f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{bottom}" y2="{bottom}" class="axis"/>'
         )
 
-    def bars(self, edges: Sequence[float], counts: Sequence[int]) -> None:
+    def bars(self, edges: Sequence[float], counts: Sequence[float]) -> None:
         """Draw a faint histogram along the bottom, a quarter of the height."""
-        bottom, highest = self.height - 24, max([1, *counts])
+        bottom, highest = self.height - 24, max([1.0, *counts])
         for low, high, count in zip(edges, edges[1:], counts, strict=False):
             tall, wide = 0.25 * (self.height - 32) * count / highest, max(self.x(high) - self.x(low), 0.5)
             self.parts.append(
