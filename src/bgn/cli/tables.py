@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import mmap
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ MISSING = (
     "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 BLOCK_ROWS = 250_000
-_BLOCK_BYTES = 8 * 2**20
+_BLOCK_BYTES = 2 * 2**20
 _SEPARATORS = ",;\t|"
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"
 
@@ -78,7 +77,6 @@ class Delimited:
         header = self._header(origin)
         self._sep = sep or _separator(header)
         self._decimal = decimal
-        self._quoted = _may_be_quoted(stream)
         self._parsers = [pa_csv.ISO8601] + ([date_format] if date_format else [])
         self._all = _named(next(csv.reader([header], delimiter=self._sep), []), origin)
         self.names = tuple(name for name in self._all if name)
@@ -87,12 +85,12 @@ class Delimited:
         if not self._more():
             return pa.table({name: pa.array([], pa.null()) for name in names})
         # Arrow guesses the types of a whole table from all of it, those of a stream from its first block.
-        return pa_csv.read_csv(self._stream, *self._options(names, {}))
+        return pa_csv.read_csv(self._stream, *self._options(names, {}, _may_be_quoted(self._stream)))
 
     def blocks(self, types: Types) -> Iterator[pa.Table]:
         if not self._more():
             return
-        reader = pa_csv.open_csv(self._stream, *self._options(list(types), types))
+        reader = pa_csv.open_csv(self._stream, *self._options(list(types), types, True))
         for batch in reader:
             yield pa.Table.from_batches([batch])
 
@@ -112,14 +110,12 @@ class Delimited:
     def _more(self) -> bool:
         return bool(cast(Any, self._stream).peek(1))
 
-    def _options(self, names: Sequence[str], types: Types) -> tuple[Any, Any, Any]:
+    def _options(self, names: Sequence[str], types: Types, quoted: bool) -> tuple[Any, Any, Any]:
         # Columns without a name are read over; Arrow wants some name for them.
         filler = iter(f"\0{position}" for position in range(len(self._all)))
         return (
             pa_csv.ReadOptions(column_names=[name or next(filler) for name in self._all], block_size=_BLOCK_BYTES),
-            pa_csv.ParseOptions(
-                delimiter=self._sep, newlines_in_values=self._quoted, ignore_empty_lines=len(self._all) > 1
-            ),
+            pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
             pa_csv.ConvertOptions(
                 include_columns=list(names),
                 column_types=dict(types),
@@ -200,11 +196,13 @@ def _guess(cells: Sequence[Any]) -> pa.Array:
 
 def _may_be_quoted(stream: BinaryIO) -> bool:
     """Return whether a quoted value may hold a line break; looking is cheap, being ready for it is not."""
-    try:
-        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            return isinstance(stream, gzip.GzipFile) or content.find(b'"', stream.tell()) >= 0
-    except (OSError, ValueError):
+    if not stream.seekable() or isinstance(stream, gzip.GzipFile):
         return True
+    start = stream.tell()
+    try:
+        return any(b'"' in block for block in iter(lambda: stream.read(_BLOCK_BYTES), b""))
+    finally:
+        stream.seek(start)
 
 
 def _separator(header: str) -> str:
