@@ -82,17 +82,18 @@ class Delimited:
         self.names = tuple(name for name in self._all if name)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        if not self._more():
-            return pa.table({name: pa.array([], pa.null()) for name in names})
-        # Arrow guesses the types of a whole table from all of it, those of a stream from its first block.
-        return pa_csv.read_csv(self._stream, *self._options(names, {}, _may_be_quoted(self._stream)))
+        with self._stream:
+            if not self._more():
+                return pa.table({name: pa.array([], pa.null()) for name in names})
+            # Arrow guesses the types of a whole table from all of it, those of a stream from its first block.
+            return pa_csv.read_csv(self._stream, *self._options(names, {}, _may_be_quoted(self._stream)))
 
     def blocks(self, types: Types) -> Iterator[pa.Table]:
-        if not self._more():
-            return
-        reader = pa_csv.open_csv(self._stream, *self._options(list(types), types, True))
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
+        with self._stream:
+            if not self._more():
+                return
+            for batch in pa_csv.open_csv(self._stream, *self._options(list(types), types, True)):
+                yield pa.Table.from_batches([batch])
 
     def _header(self, origin: str) -> str:
         """Return the first record, which may run over several lines when a name is quoted."""
