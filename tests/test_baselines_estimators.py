@@ -132,8 +132,16 @@ def test_without_torch_the_error_names_the_extra():
     code = (
         "import sys; sys.modules['torch'] = None\n"
         "import bgn\n"
-        "try:\n    bgn.baselines\n"
+        "try:\n    bgn.baselines.BNNRegressor\n"
         "except ImportError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert "pip install 'bgn[torch]'" in done.stdout, done.stderr
+
+
+def test_every_public_name_loads_and_is_listed():
+    for name in bgn.baselines.__all__:
+        assert getattr(bgn.baselines, name) is not None
+    assert set(dir(bgn.baselines)) == set(bgn.baselines.__all__) == set(bgn.baselines._HOMES)
+    with pytest.raises(AttributeError, match=r"module 'bgn\.baselines' has no attribute 'no_such_name'"):
+        _ = bgn.baselines.no_such_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bgn.baselines.config import Config
 from bgn.baselines.data import Split
-from bgn.baselines.fold import Floats, ReluNetwork, fold
+from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.training import train_many
 from bgn.network import Network
 
@@ -98,7 +98,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         self.device = device
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> BaselineRegressor:
+    def fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None = None) -> Self:
         """Train on some of the rows, stop by the others.
 
         Parameters

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from bgn.baselines.base import BaselineRegressor
 from bgn.baselines.config import Config, one_of, positive
-from bgn.baselines.fold import ReluNetwork
+from bgn.baselines.folding import ReluNetwork
 from bgn.network import Network
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from bgn.baselines.base import BaselineRegressor
 from bgn.baselines.config import Trained, one_of
 from bgn.baselines.data import Split, Tables, batches, shuffles
-from bgn.baselines.fold import Floats, ReluNetwork, fold
+from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.network import Pieces, gradients
 from bgn.baselines.surrogates import METHODS
 from bgn.baselines.training import batch_size, choose_device, train_stack
