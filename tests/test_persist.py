@@ -230,7 +230,7 @@ def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
     change(saved, "feature_names", value=None)
     change(saved, "preparation", value=None)
     change(saved, "network", "inputs", value=19_000_000)
-    with pytest.raises(ModelFileError, match="network.layers holds more than 20000000 weights"):
+    with pytest.raises(ModelFileError, match=r"network\.layers holds more than 20000000 weights"):
         bgn.load(saved)
 
 
@@ -363,3 +363,39 @@ def test_writing_never_shows_half_a_file(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.json", "m.json"]
+
+
+# Saves in a child process that is killed at its first, second, third, ... call of a function, until one survives.
+KILLED = """
+import os, signal, sys, bgn, bgn.persist
+old, new = (bgn.Network([bgn.Layer([[1.0]], [bias])], [1.0], 0.0) for bias in (0.0, 1.0))
+path = sys.argv[1]
+for before in (None, old):
+    for moment in range(1, 100_000, 3):
+        if os.path.exists(path):
+            os.unlink(path)
+        if before is not None:
+            bgn.save(before, path)
+        child = os.fork()
+        if child == 0:
+            count = 0
+            def watch(frame, event, function):
+                global count
+                count += 1
+                if count == moment:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            sys.setprofile(watch)
+            bgn.save(new, path)
+            sys.setprofile(None)
+            os._exit(0)
+        survived = os.waitpid(child, 0)[1] == 0
+        found = bgn.load(path) if os.path.exists(path) else None
+        assert found in ((new,) if survived else (before, new)), (moment, found)
+        if survived:
+            break
+    assert moment > 20, moment
+"""
+
+
+def test_a_kill_at_any_moment_leaves_the_old_file_or_the_new(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "m.json")], check=True)
