@@ -71,7 +71,7 @@ class Card:
         model, linear = self.figures["model"]["mse"], self.figures["linear"]["mse"]
         found = []
         if linear <= 1.01 * model:
-            found.append("a linear model is as good on these rows; it may be all you need.")
+            found.append(f"a linear model is {'better' if linear < 0.99 * model else 'as good'} on these rows.")
         if self.figures["mean"]["mse"] <= model:
             found.append("predicting the mean is as good: the model has found nothing that holds on these rows.")
         return found

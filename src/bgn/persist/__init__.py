@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -199,17 +199,30 @@ def _plain(value: Any) -> Any:
 
 
 def _layout(value: Any, margin: str = "") -> str:
-    """Write JSON with one short thing a line: a neuron, a check, a column."""
+    """Write JSON with one short thing a line: a neuron, a check, a column; long lists of numbers fill their lines."""
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(margin) + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
         return compact
     inner = margin + "  "
     if isinstance(value, dict):
         lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
-    else:
+        return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
+    if any(isinstance(each, (list, dict)) for each in value):
         lines = [f"{inner}{_layout(each, inner)}" for each in value]
-    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
-    return f"{opening}\n" + ",\n".join(lines) + f"\n{margin}{closing}"
+        return "[\n" + ",\n".join(lines) + f"\n{margin}]"
+    return "[\n" + "\n".join(_filled(value, inner)) + f"\n{margin}]"
+
+
+def _filled(values: list[Any], margin: str) -> Iterator[str]:
+    """Yield lines as full of values as they may be."""
+    line = margin
+    for position, value in enumerate(values):
+        cell = json.dumps(value, ensure_ascii=False, allow_nan=False) + "," * (position < len(values) - 1)
+        if line != margin and len(line) + 1 + len(cell) > _LINE:
+            yield line
+            line = margin
+        line += cell if line == margin else f" {cell}"
+    yield line
 
 
 def _read(content: Any) -> ModelFile:

@@ -1,7 +1,7 @@
 """How a network grew, to plain values and back.
 
 A long history is thinned on the way out: of many steps, the last of each kind at every width stays; of many widths, all
-small ones, the chosen one, and then one in every tenth more.
+small ones, the chosen one, and then one in every tenth more. The clock is not kept: the same fit writes the same file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bgn.engines.base import Neuron
     from bgn.grow.history import History, Record, Snapshot
 
-_FIELDS = ("layer", "width", "kind", "neuron", "train_mse", "validation_mse", "bound", "seconds")
+_FIELDS = ("layer", "width", "kind", "neuron", "train_mse", "validation_mse", "bound")
 _MANY_STEPS = 1000
 _MANY_WIDTHS = 100
 _MOST = 2**31
@@ -123,7 +123,7 @@ def _maybe(value: Any, where: str) -> float:
 
 def _step_in(value: Any, where: str) -> dict[str, Any]:
     kinds: tuple[Callable[[Any, str], Any], ...] = (
-        _count, _count, strict.text, _count, strict.number, _maybe, _maybe, strict.number,
+        _count, _count, strict.text, _count, strict.number, _maybe, _maybe,
     )  # fmt: skip
     cells = strict.array(value, where, lambda cell, place: cell, len(_FIELDS))
     return {name: kind(cell, f"{where}.{name}") for name, kind, cell in zip(_FIELDS, kinds, cells, strict=True)}
@@ -183,8 +183,9 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
                 for width, each in path["snapshots"].items()
             }
         )  # fmt: skip
+    records = tuple(Record(**step, seconds=math.nan) for step in plain["steps"])
     history = History(
-        tuple(Record(**step) for step in plain["steps"]), tuple(paths), tuple(inputs), network.n_inputs,
+        records, tuple(paths), tuple(inputs), network.n_inputs,
         plain["best_layer"], plain["best_width"], plain["stopped"], plain["shrinkage"], plain["n_validation"],
         network.feature_names, network.target_name,
     )  # fmt: skip
