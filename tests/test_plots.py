@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import matplotlib
@@ -11,9 +12,12 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 import bgn
+from bgn.engines.base import Direction, Neuron
 from bgn.formats import clean, colour, shorten
+from bgn.grow.history import History, Record, Snapshot
 from bgn.plots.drawing import draw, term_labels, text_width
 
 NASTY = [
@@ -260,3 +264,39 @@ def test_estimated_widths_are_wide_enough() -> None:
         "0.123",
     ]:
         assert TextPath((0, 0), text, size=10).get_extents().width <= text_width(text) + 3
+
+
+def grown() -> History:
+    """A history by hand: one column cut in 1, 2, 3, 4 places, with a replacement at width 2 and a second layer."""
+    records, path = [], {0: Snapshot((), (), 2.5, 4.0, 4.0)}
+    for width in range(1, 5):
+        cuts = np.arange(1, width + 1) / (width + 1)
+        neurons = tuple(Neuron(Direction((0,), (1.0,)), float(cut)) for cut in cuts)
+        path[width] = Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width)
+        records.append(Record(0, width, "addition", width - 1, 1.1 / width, math.nan, 0.5 / width, 0.1 * width))
+        if width == 2:
+            records.append(Record(0, width, "replacement", 0, 1.0 / width, 2.0 / width, 0.5 / width, 0.1 * width))
+    records.append(Record(1, 1, "addition", 0, 0.2, 0.6, 0.1, 1.0))
+    return History(tuple(records), (path,), (), 2, 0, 3, "patience", 1.0, 10, ("a", "b"), "demand")
+
+
+def test_growth_shows_what_each_width_came_to() -> None:
+    ax = bgn.plots.growth(grown())
+    lines = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
+    assert lines["training error"] == [[1.0, 1.1], [2.0, 0.5], [3.0, 1.1 / 3], [4.0, 1.1 / 4], [5.0, 0.2]]
+    assert lines["validation error"] == [[2.0, 1.0], [5.0, 0.6]]
+    assert lines["replacement accepted"] == [[2.0, 0.5]]
+    assert lines["chosen: width 3"][0][0] == 3
+    ax.figure.canvas.draw()
+
+
+def test_tree_comparison_measures_both_on_the_test_rows() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(size=(200, 2))
+    target = 1.5 + 2.0 * rows[:, 0]
+    ax = bgn.plots.tree_comparison(grown(), rows[:150], target[:150], rows[150:], target[150:])
+    lines = {line.get_label(): np.array(line.get_ydata()) for line in ax.lines}
+    expected = [np.mean((grown().network(w).predict(rows[150:]) - target[150:]) ** 2) for w in (1, 2, 3)]
+    np.testing.assert_allclose(lines["network: neurons"], expected)
+    tree = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(rows[:150], target[:150])
+    np.testing.assert_allclose(lines["tree: splits"][1], np.mean((tree.predict(rows[150:]) - target[150:]) ** 2))

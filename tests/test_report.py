@@ -227,3 +227,20 @@ def test_notebooks_show_a_drawing_and_a_card() -> None:
     reader.feed(card(network))
     assert set(reader.tags) == {"div", "p", "table", "caption", "tr", "td", "b"}
     assert "<script>alert(1)</script>" in reader.text
+
+
+def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
+    from test_plots import grown
+
+    class Fitted:
+        history_ = grown()
+        network_ = history_.network()
+
+        def get_params(self) -> dict[str, object]:
+            return {"max_width": 4, "random_state": 7}
+
+    rows = np.random.default_rng(0).uniform(size=(40, 2))
+    text = bgn.write_report(Fitted(), rows, rows[:, 0], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Up to 4 neurons were tried in the last layer; 3 were chosen." in text
+    assert "<dt>setting random_state</dt><dd>7</dd>" in text
+    assert text.count('class="swap"') == 1

@@ -126,6 +126,15 @@ def test_a_category_beside_a_number_keeps_its_coefficient() -> None:
     assert "[-3 (season = winter) + temp >= 0.25 °C]" in bgn.equation(network, units={"temp": "°C"})
 
 
+def test_units_that_are_multiples_are_multiplied() -> None:
+    network = bgn.Network([bgn.Layer([[1.0]], [-62.3])], [1.0], 0.0, ["income"], "value")
+    text = bgn.equation(network, units={"income": "1000 USD", "value": "100000 USD"})
+    assert text.splitlines() == [
+        "value (100000 USD) = -1.00",
+        " " * 19 + "+  2.00 [income >= 62.3 \N{MULTIPLICATION SIGN} 1000 USD]",
+    ]
+
+
 def nasty_network(names: list[str]) -> bgn.Network:
     width = len(names)
     layer = bgn.Layer(np.eye(width) + np.eye(width, k=1) * 0.5, -np.arange(1.0, width + 1))
@@ -172,7 +181,7 @@ def test_latex_compiles(tmp_path: object) -> None:
         pytest.skip("no TeX on this machine: LaTeX was not compiled")
     deep = bgn.Network([bgn.Layer([[1.0]], [-1e12]), bgn.Layer([[1.0]], [0.5])], [1.0], 0.0, ["x_1 & 2"])
     body = bgn.equation(nasty_network(NASTY), format="latex") + bgn.equation(
-        deep, format="latex", units={"x_1 & 2": "%"}
+        deep, format="latex", units={"x_1 & 2": "10 %"}
     )
     source = (
         "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{amsmath}\\begin{document}"

@@ -171,7 +171,12 @@ def describe(
         parts += f" {sign} {written}" if parts else (minus if coefficient < 0 else "") + written
     threshold = style.number(number(condition.threshold, digits))
     unit = (units or {}).get(terms.names[condition.leading or 0]) if condition.layer == 0 else None
-    return f"{parts} {style.relations[condition.relation]} {threshold}" + (style.words(f" {unit}") if unit else "")
+    return f"{parts} {style.relations[condition.relation]} {threshold}" + (style.words(_unit(unit)) if unit else "")
+
+
+def _unit(unit: str) -> str:
+    """Return a unit as it stands after a number: 1000 USD is multiplied."""
+    return f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
 
 
 def hidden_names(terms: Terms) -> dict[tuple[int, int], str]:

@@ -29,8 +29,8 @@ def tree_comparison(
 
     Parameters
     ----------
-    model : fitted estimator
-        Needs ``history_``, for the smaller networks along its path.
+    model : fitted estimator or History
+        Whatever has ``history_``, for the smaller networks along its path, or the history itself.
     X, y : array_like
         Rows that the trees are fitted to: those of the model.
     X_test, y_test : array_like
@@ -48,7 +48,7 @@ def tree_comparison(
     """
     from sklearn.tree import DecisionTreeRegressor
 
-    history = model.history_
+    history = getattr(model, "history_", model)
     widths = list(range(1, history.best_width + 1)) if sizes is None else list(sizes)
     table, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     tests, truth = np.asarray(X_test, dtype=np.float64), np.asarray(y_test, dtype=np.float64)
