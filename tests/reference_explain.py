@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from math import factorial
 
 import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bgn.network import Network
 
@@ -71,3 +72,74 @@ def paper_matrix(network: Network, X: np.ndarray, background: np.ndarray) -> np.
                         change = np.abs(network.hidden(with_it)[:, k] - network.hidden(without)[:, k]).mean()
                         matrix[i, k] += abs(network.output_weights[k]) * weight * change / len(X)
     return matrix
+
+
+def cheapest_cell(network, x, least, most, *, costs, low, high, integer, groups, constraints, max_changed, gap=1e-4):
+    """Cheapest cost over all cells of the first layer's arrangement, and the least miss of the wanted range.
+
+    A cell is a pattern of the first layer's answers; strictness is a gap. `constraints` are rows ``(a, b)`` for
+    ``a . x <= b``. Every set of parts that may change is tried.
+    """
+    d = network.n_inputs
+    grouped = [column for group in groups for column in group]
+    parts = [*groups, *((column,) for column in range(d) if column not in grouped)]
+    sizes = [len(parts)] if max_changed is None or max_changed >= len(parts) else [max_changed]
+    best, miss = np.inf, np.inf
+    layer = network.layers[0]
+    for pattern in product((-1.0, 1.0), repeat=layer.width):
+        answers = np.array([pattern])
+        for each in network.layers[1:]:
+            answers = each.fire(answers)
+        prediction = network.base
+        for answer, weight in zip(answers[0], network.output_weights, strict=True):
+            prediction += answer * weight
+        away = max(least - prediction, prediction - most, 0.0)
+        if away > 0 and (away >= miss or best < np.inf):
+            continue
+        for size in sizes:
+            for chosen in combinations(parts, size):
+                cost = _cell_cost(
+                    layer, np.array(pattern), x, {c for part in chosen for c in part},
+                    costs, low, high, integer, groups, constraints, gap,
+                )  # fmt: skip
+                if np.isfinite(cost):
+                    miss = min(miss, away)
+                    if away == 0:
+                        best = min(best, cost)
+    return best, miss
+
+
+def _cell_cost(layer, pattern, x, moving, costs, low, high, integer, groups, constraints, gap):
+    """Cost of the cheapest row of one cell that moves only some columns: variables are x and the distance from it."""
+    d = len(x)
+    fixed = np.array([column not in moving for column in range(d)])
+    if ((x < low) | (x > high))[fixed].any():
+        return np.inf
+    bottom, top = np.where(fixed, x, low), np.where(fixed, x, high)
+    rows, limits = [], []
+
+    def add(row, least, most):
+        rows.append(row)
+        limits.append((least, most))
+
+    for weights, threshold, answer in zip(layer.weights, layer.thresholds, pattern, strict=True):
+        if answer > 0:
+            add(np.append(weights, np.zeros(d)), threshold, np.inf)
+        else:
+            add(np.append(weights, np.zeros(d)), -np.inf, threshold - gap)
+    for a, b in constraints:
+        add(np.append(a, np.zeros(d)), -np.inf, b)
+    for group in groups:
+        add(np.append(np.isin(np.arange(d), group).astype(float), np.zeros(d)), 1.0, 1.0)
+    for column in range(d):
+        for sign in (1.0, -1.0):
+            row = np.zeros(2 * d)
+            row[column], row[d + column] = -sign, 1.0
+            add(row, -sign * x[column], np.inf)
+    result = milp(
+        np.append(np.zeros(d), costs),
+        integrality=np.append(integer, np.zeros(d)),
+        bounds=Bounds(np.append(bottom, np.zeros(d)), np.append(top, np.full(d, np.inf))),
+        constraints=LinearConstraint(np.array(rows), *np.array(limits).T),
+    )
+    return result.fun if result.status == 0 else np.inf

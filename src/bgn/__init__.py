@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bgn import baselines, datasets, plots, theory
+    from bgn.explain.counterfactual import counterfactual
     from bgn.explain.effects import effect
     from bgn.explain.importance import importance
     from bgn.explain.margin import margin
@@ -29,6 +30,7 @@ _HOMES = {
     "Network": "bgn.network",
     "as_terms": "bgn.terms",
     "baselines": "",
+    "counterfactual": "bgn.explain.counterfactual",
     "datasets": "",
     "effect": "bgn.explain.effects",
     "equation": "bgn.formats",
@@ -52,6 +54,7 @@ __all__ = [
     "__version__",
     "as_terms",
     "baselines",
+    "counterfactual",
     "datasets",
     "effect",
     "equation",

@@ -1,0 +1,76 @@
+"""Linear constraints between columns, from text such as ``"bedrooms <= rooms"``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.subject import column_of
+from bgn.network import Floats, Network
+
+_FORM = "Write text such as 'a <= b' or '2*a + b >= 3', or ({'a': 1, 'b': -1}, '<=', 0)."
+_NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
+
+
+def read_constraint(network: Network, constraint: Any) -> tuple[Floats, str, float]:
+    """Return coefficients, relation and right side of one linear constraint."""
+    if isinstance(constraint, str):
+        return _read_text(network, constraint)
+    try:
+        coefficients, relation, right = constraint
+        total = np.zeros(network.n_inputs)
+        for name, value in dict(coefficients).items():
+            total[column_of(network, name, "constraints")] += float(value)
+        right = float(right)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"constraints has {constraint!r}, which cannot be read: {error} {_FORM}") from None
+    if relation not in ("<=", ">=", "=="):
+        raise ValueError(f"constraints has the relation {relation!r}; it must be '<=', '>=' or '=='. {_FORM}")
+    return total, relation, right
+
+
+def _read_text(network: Network, text: str) -> tuple[Floats, str, float]:
+    parts = re.split(r"(<=|>=|==)", text)
+    if len(parts) != 3:
+        raise ValueError(f"constraints has {text!r}, which needs one of '<=', '>=' and '==' once. {_FORM}")
+    (left, left_number), (right, right_number) = (_read_side(network, side, text) for side in parts[::2])
+    return left - right, parts[1], right_number - left_number
+
+
+def _read_side(network: Network, side: str, text: str) -> tuple[Floats, float]:
+    """Return the coefficients and the plain number of a sum such as ``2*a - b + 3``."""
+    names = {name: column for column, name in enumerate(network.names)}
+    longest_first: Mapping[str, int] = dict(sorted(names.items(), key=lambda item: -len(item[0])))
+    coefficients, number, rest = np.zeros(network.n_inputs), 0.0, side.strip()
+    if not rest:
+        raise ValueError(f"constraints has {text!r}, which lacks a side. {_FORM}")
+    first = True
+    while rest:
+        sign = re.match(r"[+-]", rest)
+        if sign is None and not first:
+            raise ValueError(f"constraints has {text!r}, which cannot be read from {rest!r} on. {_FORM}")
+        factor = -1.0 if sign and sign.group() == "-" else 1.0
+        rest = rest[1:].lstrip() if sign else rest
+        name = next((each for each in longest_first if rest.startswith(each)), None)
+        figure = None if name else _NUMBER.match(rest)
+        if figure:
+            factor *= float(figure.group())
+            rest = rest[figure.end() :].lstrip()
+            if rest.startswith("*"):
+                rest = rest[1:].lstrip()
+                name = next((each for each in longest_first if rest.startswith(each)), None)
+        if name:
+            coefficients[longest_first[name]] += factor
+            rest = rest[len(name) :].lstrip()
+        elif figure and not side.rstrip().endswith("*"):
+            number += factor
+        else:
+            raise ValueError(
+                f"constraints has {text!r}, which cannot be read from {rest!r} on; the columns are "
+                f"{', '.join(network.names)}. {_FORM}"
+            )
+        first = False
+    return coefficients, number

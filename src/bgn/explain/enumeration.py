@@ -1,0 +1,147 @@
+"""Counterfactuals that change one part of a row, or two: every candidate is tried.
+
+Along one column a network has finitely many pieces with known ends, so the nearest value that will do is found to the
+last bit. With two columns the cheapest point of a region lies where two lines cross (thresholds, constraints, bounds,
+the row's own values): the first column is tried at every crossing and beside it, the second solved exactly.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from bgn.explain.crossings import answers_along, crossings
+from bgn.explain.question import Question
+from bgn.network import Floats
+
+# How far beside a crossing of two lines to try, relative to its size.
+_BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
+# Most whole numbers of a column that are tried one by one.
+_MOST_WHOLE = 20_000
+
+
+def best_along(question: Question, column: int, rows: Floats) -> Floats:
+    """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will."""
+    places, answers = answers_along(question.layer, column, rows)
+    fits = np.column_stack([question.holds(each) for each in answers])
+    ends = np.full((len(rows), 1), np.inf)
+    first = np.maximum(np.hstack([-ends, places]), question.low[column])
+    last = np.minimum(np.nextafter(np.hstack([places, ends]), -np.inf), question.high[column])
+    if question.integer[column]:
+        first, last = np.ceil(first), np.floor(last)
+    fits &= (first <= last) & (first < np.inf) & (last > -np.inf)
+    values = np.clip(question.x[column], first, np.maximum(first, last))
+    far = np.where(fits, np.abs(values - question.x[column]), np.inf)
+    best = far.argmin(axis=1)[:, np.newaxis]
+    return np.where(fits.any(axis=1), np.take_along_axis(values, best, axis=1)[:, 0], np.nan)
+
+
+def complete(question: Question, ceiling: float) -> bool:
+    """Whether trying candidates proves the cheapest pair: not where two columns of whole numbers range too far."""
+    reach = 2 * ceiling / question.costs
+    whole = [part[0] for part in question.parts if part not in question.groups and question.integer[part[0]]]
+    far = [column for column in whole if min(reach[column], question.high[column] - question.low[column]) > _MOST_WHOLE]
+    return not far or len(whole) < 2
+
+
+def cheapest(question: Question, rows: Floats) -> Floats | None:
+    """Return the cheapest of the rows that will do, or None."""
+    rows = rows[question.allows(rows)]
+    return rows[question.price(rows).argmin()] if len(rows) else None
+
+
+def change_one(question: Question) -> Floats | None:
+    """Return the cheapest answer that changes at most one part, or None."""
+    found = [question.x[np.newaxis], *(_settings(question, part, question.x) for part in question.parts)]
+    return cheapest(question, np.concatenate(found))
+
+
+def change_two(question: Question, ceiling: float, deadline: float) -> Floats | None:
+    """Return the cheapest answer that changes two parts, if it is cheaper than `ceiling`, or None."""
+    best = None
+    for pair in combinations(question.parts, 2):
+        if time.monotonic() > deadline:
+            break
+        for rows in _two(question, pair, ceiling):
+            found = cheapest(question, rows)
+            cost = np.inf if found is None else float(question.price(found[np.newaxis])[0])
+            if cost < ceiling * (1 - 1e-12):
+                best, ceiling = found, cost
+    return best
+
+
+def _settings(question: Question, part: tuple[int, ...], row: Floats) -> Floats:
+    """Return a row with one part changed in every way worth trying; the other columns stay."""
+    if part in question.groups:
+        return _categories(part, row)
+    value = best_along(question, part[0], row[np.newaxis])[0]
+    changed = row[np.newaxis].copy()
+    changed[:, part[0]] = value
+    return changed[:0] if np.isnan(value) else changed
+
+
+def _categories(group: tuple[int, ...], row: Floats) -> Floats:
+    """Return the row with each category of a one-hot group in turn."""
+    rows = np.repeat(row[np.newaxis], len(group), axis=0)
+    rows[:, list(group)] = np.eye(len(group))
+    return rows
+
+
+def _two(question: Question, pair: tuple[tuple[int, ...], ...], ceiling: float) -> Iterator[Floats]:
+    """Yield tables of candidates that change two parts."""
+    grouped = [part for part in pair if part in question.groups]
+    single = [part[0] for part in pair if part not in question.groups]
+    if len(grouped) == 2:
+        for row in _categories(grouped[0], question.x):
+            yield _categories(grouped[1], row)
+        return
+    if len(grouped) == 1:
+        rows, column = _categories(grouped[0], question.x), single[0]
+    else:
+        # The first is tried value by value: better the whole numbers, of which there are few.
+        other, column = sorted(single, key=lambda each: not question.integer[each])
+        values = _candidates(question, other, column, ceiling)
+        rows = np.repeat(question.x[np.newaxis], len(values), axis=0)
+        rows[:, other] = values
+    found = best_along(question, column, rows)
+    rows[:, column] = found
+    yield rows[~np.isnan(found)]
+
+
+def _candidates(question: Question, first: int, second: int, ceiling: float) -> Floats:
+    """Return the values of the first column at which a cheapest pair can lie."""
+    low = max(question.low[first], question.x[first] - ceiling / question.costs[first])
+    high = min(question.high[first], question.x[first] + ceiling / question.costs[first])
+    if question.integer[first] and question.integer[second] and high - low <= _MOST_WHOLE:
+        return np.arange(np.ceil(low), np.floor(high) + 1)
+    layer, x = question.layer, question.x
+    weights = layer.weights[:, [first, second]]
+    read = np.flatnonzero((weights != 0).any(axis=1))
+    rest = x.copy()
+    rest[[first, second]] = 0.0
+    levels = layer.thresholds[read] - layer.project(rest[np.newaxis])[0, read]
+    lines = np.column_stack([weights[read], levels])
+    edges = [(0.0, 1.0, value) for value in (question.low[second], question.high[second], x[second])]
+    lines = np.vstack([lines, [edge for edge in edges if np.isfinite(edge[2])]])
+    a, b, c = lines.T
+    cross = np.outer(a, b) - np.outer(b, a)
+    with np.errstate(all="ignore"):
+        meet = ((np.outer(c, b) - np.outer(b, c)) / cross)[np.triu_indices(len(lines), 1)]
+    meet = np.unique(meet[np.isfinite(meet)])
+    size = np.abs(meet).max(initial=0.0) * 1e-3 + np.abs(meet)
+    exact = [crossings(layer, int(k), first, x[np.newaxis])[0] for k in read if weights[k, 1] == 0]
+    values = np.concatenate(
+        [
+            (meet[:, np.newaxis] + _BESIDE * size[:, np.newaxis]).ravel(),
+            exact,
+            np.nextafter(exact, -np.inf),
+            [low, high, x[first]],
+        ]
+    )
+    if question.integer[first]:
+        values = np.concatenate([np.floor(values), np.ceil(values)])
+    values = np.unique(values[np.isfinite(values)])
+    return values[(values >= low) & (values <= high)]

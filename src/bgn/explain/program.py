@@ -1,0 +1,317 @@
+"""The cheapest change as a mixed-integer program over the regions of the network.
+
+Neurons that look in the same direction cut a projection into pieces; a region is one piece a direction, and one
+binary variable a piece says which. A column is what it was plus a rise minus a fall, whose prices are the objective.
+Deeper layers follow from the pieces. The program works on closed pieces, a relaxation: its optimum is a lower bound,
+and the region it names is entered exactly, or ruled out, before it counts (:mod:`bgn.explain.counterfactual`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from bgn.explain.crossings import crossings
+from bgn.explain.question import Question
+from bgn.network import Floats, Layer
+
+# Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
+_LISTED = 12
+# By how much, relative to the output weights, a prediction may miss in the program; the network itself decides.
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """Neurons whose weights are multiples of one direction, and the pieces between their thresholds.
+
+    Piece r lies between ``edges[r, 0]`` and ``edges[r, 1]``; ``answers[r]`` are the neurons' answers there.
+    """
+
+    weights: Floats
+    neurons: list[int]
+    edges: Floats
+    answers: Floats
+
+
+def directions(question: Question) -> list[Direction]:
+    """Return the directions of the first layer, with the pieces in which every constraint holds."""
+    layer, width = question.layer, question.network.widths[0]
+    groups: dict[bytes, list[int]] = {}
+    for neuron, weights in enumerate(layer.weights):
+        if weights.any():
+            groups.setdefault((weights / weights[np.flatnonzero(weights)[0]] + 0.0).tobytes(), []).append(neuron)
+    found = []
+    for key, neurons in groups.items():
+        weights = np.frombuffer(key)
+        leads = layer.weights[neurons] @ weights / (weights @ weights)
+        cuts = layer.thresholds[neurons] / leads
+        # A neuron that looks along the direction turns at its threshold, one that looks against it just after.
+        keys = sorted({(float(cut), bool(lead < 0)) for cut, lead in zip(cuts, leads, strict=True)})
+        passed = np.array(
+            [[piece > keys.index((float(cut), bool(lead < 0))) for cut, lead in zip(cuts, leads, strict=True)]
+             for piece in range(len(keys) + 1)]
+        )  # fmt: skip
+        answers = np.where(passed == (leads > 0), 1.0, -1.0)
+        edges = np.array([-np.inf, *(cut for cut, _ in keys), np.inf])
+        allowed = np.array([all(a > 0 for n, a in zip(neurons, row, strict=True) if n >= width) for row in answers])
+        spans = np.column_stack([edges[:-1], edges[1:]])
+        if np.count_nonzero(weights) == 1:
+            spans = _exact_spans(question, int(np.flatnonzero(weights)[0]), neurons, answers)
+            allowed &= spans[:, 0] <= spans[:, 1]
+        found.append(Direction(weights, neurons, spans[allowed], answers[allowed]))
+    return found
+
+
+def _exact_spans(question: Question, column: int, neurons: list[int], answers: Floats) -> Floats:
+    """Return the first and last value of one column in every piece: the last float, or whole number, that belongs."""
+    layer = question.layer
+    turns = np.array([crossings(layer, neuron, column, question.x[np.newaxis])[0] for neuron in neurons])
+    passed = (answers > 0) == (layer.weights[neurons, column] > 0)
+    first = np.where(passed, turns, -np.inf).max(axis=1)
+    last = np.where(passed, np.inf, np.nextafter(turns, -np.inf)).min(axis=1)
+    if question.integer[column]:
+        first, last = np.ceil(first), np.floor(last)
+    return np.column_stack([first, last])
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What the solver found: values of the columns, the piece of every direction, the parts changed, a bound."""
+
+    finished: bool
+    bound: float
+    x: Floats | None
+    pieces: NDArray[np.int64]
+    changed: NDArray[np.bool_]
+
+
+class Program:
+    """The program of one question, with columns that move at most `reach` from where they are.
+
+    Variables, in order: rise and fall of every column (in its own scale), whether a part changes, the pieces of every
+    direction, the deeper neurons, and by how much the prediction misses.
+    """
+
+    def __init__(self, question: Question, reach: Floats) -> None:
+        self.question, self.directions = question, directions(question)
+        self.columns = np.array([column for part in question.parts for column in part], dtype=np.int64)
+        x, low, high = (each[self.columns] for each in (question.x, question.low, question.high))
+        reach = reach[self.columns]
+        self.low = np.clip(x - reach, low, high) - x
+        self.high = np.clip(x + reach, low, high) - x
+        whole = question.integer[self.columns]
+        self.low[whole], self.high[whole] = np.ceil(self.low[whole]), np.floor(self.high[whole])
+        self.scale = np.where(whole | (self.high <= self.low), 1.0, (self.high - self.low) / 100.0)
+        count = len(self.columns)
+        sizes = [count, count, len(question.parts), *(len(each.edges) for each in self.directions)]
+        sizes += [*question.network.widths[1:], 1]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        slices = [slice(a, b) for a, b in pairwise(starts)]
+        self.size = int(starts[-1])
+        self.rise, self.fall, self.part = slices[:3]
+        self.piece, self.deep = slices[3 : 3 + len(self.directions)], slices[3 + len(self.directions) : -1]
+        self.miss = slices[-1].start
+        self.lower, self.upper = np.zeros(self.size), np.ones(self.size)
+        self.lower[self.rise], self.upper[self.rise] = np.maximum(self.low, 0), np.maximum(self.high, 0)
+        self.lower[self.fall], self.upper[self.fall] = np.maximum(-self.high, 0), np.maximum(-self.low, 0)
+        self.integrality = np.ones(self.size)
+        self.integrality[self.miss] = 0
+        for side in (self.rise, self.fall):
+            self.lower[side] /= self.scale
+            self.upper[side] /= self.scale
+            self.integrality[side] = whole
+        # A constraint on no column at all holds or does not, whatever changes.
+        limits = slice(question.network.widths[0], None)
+        idle = np.count_nonzero(question.layer.weights[limits], axis=1) == 0
+        self.feasible = bool((question.layer.bias[limits][idle] >= 0).all())
+        self.rows: list[tuple[Floats, float, float]] = []
+        self.sides: list[tuple[int, float, float]] = []  # rows that hold a projection in its piece
+        self._add_directions()
+        self._add_parts()
+        self._add_prediction()
+
+    def _row(self) -> Floats:
+        return np.zeros(self.size)
+
+    def _add_directions(self) -> None:
+        """One piece a direction, and the projection inside it."""
+        answers = self.question.layer.fire(self.question.x[np.newaxis])[0]
+        for each, piece in zip(self.directions, self.piece, strict=True):
+            here, weights = float(each.weights @ self.question.x), each.weights[self.columns]
+            most = float(np.maximum(weights * self.low, weights * self.high).sum())
+            least = float(np.minimum(weights * self.low, weights * self.high).sum())
+            edges = each.edges - here
+            if not weights.any():
+                possible = (each.answers == answers[each.neurons]).all(axis=1)
+            else:
+                room = 1e-9 * (most - least + abs(here))
+                possible = (edges[:, 0] <= most + room) & (edges[:, 1] >= least - room)
+            self.feasible &= bool(possible.any())
+            self.upper[piece] = possible
+            one = self._row()
+            one[piece] = 1.0
+            self.rows.append((one, 1.0, 1.0))
+            if weights.any():
+                unit = float(np.abs(weights * self.scale).max())
+                for side, (low, high) in enumerate(((0.0, np.inf), (-np.inf, 0.0))):
+                    row = self._row()
+                    row[self.rise], row[self.fall] = weights * self.scale / unit, -weights * self.scale / unit
+                    row[piece] = -np.clip(edges[:, side], least, most) / unit
+                    self.sides.append((len(self.rows), low, high))
+                    self.rows.append((row, low, high))
+
+    def _add_parts(self) -> None:
+        """One category a group, and how many parts may change."""
+        question = self.question
+        where = {int(column): place for place, column in enumerate(self.columns)}
+        for group in question.groups:
+            row = self._row()
+            for column in group:
+                if column in where:
+                    row[self.rise.start + where[column]], row[self.fall.start + where[column]] = 1.0, -1.0
+            self.rows.append((row, 0.0, 0.0))
+        self.counts_parts = bool(question.barred) or (
+            question.max_changed is not None and question.max_changed < len(question.parts)
+        )
+        if not self.counts_parts:
+            self.lower[self.part] = 1.0
+            return
+        for number, part in enumerate(question.parts):
+            for column in part:
+                for side in (self.rise.start, self.fall.start):
+                    row, place = self._row(), side + where[column]
+                    row[place], row[self.part.start + number] = 1.0, -self.upper[place]
+                    self.rows.append((row, -np.inf, 0.0))
+        if question.max_changed is not None:
+            row = self._row()
+            row[self.part] = 1.0
+            self.rows.append((row, 0.0, float(question.max_changed)))
+        for barred in question.barred:
+            row = self._row()
+            row[self.part.start + np.array(sorted(barred))] = 1.0
+            self.rows.append((row, 0.0, len(barred) - 1.0))
+
+    def _add_prediction(self) -> None:
+        """The deeper layers, and the prediction that is wanted."""
+        network, question = self.question.network, self.question
+        fired = network.layers[0].fire(question.x[np.newaxis])[0]
+        answers, constant = np.zeros((network.widths[0], self.size)), fired.copy()
+        for each, piece in zip(self.directions, self.piece, strict=True):
+            for neuron, values in zip(each.neurons, each.answers.T, strict=True):
+                if neuron < network.widths[0]:
+                    answers[neuron, piece], constant[neuron] = values, 0.0
+        for layer, deep in zip(network.layers[1:], self.deep, strict=True):
+            for place, weights, threshold in zip(
+                range(deep.start, deep.stop), layer.weights, layer.thresholds, strict=True
+            ):
+                self._add_neuron(place, weights @ answers, float(weights @ constant), weights, float(threshold))
+            answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
+            answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
+        unit = max(float(np.abs(network.output_weights).sum()), 1e-300)
+        level = network.base + float(network.output_weights @ constant)
+        for sign, limit in ((1.0, question.least), (-1.0, -question.most)):
+            row = sign * (network.output_weights @ answers) / unit
+            row[self.miss] = 1.0
+            if np.isfinite(limit):
+                self.rows.append((row, (limit - sign * level) / unit - _SLACK, np.inf))
+        self.upper[self.miss] = np.inf
+        self.unit = unit
+
+    def _add_neuron(self, place: int, row: Floats, constant: float, weights: Floats, threshold: float) -> None:
+        """Tie a deeper neuron's variable to the sum it reads."""
+        inputs = weights[weights != 0]
+        reach = float(np.abs(inputs).sum())
+        fires, rests = threshold, threshold
+        if len(inputs) <= _LISTED:
+            signs = np.array(list(product((-1.0, 1.0), repeat=len(inputs))))
+            sums = Layer(inputs[np.newaxis] if len(inputs) else np.zeros((1, 1)), [0.0]).project(
+                signs if len(inputs) else np.zeros((1, 1))
+            )[:, 0]
+            fires = float(sums[sums >= threshold].min(initial=np.inf))
+            rests = float(sums[sums < threshold].max(initial=-np.inf))
+        if fires > reach:
+            self.upper[place] = 0.0
+            return
+        if rests < -reach:
+            self.lower[place] = 1.0
+            return
+        unit = max(reach, 1e-300)
+        at_least, at_most = row / unit, row / unit
+        at_least[place] += -(fires + reach) / unit
+        self.rows.append((at_least, (-reach - constant) / unit - _SLACK, np.inf))
+        at_most[place] += -(reach - rests) / unit
+        self.rows.append((at_most, -np.inf, (rests - constant) / unit + _SLACK))
+
+    def rule_out(self, solution: Solution) -> None:
+        """Forbid a region, with the parts it changes where these are counted."""
+        row, total = self._row(), 0
+        for piece, chosen in zip(self.piece, solution.pieces, strict=True):
+            row[piece.start + chosen] = 1.0
+            total += 1
+        if self.counts_parts:
+            row[self.part] = np.where(solution.changed, 1.0, -1.0)
+            total += int(solution.changed.sum())
+        self.rows.append((row, -np.inf, total - 1.0))
+
+    def solve(
+        self,
+        seconds: float,
+        *,
+        ceiling: float = np.inf,
+        missing: bool = False,
+        inside: Solution | None = None,
+        inset: float = 0.0,
+    ) -> Solution | None:
+        """Return the cheapest solution, or the one that misses least; None when there is none.
+
+        `inside` fixes the region, and `inset` keeps a projection that far from the edges of its piece.
+        """
+        if not self.feasible:
+            return None
+        lower, upper = self.lower.copy(), self.upper.copy()
+        rows = [row for row, _, _ in self.rows]
+        limits = np.array([(low, high) for _, low, high in self.rows]).reshape(-1, 2)
+        prices = self.question.costs[self.columns] * self.scale
+        unit = float(prices.max(initial=1.0)) or 1.0
+        cost = self._row()
+        cost[self.rise] = cost[self.fall] = prices / unit
+        if inside is not None:
+            for piece, chosen in zip(self.piece, inside.pieces, strict=True):
+                lower[piece], upper[piece] = 0.0, 0.0
+                lower[piece.start + chosen] = upper[piece.start + chosen] = 1.0
+            lower[self.part] = upper[self.part] = inside.changed
+            for number, low, high in self.sides:
+                limits[number] = low + inset, high - inset
+        if not missing:
+            upper[self.miss] = 0.0
+        if np.isfinite(ceiling):
+            rows.append(cost)
+            limits = np.vstack([limits, [-np.inf, ceiling / unit * (1 + 1e-9)]])
+        aim = cost
+        if missing and inside is None:
+            aim = self._row()
+            aim[self.miss] = 1.0
+            unit = self.unit
+        found = milp(
+            aim,
+            integrality=self.integrality,
+            bounds=Bounds(lower, upper),
+            constraints=LinearConstraint(np.array(rows), limits[:, 0], limits[:, 1]),
+            # Presolve has lost optimal solutions of such programs; without it the search is about as quick.
+            options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 0.0, "presolve": False},
+        )
+        if found.status not in (0, 1):
+            return None
+        bound = found.mip_dual_bound if found.mip_dual_bound is not None else found.fun
+        bound = 0.0 if bound is None or not np.isfinite(bound) else float(bound) * unit
+        if found.x is None:
+            return Solution(False, bound, None, np.array([], dtype=np.int64), np.array([], dtype=bool))
+        x = self.question.x.copy()
+        x[self.columns] += (found.x[self.rise] - found.x[self.fall]) * self.scale
+        pieces = np.array([int(found.x[piece].argmax()) for piece in self.piece], dtype=np.int64)
+        return Solution(found.status == 0, bound, x, pieces, found.x[self.part] > 0.5)

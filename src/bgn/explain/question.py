@@ -1,0 +1,212 @@
+"""What a counterfactual is asked for: the wanted predictions, the costs, and what a row may become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.explain.constraints import read_constraint
+from bgn.explain.crossings import after_first
+from bgn.explain.subject import column_of, columns_of, rows_of
+from bgn.network import Floats, Layer, Network
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A counterfactual question, read once.
+
+    The first layer has the constraints as further neurons, which must fire: thresholds and constraints are then
+    decided by one and the same arithmetic. A `part` is what changes as one: a column, or the columns of a one-hot
+    group. An answer must not change all the parts of a set in `barred`.
+    """
+
+    network: Network
+    layer: Layer
+    x: Floats
+    least: float
+    most: float
+    costs: Floats
+    low: Floats
+    high: Floats
+    integer: Bools
+    parts: tuple[tuple[int, ...], ...]
+    groups: tuple[tuple[int, ...], ...]
+    max_changed: int | None
+    barred: tuple[frozenset[int], ...] = ()
+
+    def holds(self, answers: Floats) -> Bools:
+        """Whether the first layer's answers meet the constraints and reach a wanted prediction."""
+        predictions = after_first(self.network, answers[:, : self.network.widths[0]])
+        wanted = (predictions >= self.least) & (predictions <= self.most)
+        return wanted & (answers[:, self.network.widths[0] :] > 0).all(axis=1)
+
+    def allows(self, rows: Floats, wanted: bool = True) -> Bools:
+        """Whether rows obey every limit, and reach a wanted prediction unless told not to look."""
+        fixed = np.setdiff1d(np.arange(len(self.x)), [column for part in self.parts for column in part])
+        fine = ((rows >= self.low) & (rows <= self.high)).all(axis=1) & (rows[:, fixed] == self.x[fixed]).all(axis=1)
+        fine &= (rows[:, self.integer] == np.rint(rows[:, self.integer])).all(axis=1)
+        for group in self.groups:
+            fine &= ((rows[:, group] == 0) | (rows[:, group] == 1)).all(axis=1) & (rows[:, group].sum(axis=1) == 1)
+        changed = self.changed(rows)
+        if self.max_changed is not None:
+            fine &= changed.sum(axis=1) <= self.max_changed
+        for barred in self.barred:
+            fine &= ~changed[:, sorted(barred)].all(axis=1)
+        answers = self.layer.fire(rows)
+        if wanted:
+            return fine & self.holds(answers)
+        return fine & (answers[:, self.network.widths[0] :] > 0).all(axis=1)
+
+    def changed(self, rows: Floats) -> Bools:
+        """Which parts differ from the row asked about, shape (rows, parts)."""
+        differs = rows != self.x
+        return np.column_stack([np.zeros((len(rows), 0), dtype=bool), *(differs[:, p].any(axis=1) for p in self.parts)])
+
+    def price(self, rows: Floats) -> Floats:
+        """Return the cost of turning the row asked about into each row."""
+        return np.abs(rows - self.x) @ self.costs
+
+    def open_sets(self, size: int) -> bool:
+        """Whether answers may change `size` parts."""
+        return self.max_changed is None or self.max_changed >= size
+
+    def without(self, changed: Iterable[int]) -> Question:
+        """Return the question with one more set of parts barred."""
+        return replace(self, barred=(*self.barred, frozenset(changed)))
+
+
+def read_question(
+    network: Network,
+    x: Any,
+    at_least: float | None,
+    at_most: float | None,
+    costs: Any,
+    bounds: Mapping[Any, Any] | None,
+    immutable: Iterable[Any],
+    max_changed: int | None,
+    integer: Iterable[Any],
+    constraints: Any,
+    one_hot: Sequence[Iterable[Any]],
+) -> Question:
+    """Check and read the arguments of :func:`bgn.counterfactual`."""
+    row = _read_row(network, x)
+    if at_least is None and at_most is None:
+        raise ValueError("at_least or at_most must be given: the prediction that is wanted.")
+    least = -np.inf if at_least is None else float(at_least)
+    most = np.inf if at_most is None else float(at_most)
+    if not least <= most:
+        raise ValueError(f"at_least must not be above at_most; got {at_least} and {at_most}.")
+    if max_changed is not None and max_changed < 1:
+        raise ValueError(f"max_changed must be at least 1; got {max_changed}. Use None for no limit.")
+    low, high = _read_bounds(network, row, bounds)
+    whole = np.zeros(len(row), dtype=bool)
+    whole[columns_of(network, integer, "integer")] = True
+    if (row[whole] != np.rint(row[whole])).any():
+        column = int(np.flatnonzero(whole & (row != np.rint(row)))[0])
+        raise ValueError(f"integer has {network.names[column]!r}, but x has {row[column]} there, no whole number.")
+    groups = tuple(tuple(columns_of(network, group, "one_hot")) for group in one_hot)
+    for group in groups:
+        if not (np.isin(row[list(group)], (0.0, 1.0)).all() and row[list(group)].sum() == 1):
+            names = ", ".join(network.names[column] for column in group)
+            raise ValueError(f"one_hot group {names} must have a single 1 in x; got {row[list(group)].tolist()}.")
+        low[list(group)] = np.maximum(low[list(group)], 0.0)
+        high[list(group)] = np.minimum(high[list(group)], 1.0)
+        whole[list(group)] = True
+    grouped = [column for group in groups for column in group]
+    if len(set(grouped)) < len(grouped):
+        raise ValueError("one_hot groups must not share columns.")
+    fixed = set(columns_of(network, immutable, "immutable"))
+    for column in fixed:
+        low[column] = high[column] = row[column]
+    layer = _with_constraints(network, row, constraints)
+    used = (layer.weights != 0).any(axis=0)
+    parts: list[tuple[int, ...]] = [
+        (int(column),) for column in np.flatnonzero(used) if column not in fixed and column not in grouped
+    ]
+    outside = (row < low) | (row > high)
+    parts += [(int(column),) for column in np.flatnonzero(outside & ~used) if column not in grouped]
+    parts += [group for group in groups if not set(group) <= fixed]
+    return Question(
+        network, layer, row, least, most, _read_costs(network, costs), low, high, whole,
+        tuple(parts), groups, max_changed,
+    )  # fmt: skip
+
+
+def _read_row(network: Network, x: Any) -> Floats:
+    """Return the row asked about: a sequence, a mapping or series by name, or a table of one row."""
+    if isinstance(x, Mapping) or (hasattr(x, "to_dict") and getattr(x, "ndim", 0) == 1):
+        values = dict(x)
+        missing = [name for name in network.names if name not in values]
+        if missing:
+            raise ValueError(f"x lacks {', '.join(map(repr, missing))}.")
+        x = [[values[name] for name in network.names]]
+    elif getattr(x, "columns", None) is None:
+        x = np.atleast_2d(np.asarray(x))
+    rows = rows_of(network, x, "x")
+    if len(rows) != 1:
+        raise ValueError(f"x must be one row; got {len(rows)}.")
+    return rows[0].copy()
+
+
+def _read_bounds(network: Network, row: Floats, bounds: Mapping[Any, Any] | None) -> tuple[Floats, Floats]:
+    """Return the lowest and highest value of every column."""
+    low, high = np.full(len(row), -np.inf), np.full(len(row), np.inf)
+    for name, limits in (bounds or {}).items():
+        column = column_of(network, name, "bounds")
+        if limits == "increase":
+            low[column] = row[column]
+        elif limits == "decrease":
+            high[column] = row[column]
+        else:
+            try:
+                bottom, top = limits
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"bounds of {network.names[column]!r} must be (low, high), 'increase' or 'decrease'; "
+                    f"got {limits!r}."
+                ) from None
+            low[column] = -np.inf if bottom is None else float(bottom)
+            high[column] = np.inf if top is None else float(top)
+            if not low[column] <= high[column]:
+                raise ValueError(f"bounds of {network.names[column]!r} must have low <= high; got {limits!r}.")
+    return low, high
+
+
+def _read_costs(network: Network, costs: Any) -> Floats:
+    """Return the cost of one unit of every column."""
+    if costs is None or isinstance(costs, str):
+        if costs not in (None, "fewest"):
+            raise ValueError(f"costs must be a number a column, a mapping from names, or 'fewest'; got {costs!r}.")
+        return np.ones(network.n_inputs)
+    if isinstance(costs, Mapping):
+        prices = np.ones(network.n_inputs)
+        for name, cost in costs.items():
+            prices[column_of(network, name, "costs")] = cost
+    else:
+        prices = np.asarray(costs, dtype=np.float64)
+    if prices.shape != (network.n_inputs,) or not ((prices > 0) & np.isfinite(prices)).all():
+        raise ValueError(
+            f"costs must be a positive number for each of the {network.n_inputs} columns; got {costs!r}. "
+            "Use immutable for a column that must not change."
+        )
+    return prices
+
+
+def _with_constraints(network: Network, row: Floats, constraints: Any) -> Layer:
+    """Return the first layer with a neuron more for every inequality; an equality is two, a rounding error apart."""
+    if isinstance(constraints, str):
+        constraints = [constraints]
+    weights, bias = [network.layers[0].weights], [network.layers[0].bias]
+    for constraint in constraints or ():
+        coefficients, relation, right = read_constraint(network, constraint)
+        slack = 1e-9 * (np.abs(coefficients) @ np.abs(row) + abs(right)) if relation == "==" else 0.0
+        for sign in {"<=": (-1.0,), ">=": (1.0,), "==": (-1.0, 1.0)}[relation]:
+            weights.append(sign * coefficients[np.newaxis])
+            bias.append(np.array([slack - sign * right]))
+    return Layer(np.concatenate(weights), np.concatenate(bias))
