@@ -1,6 +1,6 @@
 # Everything a contributor runs. Each target makes the virtual environment it needs; a second run finds it there.
 #
-#   make demo    fit a model on the diabetes data, print its equation
+#   make demo    fit a model on the diabetes data, print its equation, write report.html
 #   make test    the test suite, doctests included (TESTS=tests/test_theory.py ARGS="-k chain" picks some)
 #   make lint    ruff and mypy
 #   make docs    the documentation, in docs/_build/html

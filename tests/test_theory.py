@@ -9,6 +9,7 @@ import pytest
 import reference_theory as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes
 
 import bgn.theory
 from bgn import Layer, Network
@@ -194,3 +195,17 @@ def test_regions_of_no_rows():
     (found,) = regions(Network([Layer([[1.0]], [0.0])], [1.0], 0.0), np.empty((0, 1)))
     assert len(found) == 0
     assert found.patterns.shape == (0, 1)
+
+
+@pytest.mark.parametrize(("direction", "output"), [("search", "full"), ("lasso", "stagewise")])
+def test_growth_records_the_bounds_of_the_networks_it_makes(direction, output):
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    model = bgn.BGNRegressor(max_layers=3, max_width=6, direction=direction, output=output, random_state=0)
+    history = model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:])).history_
+    records = {(record.layer, record.width): record for record in history.records}  # the last of each width
+    assert {layer for layer, _ in records} == {0, 1, 2}
+    for (layer, width), record in records.items():
+        bounds = lower_bounds(history.network(width, layer), X[:300], y[:300])
+        assert (np.diff(bounds) >= 0).all()
+        assert bounds[layer] == pytest.approx(record.bound, rel=1e-9)
+        assert bounds[-1] == pytest.approx(record.train_mse, rel=1e-9)
