@@ -96,7 +96,7 @@ class Card:
         for title in ("R2", "MSE", "MAE"):
             sheet.add_column(title, justify="right")
         for who, figures in self.figures.items():
-            cells = (f"{figures['r2']:.3f}", f"{figures['mse']:.4g}", f"{figures['mae']:.4g}")
+            cells = (f"{round(figures['r2'], 3) + 0.0:.3f}", f"{figures['mse']:.4g}", f"{figures['mae']:.4g}")
             sheet.add_row(Text(_NAMES[who]), *cells)
         console.print(sheet)
         console.print()
@@ -109,7 +109,7 @@ class Card:
         used = ", ".join(self.features_used) or "none"
         neurons = " + ".join(map(str, self.widths))
         facts = [
-            f"{neurons} neurons, {self.parameters} numbers",
+            f"{neurons} neuron{'s' * (self.widths != (1,))}, {self.parameters} numbers",
             f"uses {len(self.features_used)} of {self.features} features: {used}",
             f"training error {self.train_mse:.4g}"
             + ("" if self.bound is None else f"; these neurons cannot go below {self.bound:.4g} (Theorem 1)")

@@ -124,7 +124,7 @@ def save(
         "units": dict(units or {}),
         "settings": None if model is network else {name: _plain(value) for name, value in model.get_params().items()},
         "network": parts.network_out(network),
-        "history": None if getattr(model, "history_", None) is None else growth.history_out(model.history_),
+        "history": _history(model, network),
         "figures": {who: {name: float(value) for name, value in each.items()} for who, each in (figures or {}).items()},
         "preparation": None if preparation is None else parts.preparation_out(preparation),
         "checks": parts.checks_out(network, rows),
@@ -186,6 +186,12 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f"the folder {target.parent} does not exist; make it first.") from None
         raise
+
+
+def _history(model: Any, network: Network) -> dict[str, Any] | None:
+    """Return how a network grew, unless it was not kept or the network has been changed since."""
+    history = getattr(model, "history_", None)
+    return None if history is None or history.network() != network else growth.history_out(history)
 
 
 def _plain(value: Any) -> Any:

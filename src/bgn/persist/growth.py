@@ -171,8 +171,13 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
     if (plain["best_layer"] + 1, plain["best_width"]) != (network.depth, network.widths[-1]):
         raise ModelFileError("history chose another width than the network of the file has.")
     inputs = parts.layers_in(plain["inputs"], "history.inputs", network.n_inputs)
+    reads = [network.n_inputs, *(layer.width for layer in inputs)]
+    if len(plain["paths"]) != len(reads):
+        raise ModelFileError(f"history.paths must have one entry a layer ({len(reads)}); got {len(plain['paths'])}.")
     paths = []
-    for path in plain["paths"]:
+    for number, path in enumerate(plain["paths"]):
+        if any(column >= reads[number] for columns, _, _ in path["neurons"] for column in columns):
+            raise ModelFileError(f"history.paths[{number}].neurons must read columns below {reads[number]}.")
         neurons = [Neuron(Direction(columns, weights), threshold) for columns, weights, threshold in path["neurons"]]
         paths.append(
             {
