@@ -204,6 +204,15 @@ def test_effect_steps_where_the_effect_does() -> None:
     assert set(inside) <= set(places)
 
 
+def test_effect_of_whole_numbers_has_a_level_a_number() -> None:
+    network = random_network(8, ["a", "b"])
+    rows = np.column_stack([np.arange(40) % 5, table(network)[:40, 1]])
+    (line,) = bgn.plots.effect(network, "a", rows).lines
+    places, levels = line.get_data()
+    assert places.tolist() == [-0.5, 0.5, 1.5, 2.5, 3.5, 4.5]
+    np.testing.assert_array_equal(levels[:-1], bgn.effect(network, "a", rows)(np.arange(5.0)))
+
+
 def test_effect_of_a_pair_is_a_map() -> None:
     network = random_network(6, ["a", "b", "c"])
     rows = table(network)

@@ -125,6 +125,12 @@ def test_sliders_fields_and_lights(opened) -> None:
     assert [float(page.input_value(f"#c{i}")) for i in range(len(names))] == row.tolist()
 
 
+def test_a_zero_is_shown_as_zero(opened) -> None:
+    network = bgn.Network([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["holiday"])
+    page = opened(network, np.array([[0.0], [0.0], [1.0]]), np.zeros(3))
+    assert page.input_value("#c0") == "0"
+
+
 def test_categories_are_chosen(opened) -> None:
     names = ["season = winter", "season = summer", "temp"]
     layer = bgn.Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-0.5, -0.5, -10.0])

@@ -19,8 +19,8 @@ _PIXELS = 200
 def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any = None) -> Any:
     """Draw the effect of a feature, or of a pair, on the prediction: the mean when it has a value and all else varies.
 
-    One feature gives a step function, exact, over a histogram of the data. Two features give colours, worked out at
-    every pixel.
+    One feature gives a step function, exact, over a histogram of the data; a column of few whole numbers gets a level a
+    number. Two features give colours, worked out at every pixel.
 
     Parameters
     ----------
@@ -62,23 +62,38 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     return ax
 
 
+def few_wholes(column: Floats) -> bool:
+    """Tell whether a column holds whole numbers in a short range, such as hours or yes and no."""
+    return bool(np.ptp(column) <= 60 and (column == np.rint(column)).all())
+
+
 def histogram(column: Floats) -> tuple[Floats, Floats]:
-    """Return counts and edges of bins; a bin a number when a column has few whole numbers."""
-    low, high = float(column.min()), float(column.max())
-    if high - low <= 60 and (column == np.rint(column)).all():
-        counts, edges = np.histogram(column, bins=np.arange(low - 0.5, high + 1.0))
-    else:
-        counts, edges = np.histogram(column, bins=30)
+    """Return counts and edges of bins: a bin a number for few whole numbers, thirty otherwise."""
+    edges = np.arange(column.min() - 0.5, column.max() + 1.0) if few_wholes(column) else 30
+    counts, edges = np.histogram(column, bins=edges)
     return counts.astype(np.float64), edges
+
+
+def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
+    """Return where the effect steps within a column's range, and the levels from there on; the last closes the line.
+
+    A column of few whole numbers gets a level a number: what lies between them never occurs.
+    """
+    low, high = float(column.min()), float(column.max())
+    if few_wholes(column):
+        places = np.arange(low, high + 1.0)
+        return np.append(places - 0.5, high + 0.5), found(np.append(places, high))
+    inside = found.breakpoints[(found.breakpoints > low) & (found.breakpoints <= high)]
+    places = np.concatenate([[low], inside, [high]])
+    return places, found(places)
 
 
 def _curve(ax: Any, found: Effect, column: Floats) -> None:
     """Draw the steps within the data's range, and where the data lie."""
     plain(ax)
-    low, high = float(column.min()), float(column.max())
-    inside = found.breakpoints[(found.breakpoints > low) & (found.breakpoints <= high)]
-    places = np.concatenate([[low], inside, [high]])
-    ax.plot(places, found(places), drawstyle="steps-post", color=FIRST, linewidth=2.0, zorder=3)
+    ax.plot(*corners(found, column), drawstyle="steps-post", color=FIRST, linewidth=2.0, zorder=3)
+    if few_wholes(column):
+        ax.xaxis.get_major_locator().set_params(integer=True)
     counts, edges = histogram(column)
     bottom, top = ax.get_ylim()
     tall = 0.25 * (top - bottom) * counts / counts.max()

@@ -11,7 +11,7 @@ from bgn.explain.effects import Effect, effect
 from bgn.formats import Signs, clean, number
 from bgn.network import Floats, Layer, Network
 from bgn.plots.drawing import percent
-from bgn.plots.effect import histogram
+from bgn.plots.effect import corners, few_wholes, histogram
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
@@ -31,19 +31,21 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     for i, curve in curves.items():
         column = facts.rows[:, i]
         low, high = float(column.min()), float(column.max())
-        inside = curve.breakpoints[(curve.breakpoints > low) & (curve.breakpoints <= high)]
-        reached = curve(np.append(low, inside))
+        places, reached = corners(curve, column)
         least, most = float(reached.min()), float(reached.max())
         name = clean(facts.network.names[i])
         text = f"Between {_number(low, digits)} and {_number(high, digits)}: always {_number(least, digits)}."
         if least < most:
-            levels_told = f"from {_number(least, digits)} to {_number(most, digits)} in {_count(len(inside))}."
+            steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
+            levels_told = f"from {_number(least, digits)} to {_number(most, digits)}{steps}."
             text = f"Between {_number(low, digits)} and {_number(high, digits)}: {levels_told}"
         counts, edges = histogram(column)
         ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
-        chart = svg.Chart((320, 170), ends, (up[0] - room, up[1] + room), f"Effect of {name}. {text}")
+        chart = svg.Chart(
+            (320, 170), ends, (up[0] - room, up[1] + room), f"Effect of {name}. {text}", whole=few_wholes(column)
+        )
         chart.bars(edges.tolist(), counts.tolist())
-        chart.line(_corners(curve, inside, low, high), "first", steps=True)
+        chart.line(_thinned(places, reached), "first", steps=True)
         share = percent(facts.importance.relative_features[i])
         shown.append({"name": name, "share": share, "text": text, "svg": markup(chart.svg("effect"))})
     return shown
@@ -69,12 +71,12 @@ def _curves(facts: Facts) -> dict[int, Effect]:
     return curves
 
 
-def _corners(curve: Effect, inside: Floats, low: float, high: float) -> list[tuple[float, float]]:
-    """Return where the curve starts, every step that can be told apart on paper, and where it ends."""
-    slots = np.floor((inside - low) / ((high - low) or 1.0) * _STEPS)
-    shown = inside[np.append(slots[1:] != slots[:-1], True)] if len(inside) else inside
-    places = np.concatenate([[low], shown, [high]])
-    return list(zip(places.tolist(), curve(places).tolist(), strict=True))
+def _thinned(places: Floats, levels: Floats) -> list[tuple[float, float]]:
+    """Return the steps of a curve that can be told apart on paper: the first, the last, and one a slot between."""
+    slots = np.floor((places - places[0]) / (np.ptp(places) or 1.0) * _STEPS)
+    shown = np.append(slots[1:] != slots[:-1], True)
+    shown[0] = True
+    return list(zip(places[shown].tolist(), levels[shown].tolist(), strict=True))
 
 
 def _number(value: float, digits: int) -> str:

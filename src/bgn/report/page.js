@@ -78,7 +78,8 @@
         byId(`c${i}`).value = String(value);
         return;
       }
-      if (Number(byId(`c${i}`).value) !== value) byId(`c${i}`).value = String(value);
+      // A field that holds this value keeps what was typed, such as 1.50.
+      if (byId(`c${i}`).valueAsNumber !== value) byId(`c${i}`).value = String(value);
       byId(`s${i}`).value = String(value);
       const outside = value < control.low || value > control.high;
       byId(`o${i}`).textContent = outside ? `outside the data: ${short(control.low)} to ${short(control.high)}` : "";

@@ -160,7 +160,7 @@ def _quality(measures: list[dict[str, Any]], digits: int) -> list[dict[str, Any]
             "size": one["size"],
             "rmse": rmse[i],
             "mae": mae[i],
-            "r2": "-" if math.isnan(one["r2"]) else f"{one['r2']:.3f}".replace("-", "\N{MINUS SIGN}"),
+            "r2": "-" if math.isnan(one["r2"]) else Signs().number(f"{round(one['r2'], 3) + 0.0:.3f}"),
             "width": round(100 * one["rmse"] / largest, 1),
         }
         for i, one in enumerate(measures)

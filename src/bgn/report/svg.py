@@ -83,6 +83,7 @@ class Chart:
         up: tuple[float, float],
         label: str,
         log: bool = False,
+        whole: bool = False,
     ) -> None:
         self.width, self.height = size
         self.log = log
@@ -91,7 +92,7 @@ class Chart:
         self.parts: list[str] = []
         ticks = _ticks(*self.up, count=4) if not log else _decades(*self.up)
         self.left = 10 + 6.4 * max((len(_short(t)) for t in ticks), default=1)
-        self._axes(ticks)
+        self._axes(ticks, [tick for tick in _ticks(*self.across, count=4) if not whole or tick.is_integer()])
 
     def x(self, value: float) -> float:
         """Return where a value stands from the left."""
@@ -104,7 +105,7 @@ class Chart:
         value = math.log10(max(value, self.up[0])) if self.log else value
         return 8 + (self.height - 32) * (1.0 - (value - low) / (high - low))
 
-    def _axes(self, ticks: Sequence[float]) -> None:
+    def _axes(self, ticks: Sequence[float], below: Sequence[float]) -> None:
         """Draw ticks, grid and frame."""
         bottom = self.height - 24
         for tick in ticks:
@@ -113,7 +114,7 @@ class Chart:
                 f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
                 f'<text x="{self.left - 4:.1f}" y="{y + 4:.1f}" text-anchor="end">{_short(tick)}</text>'
             )
-        for tick in _ticks(*self.across, count=4):
+        for tick in below:
             x = self.x(tick)
             self.parts.append(
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}" class="axis"/>'
