@@ -17,8 +17,18 @@ from bgn.network import Floats
 
 # Costs closer than this, relatively, are the same: the solver promises no more.
 _SAME = 1e-6
-# How far inside its region, relative to the columns' ranges, a row is placed; the first that does is taken.
-_INSETS = (0.0, 1e-13, 1e-11, 1e-9, 1e-7, 1e-5)
+# How far inside its region, relative to the columns' ranges, a row is placed: from edges that belong to it and from
+# those that do not.
+_INSETS = (
+    (0.0, 0.0),
+    (1e-13, 1e-13),
+    (1e-11, 1e-11),
+    (1e-9, 1e-9),
+    (1e-7, 1e-7),
+    (0.0, 1e-9),
+    (0.0, 1e-5),
+    (1e-5, 1e-5),
+)
 # A column without bounds is searched this many times farther than the farthest threshold in its way.
 _FAR = 100.0
 
@@ -271,8 +281,8 @@ def _enter(program: Program, solution: Solution, deadline: float) -> Floats | No
     """Return the cheapest row inside a region that the network confirms, or None if the region holds none."""
     question, best, best_cost = program.question, None, np.inf
     aim = np.inf
-    for inset in _INSETS:
-        found = program.solve(max(deadline - time.monotonic(), 0.1), inside=solution, inset=inset)
+    for insets in _INSETS:
+        found = program.solve(max(deadline - time.monotonic(), 0.1), inside=solution, insets=insets)
         if found is None or found.x is None:
             continue
         aim = min(aim, float(question.price(found.x[np.newaxis])[0]))
@@ -343,8 +353,8 @@ def _nearest_miss(question: Question, deadline: float) -> tuple[Floats | None, b
             return best, True
         if solution.x is None or solution.bound >= miss - _SAME * program.unit:
             return best, solution.x is not None
-        for inset in _INSETS:
-            found = program.solve(max(left, 0.1), missing=True, inside=solution, inset=inset)
+        for insets in _INSETS:
+            found = program.solve(max(left, 0.1), missing=True, inside=solution, insets=insets)
             if found is None or found.x is None:
                 continue
             row = _settle(program, found)

@@ -29,12 +29,14 @@ _SLACK = 1e-9
 class Direction:
     """Neurons whose weights are multiples of one direction, and the pieces between their thresholds.
 
-    Piece r lies between ``edges[r, 0]`` and ``edges[r, 1]``; ``answers[r]`` are the neurons' answers there.
+    Piece r lies between ``edges[r, 0]`` and ``edges[r, 1]``, without an edge that is `strict`; ``answers[r]`` are the
+    neurons' answers there.
     """
 
     weights: Floats
     neurons: list[int]
     edges: Floats
+    strict: NDArray[np.bool_]
     answers: Floats
 
 
@@ -60,10 +62,13 @@ def directions(question: Question) -> list[Direction]:
         edges = np.array([-np.inf, *(cut for cut, _ in keys), np.inf])
         allowed = np.array([all(a > 0 for n, a in zip(neurons, row, strict=True) if n >= width) for row in answers])
         spans = np.column_stack([edges[:-1], edges[1:]])
+        late = [after for _, after in keys]
+        strict = np.array([[False, *late], [*(not after for after in late), False]]).T
         if np.count_nonzero(weights) == 1:
             spans = _exact_spans(question, int(np.flatnonzero(weights)[0]), neurons, answers)
             allowed &= spans[:, 0] <= spans[:, 1]
-        found.append(Direction(weights, neurons, spans[allowed], answers[allowed]))
+            strict[:] = False
+        found.append(Direction(weights, neurons, spans[allowed], strict[allowed], answers[allowed]))
     return found
 
 
@@ -130,7 +135,8 @@ class Program:
         idle = np.count_nonzero(question.layer.weights[limits], axis=1) == 0
         self.feasible = bool((question.layer.bias[limits][idle] >= 0).all())
         self.rows: list[tuple[Floats, float, float]] = []
-        self.sides: list[tuple[int, float, float]] = []  # rows that hold a projection in its piece
+        # Rows that hold a projection in its piece: number, direction, edge, and the pieces where that is a threshold.
+        self.sides: list[tuple[int, int, int, NDArray[np.bool_]]] = []
         self._add_directions()
         self._add_parts()
         self._add_prediction()
@@ -141,7 +147,7 @@ class Program:
     def _add_directions(self) -> None:
         """One piece a direction, and the projection inside it."""
         answers = self.question.layer.fire(self.question.x[np.newaxis])[0]
-        for each, piece in zip(self.directions, self.piece, strict=True):
+        for number, (each, piece) in enumerate(zip(self.directions, self.piece, strict=True)):
             here, weights = float(each.weights @ self.question.x), each.weights[self.columns]
             most = float(np.maximum(weights * self.low, weights * self.high).sum())
             least = float(np.minimum(weights * self.low, weights * self.high).sum())
@@ -162,7 +168,8 @@ class Program:
                     row = self._row()
                     row[self.rise], row[self.fall] = weights * self.scale / unit, -weights * self.scale / unit
                     row[piece] = -np.clip(edges[:, side], least, most) / unit
-                    self.sides.append((len(self.rows), low, high))
+                    inner = (edges[:, side] > least) & (edges[:, side] < most) & (np.count_nonzero(each.weights) > 1)
+                    self.sides.append((len(self.rows), number, side, inner))
                     self.rows.append((row, low, high))
 
     def _add_parts(self) -> None:
@@ -265,11 +272,12 @@ class Program:
         ceiling: float = np.inf,
         missing: bool = False,
         inside: Solution | None = None,
-        inset: float = 0.0,
+        insets: tuple[float, float] = (0.0, 0.0),
     ) -> Solution | None:
         """Return the cheapest solution, or the one that misses least; None when there is none.
 
-        `inside` fixes the region, and `inset` keeps a projection that far from the edges of its piece.
+        `inside` fixes the region, and `insets` keep projections that far from the edges that belong to their piece,
+        and from those that do not.
         """
         if not self.feasible:
             return None
@@ -285,8 +293,11 @@ class Program:
                 lower[piece], upper[piece] = 0.0, 0.0
                 lower[piece.start + chosen] = upper[piece.start + chosen] = 1.0
             lower[self.part] = upper[self.part] = inside.changed
-            for number, low, high in self.sides:
-                limits[number] = low + inset, high - inset
+            for row, number, side, inner in self.sides:
+                chosen = inside.pieces[number]
+                if inner[chosen]:
+                    inset = insets[int(self.directions[number].strict[chosen, side])]
+                    limits[row] += (inset, 0.0) if side == 0 else (0.0, -inset)
         if not missing:
             upper[self.miss] = 0.0
         if np.isfinite(ceiling):
