@@ -141,6 +141,10 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
         assert list(found.columns) == ["id", "prediction"]
         assert list(found["id"]) == list(houses["id"])
         assert list(found["prediction"]) == expected(houses)
+    run("predict", model, path, "--keep", "sold", "--keep", "rooms", "-o", tmp_path / "out.csv")
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert list(found["sold"]) == [f"{day} 00:00:00" for day in houses["sold"].dt.date]
+    assert list(found["rooms"]) == list(houses["rooms"])
     refused = [
         (("-o", tmp_path / "out.xls"), "--out must end in .csv, .tsv or .parquet"),
         (("-o", tmp_path / "no" / "out.csv"), "no does not exist; make it first"),

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from bgn import __version__
+from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.explain import explain, report
 from bgn.cli.fit import fit
@@ -53,5 +54,5 @@ def bgn() -> None:
     """
 
 
-for _command in (fit, predict, show, path, explain, report, data):
+for _command in (fit, predict, show, path, explain, counterfactual, report, data):
     bgn.add_command(_command)

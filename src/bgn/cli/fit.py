@@ -18,6 +18,7 @@ from bgn.cli.prepare import Choices
 from bgn.cli.source import Source, file_options, note, open_source
 from bgn.cli.tables import Refused
 from bgn.cli.train import Training, training_rows
+from bgn.require import require
 
 # Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
 _SETTINGS = {
@@ -133,6 +134,8 @@ def fit(data: str, target: str | None, **options: Any) -> None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
     for option in ("out", "report"):
         _check_folder(f"--{option}", options[option])
+    if options["report"]:
+        require("jinja2", extra="report")
     choices = Choices(
         options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"]
     )
@@ -154,10 +157,11 @@ def _fit_and_tell(source: Source, target: str, rows: Training, options: dict[str
     import pandas as pd
 
     import bgn
+    from bgn.estimators import BGNRegressor
 
     started = time.perf_counter()
     given = {name: options[option] for option, name in _SETTINGS.items() if options[option] is not None}
-    make = bgn.BGNRegressor.as_in_paper if options["paper"] else bgn.BGNRegressor
+    make = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
     X, y = pd.DataFrame(rows.X, columns=list(rows.preparation.names)), pd.Series(rows.y, name=target)
     with _progress(options["quiet"]) as callback:
         model = make(**given).fit(X, y, callbacks=[callback])

@@ -42,7 +42,7 @@ def predict(
     with table_writer(out, schema) as writer:
         for block in rows.blocks():
             predicted = pa.array(file.network.predict(block.X), mask=block.lacking)
-            columns = [block.table.column(name).cast(pa.string()) for name in keep]
+            columns = [_as_text(block.table.column(name)) for name in keep]
             writer.write_table(pa.table([*columns, predicted], schema=schema))
             total += len(predicted)
             lacking += int(np.count_nonzero(block.lacking))
@@ -51,3 +51,13 @@ def predict(
         note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
     if filled:
         note(f"{filled} of {total} rows had missing values filled in as at fit.")
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column to copy as text; time stamps without fractions of seconds that say nothing."""
+    if pa.types.is_timestamp(column.type):
+        try:
+            column = column.cast(pa.timestamp("s"))
+        except pa.ArrowInvalid:
+            return column.cast(pa.string())
+    return column.cast(pa.string())
