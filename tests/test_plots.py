@@ -16,9 +16,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 import bgn
 from bgn.engines.base import Direction, Neuron
-from bgn.formats import clean, colour, shorten
 from bgn.grow.history import History, Record, Snapshot
 from bgn.plots.drawing import draw, term_labels, text_width
+from bgn.writing import clean, colour, shorten
 
 NASTY = [
     "<script>alert(1)</script>",

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn.formats import amounts, clean, describe, number
+from bgn.formats import describe
+from bgn.writing import amounts, clean, number
 
 NASTY = [
     "<script>alert(1)</script>",

@@ -16,9 +16,10 @@ import numpy as np
 
 from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
-from bgn.formats import Signs, amounts, colour, describe, hidden_names, shorten
+from bgn.formats import Signs, describe, hidden_names
 from bgn.network import Network
 from bgn.terms import Condition, Terms, as_terms, network_of
+from bgn.writing import amounts, colour, shorten
 
 # Sizes in points for letters of 10 points.
 _ROW, _BOX, PAD = 24.0, 18.0, 6.0

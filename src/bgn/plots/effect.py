@@ -8,10 +8,10 @@ import numpy as np
 
 from bgn.explain.effects import Effect, PairEffect
 from bgn.explain.effects import effect as measure
-from bgn.formats import shorten
 from bgn.network import Floats, Network
 from bgn.plots.style import FIRST, axes, ink, plain
 from bgn.terms import network_of
+from bgn.writing import shorten
 
 _PIXELS = 200
 

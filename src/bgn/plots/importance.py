@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bgn.formats import colour, shorten
 from bgn.plots.drawing import importance_of, percent, term_labels
 from bgn.plots.style import FIRST, axes, ink, plain, widest
 from bgn.terms import as_terms
+from bgn.writing import colour, shorten
 
 
 def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:

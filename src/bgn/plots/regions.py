@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.cells import arrangement
-from bgn.formats import shorten
 from bgn.network import Floats, Network
 from bgn.plots.style import axes, ink
 from bgn.require import require
 from bgn.terms import network_of
+from bgn.writing import shorten
 
 
 def regions(

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bgn.formats import shorten
 from bgn.network import Floats
 from bgn.plots.style import axes, ink, plain, two_tone, widest
+from bgn.writing import shorten
 
 
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bgn.formats import Signs, amounts, number, shorten
+from bgn.formats import Signs
 from bgn.plots.drawing import term_labels
 from bgn.plots.style import DOWN, UP, axes, ink, plain, widest
+from bgn.writing import amounts, number, shorten
 
 
 def waterfall(

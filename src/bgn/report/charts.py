@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect
-from bgn.formats import Signs, clean, number
+from bgn.formats import Signs
 from bgn.network import Floats, Layer, Network
 from bgn.plots.drawing import percent
 from bgn.plots.effect import corners, few_wholes, histogram
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
+from bgn.writing import clean, number
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600

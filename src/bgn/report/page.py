@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from bgn.formats import Html, Signs, amounts, clean, colour, describe, hidden_names, number, shorten
+from bgn.formats import Html, Signs, describe, hidden_names
 from bgn.plots.drawing import draw, percent
 from bgn.report import facts as told
 from bgn.report import svg
 from bgn.report.charts import effects, growth
 from bgn.report.facts import Facts
 from bgn.require import require
+from bgn.writing import amounts, clean, colour, number, shorten
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:

@@ -8,8 +8,9 @@ from html import escape
 
 import numpy as np
 
-from bgn.formats import Signs, number
+from bgn.formats import Signs
 from bgn.plots.drawing import PAD, Drawing, percent
+from bgn.writing import number
 
 _FONT = 'font-family="system-ui, sans-serif"'
 
