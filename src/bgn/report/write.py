@@ -36,7 +36,8 @@ def write_report(
     model : Network or fitted estimator
         With an estimator the report also shows how it grew and its settings.
     X, y : array_like or frame
-        The rows that the model was made from.
+        The rows that the model was made from: importance, effects, ranges and the models to compare with come from
+        them.
     path : str or path
         Where to write; a file that is there is replaced.
     X_test, y_test : array_like or frame, optional
