@@ -11,6 +11,7 @@ import numpy as np
 import bgn
 from bgn.cli.train import Training
 from bgn.network import Floats, Network
+from bgn.writing import clean
 
 _NAMES = {"model": "this model", "linear": "linear model", "mean": "predicting the mean"}
 
@@ -145,7 +146,7 @@ def make_card(
         widths=network.widths,
         parameters=network.n_parameters,
         features=network.n_inputs,
-        features_used=tuple(network.names[column] for column in network.features_used),
+        features_used=tuple(clean(network.names[column]) for column in network.features_used),
         stopped=history.stopped,
         seconds=seconds,
         notes=rows.notes,

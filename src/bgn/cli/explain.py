@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.output import table_writer
+from bgn.cli.output import table_writer, whole_file
 from bgn.cli.source import Rows, date_format_of, file_options, note, open_source
 from bgn.cli.tables import Refused
+from bgn.writing import clean
 
 
 @click.command()
@@ -50,7 +51,7 @@ def explain(
         raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
     explained = X if row is None else X[numbers == row]
     explanation = bgn.shap_values(file.network, explained, background=X)
-    used = [file.network.names[column] for column in file.network.features_used]
+    used = [clean(file.network.names[column]) for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
@@ -80,10 +81,10 @@ def _table(file: Any, explanation: Any, row: int | None, amounts: list[tuple[str
         for name, amount in amounts:
             click.echo(f"{name:<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
+    at = {clean(name): value for name, value in zip(explanation.feature_names, explanation.data[0], strict=True)}
     click.echo(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
     for name, amount in amounts:
-        column = explanation.feature_names.index(name)
-        click.echo(f"{name:<{widest}} {amount:>+12.4g}   at {explanation.data[0, column]:g}")
+        click.echo(f"{name:<{widest}} {amount:>+12.4g}   at {at[name]:g}")
     prediction = float(file.network.predict(explanation.data)[0])
     click.echo(f"{'prediction':<{widest}} {prediction:>12.6g}")
 
@@ -108,7 +109,8 @@ def report(
     X, y, _ = _matrix(file, data, sep, decimal, sheet)
     if y is None:
         raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the report compares with.")
-    bgn.write_report(file.model(), X, y, out, title=title, units=file.units)
+    with whole_file(out) as temporary:
+        bgn.write_report(file.model(), X, y, temporary, title=title, units=file.units)
     click.echo(f"report written to {out}")
 
 

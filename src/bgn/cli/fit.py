@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from bgn.cli.card import compare, make_card
+from bgn.cli.output import whole_file
 from bgn.cli.prepare import Choices
 from bgn.cli.source import Source, file_options, note, open_source
 from bgn.cli.tables import Refused
@@ -174,7 +175,8 @@ def _fit_and_tell(source: Source, target: str, rows: Training, options: dict[str
         files["model"] = options["out"]
     if options["report"]:
         tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
-        bgn.write_report(model, rows.X, rows.y, options["report"], units=units, **tested)
+        with whole_file(options["report"]) as temporary:
+            bgn.write_report(model, rows.X, rows.y, temporary, units=units, **tested)
         files["report"] = options["report"]
     card = make_card(model, source.name, rows, figures, units, seconds, files)
     if options["as_json"]:

@@ -19,6 +19,20 @@ from bgn.cli.tables import Refused
 
 
 @contextmanager
+def whole_file(out: str) -> Iterator[Path]:
+    """Give a name to write to beside `out`; what stands there takes the place of `out` when all went well."""
+    target = Path(os.path.realpath(out))
+    if not target.parent.is_dir():
+        raise Refused(f"the folder {target.parent} does not exist; make it first.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
 def table_writer(out: str | None, schema: pa.Schema) -> Iterator[Any]:
     """Open a writer for a CSV, TSV or Parquet file that appears only when it is whole, or for standard output."""
     if out is None:
@@ -28,16 +42,8 @@ def table_writer(out: str | None, schema: pa.Schema) -> Iterator[Any]:
     suffix = Path(out).suffix.lower()
     if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
         raise Refused(f"--out must end in .csv, .tsv or .parquet; got {out!r}.")
-    target = Path(os.path.realpath(out))
-    if not target.parent.is_dir():
-        raise Refused(f"the folder {target.parent} does not exist; make it first.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as stream, _writer(stream, schema, suffix) as writer:
-            yield writer
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with whole_file(out) as temporary, temporary.open("xb") as stream, _writer(stream, schema, suffix) as writer:
+        yield writer
 
 
 def _writer(stream: BinaryIO, schema: pa.Schema, suffix: str) -> Any:
