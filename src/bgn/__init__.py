@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bgn import baselines, datasets, plots, theory
+    from bgn.estimators import BGNRegressor
     from bgn.explain.counterfactual import counterfactual
     from bgn.explain.effects import effect
     from bgn.explain.importance import importance
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 # Public name -> module that holds it; a name that is a module itself maps to "". Loaded on first use, so that
 # `import bgn` stays quick and optional packages stay optional.
 _HOMES = {
+    "BGNRegressor": "bgn.estimators",
     "Explanation": "bgn.explain.shap",
     "Layer": "bgn.network",
     "ModelFileError": "bgn.persist",
@@ -47,6 +49,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BGNRegressor",
     "Explanation",
     "Layer",
     "ModelFileError",

@@ -45,6 +45,18 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Question:
+    """Where to cut a direction's projection, given the residual that `output` leaves.
+
+    With a `window` (low, high) only cuts between projections in it compete.
+    """
+
+    output: Output
+    direction: Direction
+    window: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Cut:
     """The best cut of a projection: what fires and what does not, in weight and residual sum.
 
@@ -79,8 +91,8 @@ class Engine(Protocol):
     n_columns: int
     grid: Grid
 
-    def cuts(self, questions: Sequence[tuple[Output, Direction]]) -> list[Cut | None]:
-        """Best cut of each direction on the residual that its output leaves; None where there is none."""
+    def cuts(self, questions: Sequence[Question]) -> list[Cut | None]:
+        """Answer each question with its best cut; None where there is none."""
         ...
 
     def residual(self, output: Output) -> Integers:

@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines import kernels
-from bgn.engines.base import Columns, Cut, Direction, Floats, Integers, Neuron, Output
+from bgn.engines.base import Columns, Cut, Direction, Floats, Integers, Neuron, Output, Question
 from bgn.engines.integers import COLUMN_BITS, Grid
 from bgn.engines.split import _mix
 
 _CELLS = 2048
-_PROBES = 64
+PROBES = 64
 _FEW_ROWS = 2048
 # Below this many rows threads share out directions, above it rows.
 _ROWS_FOR_THREADS = 1 << 16
 _NO_WEIGHT = np.empty(0, np.int64)
+# The eight bits of every byte.
+BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 _NOTHING_BEFORE = np.zeros((1, 2), np.int64)
 
 # Gain, weight below, sum below, projection just below, projection just above.
@@ -54,9 +56,10 @@ class MemoryEngine:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._spans = self._share_out(threads if self.n_rows >= _ROWS_FOR_THREADS else 1)
         self.target_sum = self._with_total(target)[1]
-        self._codes = np.zeros((1, self.n_rows), np.uint8)
-        self._output = Output(np.zeros(0, np.int64), 0)
+        self.codes = np.zeros((1, self.n_rows), np.uint8)
+        self.output = Output(np.zeros(0, np.int64), 0)
         self._residual = target
+        self._trial = self.output, self._residual
         self._columns: Columns | None = None
         largest = np.maximum(columns.max(axis=1).astype(np.float64), -columns.min(axis=1).astype(np.float64))
         self._reach: list[float] = largest.tolist()
@@ -94,13 +97,13 @@ class MemoryEngine:
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
-    def cuts(self, questions: Sequence[tuple[Output, Direction]]) -> list[Cut | None]:
-        """Best cut of each direction on the residual that its output leaves; None where there is none."""
-        outputs = {id(output): output for output, _ in questions}
+    def cuts(self, questions: Sequence[Question]) -> list[Cut | None]:
+        """Answer each question with its best cut; None where there is none."""
+        outputs = {id(question.output): question.output for question in questions}
         residuals = {key: self._with_total(self.residual(output)) for key, output in outputs.items()}
 
-        def answer(question: tuple[Output, Direction]) -> Cut | None:
-            return self._cut(question[1], *residuals[id(question[0])])
+        def answer(question: Question) -> Cut | None:
+            return self._cut(question, *residuals[id(question.output)])
 
         if len(self._spans) > 1:
             return [answer(question) for question in questions]
@@ -109,11 +112,13 @@ class MemoryEngine:
     def _with_total(self, residual: Integers) -> tuple[Integers, int]:
         return residual, int(self._sum(1, kernels.plain_sum, residual, self.weight)[0])
 
-    def _cut(self, direction: Direction, residual: Integers, total: int) -> Cut | None:
-        if sum(abs(c) * self._reach[j] for j, c in zip(direction.columns, direction.coefficients, strict=True)) > 1e308:
+    def _cut(self, question: Question, residual: Integers, total: int) -> Cut | None:
+        direction = question.direction
+        bound = self._bound(direction)
+        if not bound < np.inf:
             return None
         line = np.array(direction.columns, np.int64), np.array(direction.coefficients)
-        place = kernels.reach_of(self.columns, *line, self._cells, min(self.n_rows, _PROBES))
+        place = self._place(line, question.window, bound)
         cells = np.empty(self.n_rows, np.uint16)
 
         def fill(span: tuple[int, int]) -> _Cells:
@@ -122,7 +127,7 @@ class MemoryEngine:
             return table
 
         table = _merge(self.each(fill, self._spans))
-        best = table.judge(_NOTHING_BEFORE, self.total, total, (-1.0, 0, 0, 0.0, 0.0))
+        best = table.judge(_NOTHING_BEFORE, self.total, total, (-1.0, 0, 0, 0.0, 0.0), question.window is not None)
         if table.survivors:
             best = self._look_inside(line, residual, total, cells, table, best)
         gain, silent, silent_sum, below, above = best
@@ -132,6 +137,29 @@ class MemoryEngine:
         if not below < threshold <= above:  # neighbouring floats leave no room between them
             threshold = above
         return Cut(Neuron(direction, threshold), gain, self.total - silent, total - silent_sum, silent, silent_sum)
+
+    def _bound(self, direction: Direction) -> float:
+        """No projection is beyond this; infinity when some could overflow."""
+        bound = sum(abs(c) * self._reach[j] for j, c in zip(direction.columns, direction.coefficients, strict=True))
+        return bound if bound < 1e307 else np.inf
+
+    def can_project(self, direction: Direction) -> bool:
+        """True unless a projection could overflow."""
+        return self._bound(direction) < np.inf
+
+    def _place(
+        self, line: tuple[Integers, Floats], window: tuple[float, float] | None, bound: float
+    ) -> tuple[float, float]:
+        """Where the cells lie, as (low, scale).
+
+        Over a window, with one cell for all rows below and one for all above; or over the reach of a few dozen
+        rows, on which only speed depends. No projection is beyond +-bound.
+        """
+        if window is None:
+            return kernels.reach_of(self.columns, *line, self._cells, min(self.n_rows, PROBES))
+        low, high = max(window[0], -bound), min(window[1], bound)
+        width = (high - low) / (self._cells - 2)
+        return low - width, (1.0 / width if 1e-300 < width else 1.0)
 
     def _look_inside(
         self,
@@ -178,8 +206,8 @@ class MemoryEngine:
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int]:
         """Store a neuron's answers; weight and target sum of the rows where it fires."""
-        while slot >> 3 >= len(self._codes):
-            self._codes = np.concatenate([self._codes, np.zeros_like(self._codes)])
+        while slot >> 3 >= len(self.codes):
+            self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         index = np.array(neuron.direction.columns, np.int64)
         coefficients = np.array(neuron.direction.coefficients)
 
@@ -187,7 +215,7 @@ class MemoryEngine:
             out = np.zeros(2, np.int64)
             kernels.fire(
                 self.columns, index, coefficients, neuron.threshold, self.weight, self.target, *span,
-                self._codes[slot >> 3], slot & 7, out,
+                self.codes[slot >> 3], slot & 7, out,
             )  # fmt: skip
             return out
 
@@ -197,13 +225,18 @@ class MemoryEngine:
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        a, b = self._codes[source >> 3], self._codes[target >> 3]
+        a, b = self.codes[source >> 3], self.codes[target >> 3]
         self.each(lambda span: kernels.move_bit(a, source & 7, b, target & 7, *span), self._spans)
         self._slots[target] = self._slots[source]
 
     def residual(self, output: Output) -> Integers:
-        """The residual that `output` leaves, row by row."""
-        now = self._output
+        """The residual that `output` leaves, row by row; the last answer is remembered."""
+        if self._trial[0] is not output:
+            self._trial = output, self._work_out(output)
+        return self._trial[1]
+
+    def _work_out(self, output: Output) -> Integers:
+        now = self.output
         if len(output.weights) == len(now.weights):
             changed = np.flatnonzero(output.weights != now.weights)
             if len(changed) == 0 and output.base == now.base:
@@ -211,14 +244,15 @@ class MemoryEngine:
             if len(changed) == 1:
                 slot = int(changed[0])
                 up, down = int(now.weights[slot] - output.weights[slot]), now.base - output.base
-                row = self._codes[slot >> 3]
+                row = self.codes[slot >> 3]
                 return self._fill(kernels.shift, self._residual, row, slot & 7, down + up, down - up)
-        return self._fill(kernels.look_up, self.target, self._codes, *_tables(output))
+        return self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
 
     def settle(self, output: Output) -> int:
         """Make `output` the current one; the sum of squared residuals, in squared steps."""
-        self._residual = self._fill(kernels.look_up, self.target, self._codes, *_tables(output))
-        self._output = output
+        self._residual = self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
+        self.output = output
+        self._trial = output, self._residual
         return self._sum_of_squares(self._residual)
 
     def _sum_of_squares(self, residual: Integers) -> int:
@@ -238,16 +272,16 @@ class MemoryEngine:
     def correlations(self) -> Integers:
         """For every slot, the current residual summed over the rows where it fires."""
         values = self._residual * self.weight if len(self.weight) else self._residual
-        width = len(self._output.weights)
-        return self._sum(width, kernels.fired_sums, self._codes, values, width)
+        width = len(self.output.weights)
+        return self._sum(width, kernels.fired_sums, self.codes, values, width)
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot up to `slot` or the current width, the weight of the rows where both fire."""
-        width = max(slot + 1, len(self._output.weights))
-        return self._sum(width, kernels.fired_sums, self._codes, self._fired(slot), width)
+        width = max(slot + 1, len(self.output.weights))
+        return self._sum(width, kernels.fired_sums, self.codes, self._fired(slot), width)
 
     def _fired(self, slot: int) -> Integers:
-        return self._fill(kernels.answers, self._codes[slot >> 3], slot & 7, self.weight)
+        return self._fill(kernels.answers, self.codes[slot >> 3], slot & 7, self.weight)
 
     # -- columns -------------------------------------------------------------------------------------------
 
@@ -326,16 +360,16 @@ class MemoryEngine:
 
     def bound(self) -> float:
         """Theorem 1's bound for the answers stored, in squared steps."""
-        groups = (len(self._output.weights) + 7) >> 3
+        groups = (len(self.output.weights) + 7) >> 3
         with np.errstate(over="ignore"):
             keys = _mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
         keys = keys.reshape(groups, 256)
-        if len(self._output.weights) & 7:  # bits beyond the width hold old answers
-            keys[-1] = keys[-1][np.arange(256) & ((1 << (len(self._output.weights) & 7)) - 1)]
+        if len(self.output.weights) & 7:  # bits beyond the width hold old answers
+            keys[-1] = keys[-1][np.arange(256) & ((1 << (len(self.output.weights) & 7)) - 1)]
         size = 2 << self.n_rows.bit_length()
         sums = np.zeros((self.n_rows, 2), np.int64)
         regions = kernels.region_sums(
-            self._codes, groups, keys, self.target, self.weight,
+            self.codes, groups, keys, self.target, self.weight,
             np.empty(size, np.uint64), np.full(size, -1, np.int64), sums,
         )  # fmt: skip
         n, s = sums[:regions].astype(np.float64).T
@@ -351,8 +385,7 @@ def _tables(output: Output) -> tuple[Integers, int]:
     groups = (len(output.weights) + 7) >> 3
     weights = np.zeros((groups, 8), np.int64)
     weights.ravel()[: len(output.weights)] = output.weights
-    signs = 2 * ((np.arange(256)[:, None] >> np.arange(8)) & 1) - 1
-    return (weights[:, None, :] * signs).sum(axis=2), int(output.base)
+    return (weights[:, None, :] * (2 * BITS - 1)).sum(axis=2), int(output.base)
 
 
 class _Cells:
@@ -361,11 +394,17 @@ class _Cells:
     def __init__(self, size: int) -> None:
         self.arrays = kernels.empty_cells(size)
 
-    def judge(self, starts: Integers, rows: int, total: int, best: Best) -> Best:
-        """The best cut at an edge; `survives` and `prefix` then tell where better ones may hide."""
+    def judge(self, starts: Integers, rows: int, total: int, best: Best, bounded: bool = False) -> Best:
+        """The best cut at an edge; `survives` and `prefix` then tell where better ones may hide.
+
+        When `bounded`, nothing is looked for inside the first and the last cell.
+        """
         size = len(self.arrays[0])
         self.survives, self.prefix = np.empty(size, np.uint8), np.empty((size, 2), np.int64)
         best, self.survivors = kernels.judge_cells(*self.arrays, starts, rows, total, best, self.survives, self.prefix)
+        if bounded:
+            self.survivors -= int(self.survives[0]) + int(self.survives[-1])
+            self.survives[0] = self.survives[-1] = 0
         return best
 
 

@@ -7,13 +7,14 @@ debiased directions come from inner products that the engine summed once a neuro
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Direction, Engine, Floats, Output
+from bgn.engines.base import Direction, Engine, Floats, Output, Question
 from bgn.grow.paths import lasso_path, solve_small
 
 
@@ -24,9 +25,25 @@ class DirectionFinder(Protocol):
         """Take note of the neuron just stored in `slot`."""
         ...
 
-    def propose(self, output: Output) -> Sequence[Direction]:
-        """Directions worth cutting on the residual that `output` leaves."""
+    def propose(self, output: Output, others: Others) -> Sequence[Question]:
+        """Questions worth asking of the residual that `output` leaves, the most promising first."""
         ...
+
+
+@dataclass(frozen=True)
+class Others:
+    """What the other neurons of the layer explain, for judging a new one.
+
+    A new neuron with +-1 answers h lowers the training objective by ``(h.r)^2 / (h.h + ridge - b'Pb)``, where r is
+    the residual, ``b = H'h`` its products with the constant and the neurons that are refitted along with it
+    (`slots`), and P (`inverse`) the inverse of ``H'H + ridge``. A question they already answer counts for little.
+    Where the others stay as they are, only the constant is refitted.
+    """
+
+    total: int
+    ridge: float
+    inverse: Floats
+    slots: NDArray[np.int64]
 
 
 class InnerProducts:
@@ -95,15 +112,16 @@ class InnerProducts:
         if len(columns) == 0:
             return None
         lead = columns[np.argmax(np.abs(weights[columns]))]
-        return direction_of(columns, weights[columns] * (self._to_units[columns] / self._to_units[lead]) / weights[lead])
+        with np.errstate(over="ignore", under="ignore"):
+            inside = weights[columns] / weights[lead] * (self._to_units[columns] / self._to_units[lead])
+        return direction_of(columns.tolist(), inside.tolist())
 
 
-def direction_of(columns: Sequence[int] | NDArray[np.int64], coefficients: Floats) -> Direction:
-    """A direction without the coefficients that no float64 can hold."""
-    pairs = [
-        (int(column), float(c)) for column, c in zip(columns, coefficients, strict=True) if c != 0 and math.isfinite(c)
-    ]
-    pairs.sort()
+def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Direction:
+    """A direction with its columns in order, without the coefficients that no float64 can hold."""
+    pairs = sorted(
+        (column, c) for column, c in zip(columns, coefficients, strict=True) if c != 0 and math.isfinite(c)
+    )
     return Direction(tuple(column for column, _ in pairs), tuple(c for _, c in pairs))
 
 
@@ -118,10 +136,10 @@ class Lasso:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
 
-    def propose(self, output: Output) -> list[Direction]:
+    def propose(self, output: Output, others: Others) -> list[Question]:
         """One direction, or none where the residual is uncorrelated with every column."""
         direction = self._products.in_units(self._products.lasso(output, self._most))
-        return [] if direction is None else [direction]
+        return [] if direction is None else [Question(output, direction)]
 
 
 class Debiased:
@@ -135,8 +153,8 @@ class Debiased:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
 
-    def propose(self, output: Output) -> list[Direction]:
+    def propose(self, output: Output, others: Others) -> list[Question]:
         """One direction, or none where the residual is uncorrelated with every column."""
         support = np.flatnonzero(self._products.lasso(output, self._most))
         direction = self._products.in_units(self._products.least_squares(output, support))
-        return [] if direction is None else [direction]
+        return [] if direction is None else [Question(output, direction)]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.engines.base import Neuron
 from bgn.engines.integers import Grid
@@ -46,12 +46,12 @@ class Record:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """A layer at one width: enough to make the network, and how well it did."""
 
     neurons: tuple[Neuron, ...]
-    output_weights: tuple[float, ...]
+    output_weights: NDArray[np.float64]
     base: float
     train_mse: float
     validation_mse: float
@@ -62,7 +62,7 @@ class Snapshot:
         """Freeze a state, in the target's units."""
         weights = grid.value(state.output.weights)
         base = grid.centre + float(grid.value(state.output.base))
-        return cls(state.neurons, tuple(weights.tolist()), base, train_mse, validation_mse, deviation)
+        return cls(state.neurons, weights, base, train_mse, validation_mse, deviation)
 
     @property
     def criterion(self) -> float:
@@ -85,8 +85,8 @@ class History:
     ----------
     records : tuple of Record
         Every addition and every accepted replacement, in order.
-    paths : tuple of mapping
-        For each hidden layer, width -> snapshot of that layer at that width (0 is the base alone).
+    paths : tuple of tuple of Snapshot
+        For each hidden layer, the layer at every width it had: entry 0 is the base alone.
     best_layer, best_width : int
         The layer (index) and width that were chosen.
     stopped : str
@@ -109,7 +109,7 @@ class History:
     """
 
     records: tuple[Record, ...]
-    paths: tuple[Mapping[int, Snapshot], ...]
+    paths: tuple[tuple[Snapshot, ...], ...]
     inputs: tuple[Layer, ...]
     n_inputs: int
     best_layer: int
@@ -119,9 +119,6 @@ class History:
     n_validation: int
     feature_names: tuple[str, ...] | None = field(default=None)
     target_name: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "paths", tuple(MappingProxyType(dict(path)) for path in self.paths))
 
     def network(self, width: int | None = None, layer: int | None = None) -> Network:
         """Return the network as it was when a layer had the given width.
@@ -142,8 +139,8 @@ class History:
             raise ValueError(f"layer must be between 0 and {len(self.paths) - 1}; got {layer}.")
         path = self.paths[layer]
         width = self.best_width if width is None else width
-        if width not in path:
-            raise ValueError(f"width must be one that was grown, {min(path)} to {max(path)}; got {width}.")
+        if not 0 <= width < len(path):
+            raise ValueError(f"width must be one that was grown, 0 to {len(path) - 1}; got {width}.")
         snapshot = path[width]
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
@@ -151,18 +148,17 @@ class History:
         return Network(layers, snapshot.output_weights, snapshot.base, self.feature_names, self.target_name)
 
     def __repr__(self) -> str:
-        widths = [max(path) for path in self.paths]
+        widths = [len(path) - 1 for path in self.paths]
         return (
             f"History({len(self.records)} steps, widths up to {widths}, chose layer {self.best_layer} at width "
             f"{self.best_width}, stopped: {self.stopped})"
         )
 
 
-def choose_width(path: Mapping[int, Snapshot], select: str, n_validation: int) -> int:
+def choose_width(path: Sequence[Snapshot], select: str, n_validation: int) -> int:
     """The width that validated best, or the smallest within one standard error of it."""
-    best = min(path, key=lambda width: (path[width].criterion, width))
+    best = min(range(len(path)), key=lambda width: path[width].criterion)
     if select == "best" or math.isnan(path[best].validation_deviation):
         return best
     within = path[best].criterion + path[best].validation_deviation / math.sqrt(n_validation)
-    return min(width for width in path if path[width].criterion <= within)
-
+    return min(width for width in range(len(path)) if path[width].criterion <= within)

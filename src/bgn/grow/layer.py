@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bgn.engines.base import Cut, Direction, Engine, Output
+from bgn.engines.base import Cut, Output
 from bgn.grow.direction import DirectionFinder
-from bgn.grow.history import Record, Snapshot
+from bgn.grow.history import Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule
 from bgn.grow.rows import Rows
 
@@ -61,7 +61,7 @@ class LayerSettings:
 class LayerPath:
     """A grown layer: its snapshot at every width, the steps, and why it stopped."""
 
-    path: dict[int, Snapshot]
+    path: tuple[Snapshot, ...]
     records: tuple[Record, ...]
     stopped: str
 
@@ -77,51 +77,54 @@ class LayerGrowth:
         self.rng, self.monitor, self.layer = rng, monitor, layer
         self.state = rule.start(rows.train)
         self.records: list[Record] = []
-        self.path: dict[int, Snapshot] = {}
+        self.path: list[Snapshot] = []
         self._follow(None)
         self._keep()
 
     def grow(self) -> LayerPath:
         """Add neurons until nothing is gained, patience or width is spent, or somebody says stop."""
         reason = "max_width"
-        while self.state.width < self.settings.max_width:
-            if self.monitor.out_of_time():
-                break
-            if not self._add():
-                reason = "no gain"
-                break
-            self._replace()
-            self._keep()
-            if self._impatient():
-                reason = "patience"
-                break
-        return LayerPath(self.path, tuple(self.records), self.monitor.stopped or reason)
+        try:
+            while self.state.width < self.settings.max_width and not self.monitor.out_of_time():
+                if not self._add():
+                    reason = "no gain"
+                    break
+                self._replace()
+                self._keep()
+                if self._impatient():
+                    reason = "patience"
+                    break
+        except KeyboardInterrupt:
+            self.monitor.stopped = "interrupted"
+        return LayerPath(tuple(self.path), tuple(self.records), self.monitor.stopped or reason)
 
     # -- steps ---------------------------------------------------------------------------------------------
 
     def _add(self) -> bool:
-        state = self.state
-        cut = best_cut(self.rows.train, state.output, self.finder.propose(state.output))
-        return cut is not None and self._accept(state.width, cut, "addition")
+        return self._try(self.state.output, self.state.width, "addition")
 
     def _replace(self) -> None:
         """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
         width = self.state.width
-        attempts = width if self.settings.max_replacements is None else min(width, self.settings.max_replacements)
         if width < 2:
             return
+        attempts = width if self.settings.max_replacements is None else min(width, self.settings.max_replacements)
         failed: set[int] = set()
         for slot in self.rng.integers(0, width, attempts).tolist():
             if slot in failed:
                 continue
             if self.monitor.out_of_time():
                 return
-            output = self.rule.without(self.state, slot)
-            cut = best_cut(self.rows.train, output, self.finder.propose(output))
-            if cut is not None and self._accept(slot, cut, "replacement"):
+            if self._try(self.rule.without(self.state, slot), slot, "replacement"):
                 failed.clear()
             else:
                 failed.add(slot)
+
+    def _try(self, output: Output, slot: int, kind: str) -> bool:
+        """Look for a neuron for `slot`, given the residual that `output` leaves, and take the first that helps."""
+        questions = self.finder.propose(output, self.rule.others(self.rows.train, self.state, slot))
+        cuts = self.rows.train.cuts(questions)
+        return any(cut is not None and self._accept(slot, cut, kind) for cut in cuts)
 
     def _accept(self, slot: int, cut: Cut, kind: str) -> bool:
         """Put the neuron in its slot if the training error falls; tell everybody."""
@@ -163,19 +166,13 @@ class LayerGrowth:
     def _keep(self) -> None:
         rows = self.rows.validation
         deviation = math.nan if rows is None else self._mean_square(rows.squared_error_deviation())
-        self.path[self.state.width] = Snapshot.of(
-            self.state, self.rows.train.grid, self._train_mse(), self._validation_mse(), deviation
+        self.path.append(
+            Snapshot.of(self.state, self.rows.train.grid, self._train_mse(), self._validation_mse(), deviation)
         )
 
     def _impatient(self) -> bool:
         """True when the validation error has not fallen for `patience` additions."""
         if self.settings.patience is None or self.rows.validation is None:
             return False
-        best = min(self.path, key=lambda width: (self.path[width].criterion, width))
-        return self.state.width - best >= self.settings.patience
+        return self.state.width - choose_width(self.path, "best", 0) >= self.settings.patience
 
-
-def best_cut(rows: Engine, output: Output, directions: Sequence[Direction]) -> Cut | None:
-    """The cut of largest gain; of equal ones the first."""
-    cuts = [cut for cut in rows.cuts([(output, direction) for direction in directions]) if cut is not None]
-    return max(cuts, key=lambda cut: cut.gain, default=None)

@@ -13,14 +13,15 @@ from bgn.grow.output import Full, OutputRule, Stagewise
 from bgn.grow.rows import Rows
 from bgn.grow.search import Search
 
-# Ridge penalties that "auto" tries, and the training weight above which it tries the first alone.
-SHRINKAGES = (1.0, 10.0, 30.0, 100.0, 300.0)
-PLENTY = 5000
+# Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it takes the last resort.
+_SHARES = (0.0, 0.1, 0.3, 1.0, 3.0)
+_PLENTY = 5000
+_LITTLE = 1.0
 
 
 @dataclass(frozen=True)
 class GrowthSettings:
-    """How to grow; see :class:`bgn.BGNRegressor` for the meaning of each."""
+    """How to grow; :class:`bgn.BGNRegressor` says what each means."""
 
     max_layers: int = 1
     max_width: int = 50
@@ -29,16 +30,29 @@ class GrowthSettings:
     output: str = "full"
     shrinkage: float | str = "auto"
     learning_rate: float = 1.0
-    max_replacements: int | None = 20
-    patience: int | None = 20
+    max_replacements: int | None = 10
+    patience: int | None = 10
     select: str = "best"
 
+    def scaled(self, exponent: int) -> GrowthSettings:
+        """The same for rows whose weights were multiplied by ``2**exponent``."""
+        if exponent == 0 or self.shrinkage == "auto":
+            return self
+        return replace(self, shrinkage=float(self.shrinkage) * 2.0**exponent)
 
-def grow_network(rows: Rows, settings: GrowthSettings, seed: int, monitor: Monitor) -> History:
+
+def grow_network(
+    rows: Rows,
+    settings: GrowthSettings,
+    seed: int,
+    monitor: Monitor,
+    feature_names: tuple[str, ...] | None = None,
+    target_name: str | None = None,
+) -> History:
     """Grow layer upon layer; each is fixed at its best width and feeds the next."""
     n_inputs = rows.train.n_columns
     n_validation = 0 if rows.validation is None else rows.validation.total
-    paths: list[dict[int, Snapshot]] = []
+    paths: list[tuple[Snapshot, ...]] = []
     records, inputs, grown = [], [], []
     for layer in range(settings.max_layers):
         result, shrinkage = _grow_layer(rows, settings, seed, monitor, layer)
@@ -54,44 +68,60 @@ def grow_network(rows: Rows, settings: GrowthSettings, seed: int, monitor: Monit
     chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
     return History(
         tuple(records), tuple(paths), tuple(inputs), n_inputs, chosen, widths[chosen],
-        monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
+        monitor.stopped or grown[-1][0], grown[chosen][1], n_validation, feature_names, target_name,
     )  # fmt: skip
 
 
 def _grow_layer(
     rows: Rows, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
 ) -> tuple[LayerPath, float]:
-    """Grow one layer, with each ridge penalty that is to be tried; the best validated wins."""
-    limits = LayerSettings(settings.max_width, settings.max_replacements, settings.patience)
+    """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best
+    validated then grows one with it, and the better of the two is kept."""
+    penalties = _penalties(rows, settings)
+    tries = [(penalty, 0) for penalty in penalties] if len(penalties) > 1 else []
     best: tuple[LayerPath, float] | None = None
-    for shrinkage in _shrinkages(rows, settings):
-        finder = _finder(rows, replace(settings, max_features=min(settings.max_features, rows.train.n_columns)))
-        rule: OutputRule = Full(shrinkage) if settings.output == "full" else Stagewise(settings.learning_rate)
-        rng = np.random.default_rng([seed, layer])
-        path = LayerGrowth(rows, finder, rule, limits, rng, monitor, layer).grow()
+    for penalty, replacements in tries:
+        path = _grow_once(rows, settings, penalty, replacements, seed, monitor, layer)
         if best is None or _criterion(path) < _criterion(best[0]):
-            best = path, shrinkage
+            best = path, penalty
         if monitor.out_of_time():
-            break
-    assert best is not None
+            return best
+    if best is None or settings.max_replacements != 0:
+        penalty = penalties[0] if best is None else best[1]
+        path = _grow_once(rows, settings, penalty, settings.max_replacements, seed, monitor, layer)
+        if best is None or _criterion(path) < _criterion(best[0]):
+            best = path, penalty
     return best
 
 
+def _grow_once(
+    rows: Rows, settings: GrowthSettings, penalty: float, replacements: int | None, seed: int, monitor: Monitor, layer: int
+) -> LayerPath:
+    """Grow one layer with one ridge penalty."""
+    limits = LayerSettings(settings.max_width, replacements, settings.patience)
+    finder = _finder(rows, settings)
+    rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
+    return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
+
+
 def _criterion(path: LayerPath) -> float:
-    return min(snapshot.criterion for snapshot in path.path.values())
+    return min(snapshot.criterion for snapshot in path.path)
 
 
-def _shrinkages(rows: Rows, settings: GrowthSettings) -> tuple[float, ...]:
+def _penalties(rows: Rows, settings: GrowthSettings) -> list[float]:
     if settings.output != "full":
-        return (0.0,)
+        return [0.0]
     if settings.shrinkage != "auto":
-        return (float(settings.shrinkage),)
-    return SHRINKAGES if rows.validation is not None and rows.train.total <= PLENTY else SHRINKAGES[:1]
+        return [float(settings.shrinkage)]
+    if rows.validation is None or rows.train.total > _PLENTY:
+        return [_LITTLE]
+    return [max(share * rows.train.total, _LITTLE) for share in _SHARES]
 
 
 def _finder(rows: Rows, settings: GrowthSettings) -> DirectionFinder:
+    most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
-        return Search(rows, settings.max_features)
-    return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, settings.max_features)
+        return Search(rows, most)
+    return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most)
 
 

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from bgn.engines.base import Cut, Engine, Floats, Integers, Neuron, Output
+from bgn.grow.direction import Others
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
 _FRESH_AFTER = 64
@@ -40,6 +41,10 @@ class OutputRule(Protocol):
 
     def without(self, state: State, slot: int) -> Output:
         """The output when the neuron in `slot` is taken out: its weight is zero."""
+        ...
+
+    def others(self, rows: Engine, state: State, slot: int) -> Others:
+        """What the neurons but the one in `slot` explain."""
         ...
 
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
@@ -84,6 +89,10 @@ class Stagewise:
         weights = state.output.weights.copy()
         weights[slot] = 0
         return Output(weights, state.output.base - state.offsets[slot])
+
+    def others(self, rows: Engine, state: State, slot: int) -> Others:
+        """The other neurons stay as they are."""
+        return Others(rows.total, 0.0, np.array([[1.0 / rows.total]]), np.zeros(0, np.int64))
 
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
         """Give the neuron the means of its two sides."""
@@ -164,18 +173,24 @@ class Full:
         weights[k] = 0.0
         return weights
 
+    def others(self, rows: Engine, state: State, slot: int) -> Others:
+        """The other neurons are refitted along with the new one."""
+        assert isinstance(state, _Fit) and state.inverse is not None
+        if slot == state.width:
+            return Others(rows.total, self._ridge, state.inverse, np.arange(state.width))
+        inverse, keep = _taken_out(state.inverse, slot + 1)
+        return Others(rows.total, self._ridge, inverse, keep[1:] - 1)
+
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training error both fall."""
         assert isinstance(state, _Fit) and state.weights is not None and state.inverse is not None
         spare = state.width
         column, target = self._measure(rows, state, spare, cut.neuron)
-        keep = np.delete(np.arange(spare + 1), slot + 1) if slot < spare else np.arange(spare + 1)
-        weights = self._released(state, slot) if slot < spare else state.weights
-        inverse, gone = state.inverse[np.ix_(keep, keep)], 0.0
+        inverse, keep, weights, gone = state.inverse, np.arange(spare + 1), state.weights, 0.0
         if slot < spare:
-            k = slot + 1
-            inverse = inverse - np.outer(state.inverse[keep, k], state.inverse[k, keep]) / state.inverse[k, k]
-            gone = state.weights[k] ** 2 / state.inverse[k, k]
+            inverse, keep = _taken_out(state.inverse, slot + 1)
+            weights = self._released(state, slot)
+            gone = state.weights[slot + 1] ** 2 / state.inverse[slot + 1, slot + 1]
         pull = (inverse * column[keep]).sum(axis=1)
         own = rows.total + self._ridge - float((pull * column[keep]).sum())
         if own <= 1e-9 * rows.total:
@@ -253,3 +268,10 @@ class Full:
             grown[n, n] = 1.0 / own
             inverse = grown
         return replace(fit, inverse=inverse, weights=(inverse * fit.target).sum(axis=1), changes=0)
+
+
+def _taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:
+    """The inverse for all columns but number `k`, and the numbers of those columns."""
+    keep = np.delete(np.arange(len(inverse)), k)
+    return inverse[np.ix_(keep, keep)] - np.outer(inverse[keep, k], inverse[k, keep]) / inverse[k, k], keep
+

@@ -8,11 +8,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bgn.engines.kernels import gain
+from bgn.engines.kernels import gain, project, reach_of
 
 FINE = 256  # bins of one column
 COARSE = 32  # bins of each column of a pair
-_ALONG = 64  # bins along a pair's direction
+_BINS = 64  # bins along a pair's direction
+ALONG = 128  # cells along a direction that is judged more closely
+PROBES = 64
+_WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
+_BLOCK = 2048
 
 
 @njit(cache=True, nogil=True)
@@ -41,34 +45,133 @@ def single_gains(codes, count, values, rows, total, out):
 
 
 @njit(cache=True, nogil=True)
-def pair_gains(first, second, centre, other, weight, values, angles, rows, total, out):
-    """Write the gain of the best cut of ``cos(angle) * x + sin(angle) * y`` for every angle.
+def pair_gains(codes, centres, bins, pairs, angles, weight, values, rows, total, gains, best):
+    """For each pair of binned columns, the best of several angles and the gain it promises.
 
-    The rows are summed once in a two-way table; each angle then bins the table's cells along its direction.
+    The rows are summed once a pair in a two-way table; each of `angles` (pairs x angles) then bins the table's
+    cells along ``cos(angle) * x + sin(angle) * y``. Written: `gains` and `best` (the angle), one a pair.
     """
-    count = np.zeros((COARSE, COARSE), np.int64)
-    sums = np.zeros((COARSE, COARSE), np.int64)
-    if len(weight) > 0:
+    count = np.empty((COARSE, COARSE), np.int64)
+    sums = np.empty((COARSE, COARSE), np.int64)
+    cell = np.empty((COARSE * COARSE, 2), np.int64)  # those that hold rows
+    along_count = np.empty(_BINS, np.int64)
+    along_sums = np.empty(_BINS, np.int64)
+    weighted = len(weight) > 0
+    for k in range(len(pairs)):
+        p, q = pairs[k, 0], pairs[k, 1]
+        first, second = codes[p], codes[q]
+        count[:] = 0
+        sums[:] = 0
         for i in range(len(values)):
-            count[first[i], second[i]] += weight[i]
+            count[first[i], second[i]] += weight[i] if weighted else 1
             sums[first[i], second[i]] += values[i]
-    else:
-        for i in range(len(values)):
-            count[first[i], second[i]] += 1
-            sums[first[i], second[i]] += values[i]
-    along_count = np.empty(_ALONG, np.int64)
-    along_sums = np.empty(_ALONG, np.int64)
-    for a in range(len(angles)):
-        x, y = centre * np.cos(angles[a]), other * np.sin(angles[a])
-        low = min(x[0], x[-1]) + min(y[0], y[-1])
-        high = max(x[0], x[-1]) + max(y[0], y[-1])
-        scale = _ALONG / (high - low) if high > low else 0.0
-        along_count[:] = 0
-        along_sums[:] = 0
-        for p in range(COARSE):
-            for q in range(COARSE):
-                if count[p, q] > 0:
-                    b = min(np.int64((x[p] + y[q] - low) * scale), _ALONG - 1)
-                    along_count[b] += count[p, q]
-                    along_sums[b] += sums[p, q]
-        out[a] = best_edge(along_count, along_sums, rows, total)
+        found = 0
+        for u in range(bins[p]):
+            for v in range(bins[q]):
+                if count[u, v] > 0:
+                    cell[found, 0], cell[found, 1] = u, v
+                    found += 1
+        gains[k] = -1.0
+        for a in range(angles.shape[1]):
+            x, y = centres[p] * np.cos(angles[k, a]), centres[q] * np.sin(angles[k, a])
+            low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
+            high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
+            scale = _BINS / (high - low) if high > low else 0.0
+            along_count[:] = 0
+            along_sums[:] = 0
+            for i in range(found):
+                u, v = cell[i, 0], cell[i, 1]
+                b = min(np.int64((x[u] + y[v] - low) * scale), _BINS - 1)
+                along_count[b] += count[u, v]
+                along_sums[b] += sums[u, v]
+            g = best_edge(along_count, along_sums, rows, total)
+            if g > gains[k]:
+                gains[k], best[k] = g, angles[k, a]
+
+
+@njit(cache=True, nogil=True)
+def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together):
+    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction."""
+    top = np.float64(len(count) - 1)
+    weighted = len(weight) > 0
+    groups = together.shape[1] // 8
+    z = np.empty(_BLOCK)
+    for begin in range(0, len(residual), _BLOCK):
+        end = min(begin + _BLOCK, len(residual))
+        project(columns, index, coefficients, begin, end, z)
+        for i in range(begin, end):
+            cell = np.int64(min(max((z[i - begin] - low) * scale, 0.0), top))
+            w = weight[i] if weighted else 1
+            count[cell] += w
+            sums[cell] += w * residual[i]
+            row = together[cell]
+            for g in range(groups):
+                pattern = bits[codes[g, i]]
+                part = row[8 * g : 8 * g + 8]
+                for b in range(8):
+                    part[b] += w * pattern[b]
+
+
+@njit(cache=True, nogil=True)
+def best_refitted(count, sums, together, slots, inverse, total, ridge):
+    """The cell before which a cut lowers the training objective most, and by how much; see `Others`.
+
+    `together` (cells x neurons) is the weight that fires with each neuron. Sums are scaled from the cells' rows
+    to `total`. The cell is 0 when there is no cut.
+    """
+    n = len(slots) + 1
+    rows, all_sums, every = count.sum(), sums.sum(), together.sum(axis=0)
+    scale = total / np.float64(rows)
+    worth = _WORTH * best_edge(count, sums, rows, all_sums)
+    above = np.zeros(n)  # weight above the cut that fires with the constant and each neuron
+    b = np.empty(n)
+    weight, s, best, best_cell = 0, 0, 0.0, 0
+    for c in range(len(count) - 1, 0, -1):
+        if count[c] == 0:
+            continue
+        weight += count[c]
+        s += sums[c]
+        above[0] = weight
+        for j in range(1, n):
+            above[j] += together[c, slots[j - 1]]
+        if weight == rows:
+            break
+        if gain(weight, s, rows, all_sums) < worth:
+            continue
+        b[0] = (2 * above[0] - rows) * scale
+        for j in range(1, n):
+            b[j] = (4 * above[j] - 2 * every[slots[j - 1]] - 2 * above[0] + rows) * scale
+        explained = 0.0
+        for j in range(n):
+            inner = 0.0
+            for k in range(j):
+                inner += inverse[j, k] * b[k]
+            explained += (2.0 * inner + inverse[j, j] * b[j]) * b[j]
+        drop = np.float64(2 * s - all_sums) * scale
+        g = drop * drop / max(total + ridge - explained, 1e-3 * total)
+        if g > best:
+            best, best_cell = g, c
+    return best, best_cell
+
+
+@njit(cache=True, nogil=True)
+def judge_directions(
+    columns, index, coefficients, size, residual, weight, codes, bits, width, slots, inverse, total, ridge, out
+):
+    """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
+
+    `index` and `coefficients` are (directions x most columns), `size` says how many columns each has.
+    """
+    count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
+    together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
+    for k in range(len(index)):
+        which, how = index[k, : size[k]], coefficients[k, : size[k]]
+        low, scale = reach_of(columns, which, how, ALONG, min(columns.shape[1], PROBES))
+        count[:] = 0
+        sums[:] = 0
+        together[:] = 0
+        fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
+        best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge)
+        out[k, 0] = best
+        out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
+        out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf

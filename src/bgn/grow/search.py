@@ -8,32 +8,60 @@ are rounded to three digits before anything is cut: what the equation prints is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Cut, Direction, Floats, Integers, Output
-from bgn.engines.memory import MemoryEngine
-from bgn.grow.direction import InnerProducts, direction_of
+from bgn.engines.base import Direction, Floats, Integers, Output, Question
+from bgn.engines.memory import BITS, MemoryEngine
+from bgn.grow.direction import InnerProducts, Others, direction_of
 from bgn.grow.rows import Rows
-from bgn.grow.screen import COARSE, FINE, pair_gains, single_gains
+from bgn.grow.screen import COARSE, FINE, judge_directions, pair_gains, single_gains
 
 _ANGLES = 16
-_MOST_IN_PAIRS = 16  # columns, those that gain most alone
-_SINGLES, _PAIRS = 2, 3  # how many of each are cut exactly
+_MOST_IN_PAIRS = 12  # columns, those that gain most alone
+_SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
+_TURNED = 2  # of the best, how many are tried at other angles
+_ASKED = 3  # questions put to all rows, the most promising first
 _DIGITS = 3
 
 
 @dataclass(frozen=True)
 class _Binned:
-    """A column in bins: code of every row, and the centre of every bin in robust units."""
+    """Columns in coarse bins: code of every row, centre of every bin in units of the column's spread."""
 
     codes: NDArray[np.uint8]
     centres: Floats
-    spread: float
+    bins: Integers
+    spread: Floats
+
+    @classmethod
+    def of(cls, columns: Sequence[NDArray[np.float64]]) -> _Binned:
+        """Bin every column."""
+        codes, centres, bins, spread = zip(*(_bin(column) for column in columns), strict=True)
+        return cls(np.stack(codes), np.stack(centres), np.array(bins), np.array(spread))
+
+    def with_column(self, column: NDArray[np.float64]) -> _Binned:
+        """The same with one more column, the last."""
+        one = _Binned.of([column])
+        pairs = zip(*((each.codes, each.centres, each.bins, each.spread) for each in (self, one)), strict=True)
+        return _Binned(*(np.concatenate(pair) for pair in pairs))
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A direction, what it promises, and the window in which to cut it."""
+
+    gain: float
+    direction: Direction
+    window: tuple[float, float]
+
+
+def _by_gain(judged: _Judged) -> float:
+    return -judged.gain
 
 
 class Search:
@@ -51,14 +79,15 @@ class Search:
         self._count = np.stack(
             [np.bincount(codes, weight, FINE).astype(np.int64) for codes in self._fine]
         )
-        self._binned = [_bin(column) for column in columns]
+        self._binned = _Binned.of(columns)
+        self._spread: list[float] = self._binned.spread.tolist()
 
     def learn(self, slot: int) -> None:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
 
-    def propose(self, output: Output) -> list[Direction]:
-        """The best directions for the residual that `output` leaves, as a sample of rows sees them."""
+    def propose(self, output: Output, others: Others) -> list[Question]:
+        """The best questions about the residual that `output` leaves, as a sample of rows sees them."""
         if len(self._usable) == 0:
             return []
         values, total = self._values(output)
@@ -66,19 +95,19 @@ class Search:
         ranked = self._usable[np.argsort(-singles[self._usable], kind="stable")]
         candidates = [Direction((int(j),), (1.0,)) for j in ranked[:_SINGLES]]
         if self._most > 1 and len(ranked) > 1:
-            pairs = list(combinations(np.sort(ranked[:_MOST_IN_PAIRS]).tolist(), 2))
-            candidates += self._best_pairs(pairs, values, total)
+            candidates += self._best_pairs(np.sort(ranked[:_MOST_IN_PAIRS]), values, total)
             candidates += self._debiased(output)
-        best = self._cut(output, candidates)
-        if best and len(best[0].neuron.direction.columns) == 2:
-            best = self._cut(output, [*self._turned(best[0].neuron.direction), *(cut.neuron.direction for cut in best)])
-        while best and 2 <= len(best[0].neuron.direction.columns) < self._most:
-            wider = self._cut(output, self._extended(best[0].neuron.direction, values, total))
+        best = self._judge(output, others, candidates)
+        turned = [each.direction for each in best[:_TURNED] if len(each.direction.columns) == 2]
+        if turned:
+            finer = [other for direction in turned for other in self._turned(direction)]
+            best = sorted([*best, *self._judge(output, others, finer)], key=_by_gain)
+        while best and 2 <= len(best[0].direction.columns) < self._most:
+            wider = self._judge(output, others, self._extended(best[0].direction, values, total))
             if not wider or wider[0].gain <= 1.01 * best[0].gain:
                 break
-            best = [*wider[:1], *best]
-        keep = 1 if self._rows.sample is self._rows.train else 2
-        return [cut.neuron.direction for cut in best[:keep]]
+            best = [wider[0], *best]
+        return [Question(output, each.direction, each.window) for each in best[:_ASKED]]
 
     # -- on the sample -------------------------------------------------------------------------------------
 
@@ -89,54 +118,77 @@ class Search:
             values = values * self._sample.weight
         return values, int(values.sum())
 
-    def _cut(self, output: Output, directions: Sequence[Direction]) -> list[Cut]:
-        """Exact cuts on the sample, the largest gain first."""
-        unique = list(dict.fromkeys(directions))
-        cuts = [cut for cut in self._sample.cuts([(output, each) for each in unique]) if cut is not None]
-        return sorted(cuts, key=lambda cut: -cut.gain)
+    def _judge(self, output: Output, others: Others, directions: Sequence[Direction]) -> list[_Judged]:
+        """What each direction promises, the largest promise first, and where on it the cut should be."""
+        directions = [each for each in dict.fromkeys(directions) if self._sample.can_project(each)]
+        if not directions:
+            return []
+        index = np.zeros((len(directions), self._most), np.int64)
+        coefficients = np.zeros((len(directions), self._most))
+        size = np.array([len(each.columns) for each in directions])
+        for k, each in enumerate(directions):
+            index[k, : size[k]], coefficients[k, : size[k]] = each.columns, each.coefficients
+        residual, found = self._sample.residual(output), np.empty((len(directions), 3))
+
+        def part(some: slice) -> None:
+            judge_directions(
+                self._sample.columns, index[some], coefficients[some], size[some], residual, self._sample.weight,
+                self._sample.codes, BITS, len(self._sample.output.weights), others.slots, others.inverse,
+                float(others.total), others.ridge, found[some],
+            )  # fmt: skip
+
+        self._share(part, len(directions))
+        judged = [
+            _Judged(gain, direction, (low, high))
+            for direction, (gain, low, high) in zip(directions, found.tolist(), strict=True)
+            if gain > 0
+        ]
+        return sorted(judged, key=_by_gain)
+
+    def _share(self, part: Callable[[slice], None], number: int) -> None:
+        """Share `number` items out among the threads."""
+        size = -(-number // self._sample.threads)
+        self._sample.each(part, [slice(k, k + size) for k in range(0, number, size)])
 
     def _single_gains(self, values: Integers, total: int) -> Floats:
         gains = np.zeros(len(self._fine))
         single_gains(self._fine, self._count, values, self._sample.total, total, gains)
         return gains
 
-    def _gains(self, a: _Binned, b: _Binned, angles: Floats, values: Integers, total: int) -> Floats:
-        gains = np.empty(len(angles))
-        pair_gains(
-            a.codes, b.codes, a.centres, b.centres, self._sample.weight, values, angles, self._sample.total, total, gains
-        )
-        return gains
-
-    def _best_angle(self, a: _Binned, b: _Binned, values: Integers, total: int, around: float | None = None) -> tuple[float, float]:
-        """Gain and angle of the best direction of a pair; `around`: only near this angle."""
+    def _best_angles(
+        self, table: _Binned, pairs: Integers, values: Integers, total: int, around: Floats | None = None
+    ) -> tuple[Floats, Floats]:
+        """Gain and angle of the best direction of each pair of `table`'s columns; `around`: only near these."""
         width = math.pi / _ANGLES
-        if around is None:
-            angles = (np.arange(_ANGLES) + 0.5) * width
-        else:
-            angles = around + width * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
-        gains = self._gains(a, b, angles, values, total)
-        best = int(np.argmax(gains))
-        return float(gains[best]), float(angles[best])
+        angles = np.tile((np.arange(_ANGLES) + 0.5) * width, (len(pairs), 1))
+        if around is not None:
+            angles = around[:, None] + width * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
+        gains, best = np.empty(len(pairs)), np.empty(len(pairs))
 
-    def _best_pairs(self, pairs: list[tuple[int, int]], values: Integers, total: int) -> list[Direction]:
+        def part(some: slice) -> None:
+            pair_gains(
+                table.codes, table.centres, table.bins, pairs[some], angles[some], self._sample.weight, values,
+                self._sample.total, total, gains[some], best[some],
+            )  # fmt: skip
+
+        self._share(part, len(pairs))
+        return gains, best
+
+    def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Direction]:
         """Directions of the pairs that the tables like best."""
-        found = self._sample.each(
-            lambda pair: self._best_angle(self._binned[pair[0]], self._binned[pair[1]], values, total), pairs
-        )
-        order = sorted(range(len(pairs)), key=lambda k: (-found[k][0], k))[:_PAIRS]
-        directions = []
-        for k in order:
-            a, b = pairs[k]
-            _, angle = self._best_angle(self._binned[a], self._binned[b], values, total, found[k][1])
-            directions.append(self._direction(a, b, angle))
-        return directions
+        pairs = np.array(list(combinations(columns.tolist(), 2)))
+        gains, angles = self._best_angles(self._binned, pairs, values, total)
+        best = np.argsort(-gains, kind="stable")[:_PAIRS]
+        _, angles = self._best_angles(self._binned, pairs[best], values, total, angles[best])
+        return [self._direction(int(a), int(b), angle) for (a, b), angle in zip(pairs[best], angles, strict=True)]
 
     def _direction(self, a: int, b: int, angle: float) -> Direction:
-        weights = np.array([math.cos(angle), math.sin(angle)])
-        spread = np.array([self._binned[a].spread, self._binned[b].spread])
-        lead = int(np.argmax(np.abs(weights)))
-        with np.errstate(over="ignore", under="ignore"):
-            return rounded(direction_of((a, b), weights / weights[lead] * (spread[lead] / spread)))
+        """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
+        x, y = math.cos(angle), math.sin(angle)
+        ratio = self._spread[a] / self._spread[b]
+        if abs(x) >= abs(y):
+            return rounded(direction_of((a, b), (1.0, y / x * ratio)))
+        return rounded(direction_of((a, b), (x / y / ratio if ratio else 0.0, 1.0)))
 
     def _debiased(self, output: Output) -> list[Direction]:
         support = np.flatnonzero(self._products.lasso(output, self._most))
@@ -146,8 +198,8 @@ class Search:
     def _turned(self, direction: Direction) -> list[Direction]:
         """The same pair at slightly different angles."""
         a, b = direction.columns
-        x, y = (c * self._binned[j].spread for j, c in zip(direction.columns, direction.coefficients, strict=True))
-        angle = math.atan2(y, x)
+        x, y = direction.coefficients
+        angle = math.atan2(y * self._spread[b], x * self._spread[a])
         width = math.pi / _ANGLES
         return [self._direction(a, b, angle + width * turn) for turn in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
 
@@ -157,18 +209,18 @@ class Search:
             c * self._sample.columns[j].astype(np.float64)
             for j, c in zip(direction.columns, direction.coefficients, strict=True)
         )
-        base = _bin(np.asarray(line))
-        others = [int(j) for j in self._usable if j not in direction.columns]
-        found = self._sample.each(lambda j: self._best_angle(base, self._binned[j], values, total), others)
-        order = sorted(range(len(others)), key=lambda k: (-found[k][0], k))[:_PAIRS]
+        others = np.array([j for j in self._usable if j not in direction.columns])
+        if len(others) == 0:
+            return []
+        table = self._binned.with_column(np.asarray(line))
+        pairs = np.stack([np.full(len(others), len(table.codes) - 1), others], axis=1)
+        gains, angles = self._best_angles(table, pairs, values, total)
         directions = []
-        for k in order:
-            angle = found[k][1]
-            extra = math.tan(angle) * base.spread / self._binned[others[k]].spread
-            if math.isfinite(extra):
-                directions.append(
-                    rounded(direction_of((*direction.columns, others[k]), np.array([*direction.coefficients, extra])))
-                )
+        for k in np.argsort(-gains, kind="stable")[:_PAIRS]:
+            extra = math.tan(angles[k]) * table.spread[-1] / table.spread[others[k]]
+            if math.isfinite(extra) and extra != 0:
+                columns, coefficients = (*direction.columns, int(others[k])), (*direction.coefficients, extra)
+                directions.append(rounded(direction_of(columns, coefficients)))
         return directions
 
 
@@ -184,18 +236,17 @@ def _codes(column: NDArray[np.float64], bins: int) -> tuple[NDArray[np.uint8], F
     return np.searchsorted(edges, column, side="right").astype(np.uint8), edges
 
 
-def _bin(column: NDArray[np.float64]) -> _Binned:
-    """A column in coarse bins, its centres in units of its robust spread and kept from running away."""
+def _bin(column: NDArray[np.float64]) -> tuple[NDArray[np.uint8], Floats, int, float]:
+    """Codes, centres, number of bins and robust spread of a column; far centres are kept from running away."""
     ordered = np.sort(column.astype(np.float64))
     low, middle, high = (float(ordered[int(q * (len(ordered) - 1))]) for q in (0.1, 0.5, 0.9))
     spread = (high / 2 - low / 2) / 1.28 if high > low else float(ordered[-1] / 2 - ordered[0] / 2)
-    if not spread > 0 or not math.isfinite(spread):
+    if not 0 < spread < math.inf:
         spread = 1.0
     distinct = np.unique(ordered)
     cuts = distinct if len(distinct) <= COARSE else np.unique(ordered[(np.arange(COARSE) * len(ordered)) // COARSE])
     codes = np.clip(np.searchsorted(cuts, column, side="right") - 1, 0, COARSE - 1).astype(np.uint8)
     centres = np.zeros(COARSE)
-    means = np.array([np.mean(column[codes == b] / spread - middle / spread) for b in range(len(cuts))])
-    centres[: len(cuts)] = np.clip(means, -3.0, 3.0)
-    centres[len(cuts) :] = centres[len(cuts) - 1]
-    return _Binned(codes, centres, spread)
+    for b in range(len(cuts)):
+        centres[b] = np.clip(np.mean(column[codes == b] / spread - middle / spread), -3.0, 3.0)
+    return codes, centres, len(cuts), spread

@@ -1,0 +1,339 @@
+"""The scikit-learn face of growth: validate, make the rows, grow, store."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from bgn.grow.history import History, Record
+from bgn.grow.layer import Monitor
+from bgn.grow.network import GrowthSettings, grow_network
+from bgn.grow.progress import progress_bar
+from bgn.grow.rows import rows_in_memory
+from bgn.network import Network
+
+_CHOICES = {
+    "direction": ("search", "debiased", "lasso"),
+    "output": ("full", "stagewise"),
+    "select": ("best", "compact"),
+}
+_NO_TARGET = object()
+
+
+class BGNRegressor(RegressorMixin, BaseEstimator):
+    """Grow a sparse binary activated network, one neuron at a time.
+
+    A prediction is a base value plus a handful of weighted yes/no questions, each about at most `max_features`
+    columns. The same rows give the same network, bit for bit, in any order and on any number of threads.
+
+    Parameters
+    ----------
+    max_layers : int, default 1
+        Most hidden layers. The layer that validates best is the last one.
+    max_width : int, default 50
+        Most neurons of a layer.
+    max_features : int or None, default 2
+        Most columns a neuron may look at; None for no limit.
+    direction : {"search", "debiased", "lasso"}, default "search"
+        How a neuron finds its direction. "search" tries single columns, pairs at many angles and the debiased
+        direction, and takes what lowers the training error most; "lasso" is the paper's; "debiased" is least
+        squares on the columns that the Lasso picks.
+    output : {"full", "stagewise"}, default "full"
+        "full" refits all output weights after every change; "stagewise" is the paper's closed form, which leaves
+        the weights of earlier neurons alone.
+    shrinkage : float or "auto", default "auto"
+        Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
+        small tables and keeps the one that validates best; above 5,000 training rows it is 1.
+    learning_rate : float, default 1.0
+        Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
+    max_replacements : int or None, default 10
+        After each new neuron, how many times to try to replace one at random; None for as many as there are.
+    patience : int or None, default 10
+        Stop when the validation error has not fallen for so many neurons; None to go on.
+    validation_fraction : float, default 0.2
+        Share of the rows to validate on, chosen by a hash of their content so that equal rows stay together. 0
+        for none: then growth ends at `max_width`, or when nothing is gained.
+    select : {"best", "compact"}, default "best"
+        The width with the lowest validation error, or the smallest within one standard error of it.
+    max_seconds : float or None, default None
+        Stop growing after so many seconds and keep the best network so far.
+    callbacks : callable or sequence of callables, optional
+        Each is called with every :class:`~bgn.grow.history.Record`; return True to stop.
+    verbose : int, default 0
+        1 shows a progress bar.
+    n_jobs : int or None, default None
+        Threads; None and -1 for all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default None
+        Seeds the choice of validation rows and of the neurons to replace.
+
+    Attributes
+    ----------
+    network_ : Network
+        What was grown, in the columns' own units.
+    history_ : History
+        Every step, and the network at every width: ``history_.network(5)``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when the columns of X had names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bgn import BGNRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    >>> model.network_.widths
+    (3,)
+    >>> model.predict(X.head(2)).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        *,
+        max_layers: int = 1,
+        max_width: int = 50,
+        max_features: int | None = 2,
+        direction: str = "search",
+        output: str = "full",
+        shrinkage: float | str = "auto",
+        learning_rate: float = 1.0,
+        max_replacements: int | None = 10,
+        patience: int | None = 10,
+        validation_fraction: float = 0.2,
+        select: str = "best",
+        max_seconds: float | None = None,
+        callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.max_layers = max_layers
+        self.max_width = max_width
+        self.max_features = max_features
+        self.direction = direction
+        self.output = output
+        self.shrinkage = shrinkage
+        self.learning_rate = learning_rate
+        self.max_replacements = max_replacements
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.select = select
+        self.max_seconds = max_seconds
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @classmethod
+    def as_in_paper(cls, **changes: Any) -> Self:
+        """Return an estimator that runs the paper's algorithm to the letter.
+
+        Lasso directions with at most two features, stagewise outputs, as many replacement attempts as there are
+        neurons, up to three hidden layers of up to 1000 neurons, patience 100.
+
+        Parameters
+        ----------
+        **changes
+            Parameters to set otherwise.
+
+        Returns
+        -------
+        BGNRegressor
+
+        Examples
+        --------
+        >>> from bgn import BGNRegressor
+        >>> BGNRegressor.as_in_paper(random_state=0).direction
+        'lasso'
+        """
+        paper = {
+            "max_layers": 3,
+            "max_width": 1000,
+            "max_features": 2,
+            "direction": "lasso",
+            "output": "stagewise",
+            "learning_rate": 1.0,
+            "max_replacements": None,
+            "patience": 100,
+        }
+        return cls(**(paper | changes))
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Grow a network on the rows of a table.
+
+        Parameters
+        ----------
+        X : array_like or frame, shape (rows, columns)
+        y : array_like, shape (rows,)
+        sample_weight : array_like, shape (rows,), optional
+            A row of weight 2 counts as the row twice, exactly; rows of weight 0 are left out.
+        eval_set : (X, y), optional
+            Rows to validate on, instead of a share of X.
+
+        Returns
+        -------
+        self
+        """
+        settings, callbacks = self._settings(), self._callbacks()
+        X, y, weight, eval_set = self._validated(X, y, sample_weight, eval_set)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        with progress_bar(self.verbose, self.max_width) as show:
+            monitor = Monitor(self.max_seconds, callbacks, show)
+            rows, scaled = rows_in_memory(X, y, weight, eval_set, self.validation_fraction, seed, threads)
+            self.history_: History = grow_network(rows, settings.scaled(scaled), seed, monitor, self._names())
+        self.network_: Network = self.history_.network()
+        if monitor.stopped == "interrupted":
+            warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Predict the target of every row.
+
+        Parameters
+        ----------
+        X : array_like or frame, shape (rows, columns)
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,)
+        """
+        check_is_fitted(self)
+        return self.network_.predict(self._table(X, reset=False))
+
+    # -- judging what came in ------------------------------------------------------------------------------
+
+    def _settings(self) -> GrowthSettings:
+        """Judge the parameters."""
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(self, name)!r}.")
+        self._whole("max_layers", 1)
+        self._whole("max_width", 1)
+        self._whole("max_features", 1, none="no limit")
+        self._whole("max_replacements", 0, none="as many as there are neurons")
+        self._whole("patience", 1, none="no limit")
+        self._real("learning_rate", 0.0, 1.0, open_low=True)
+        self._real("validation_fraction", 0.0, 1.0, open_high=True)
+        if not (isinstance(self.shrinkage, str) and self.shrinkage == "auto"):
+            self._real("shrinkage", 0.0, np.inf, open_high=True, also=' or "auto"')
+        if self.max_seconds is not None:
+            self._real("max_seconds", 0.0, np.inf, also=" or None")
+        return GrowthSettings(
+            max_layers=self.max_layers,
+            max_width=self.max_width,
+            max_features=np.iinfo(np.int32).max if self.max_features is None else self.max_features,
+            direction=self.direction,
+            output=self.output,
+            shrinkage=self.shrinkage,
+            learning_rate=self.learning_rate,
+            max_replacements=self.max_replacements,
+            patience=self.patience,
+            select=self.select,
+        )
+
+    def _whole(self, name: str, least: int, none: str | None = None) -> None:
+        value = getattr(self, name)
+        if value is None and none is not None:
+            return
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+            remedy = f" Use None for {none}." if none else ""
+            raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.{remedy}")
+
+    def _real(
+        self, name: str, low: float, high: float, open_low: bool = False, open_high: bool = False, also: str = ""
+    ) -> None:
+        value = getattr(self, name)
+        fine = isinstance(value, numbers.Real) and not isinstance(value, bool) and low <= value <= high
+        if not fine or (open_low and value == low) or (open_high and value == high):
+            above = f"above {low:g}" if open_low else f"at least {low:g}"
+            below = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high:g}"
+            raise ValueError(f"{name} must be a number {above}{below}{also}; got {value!r}.")
+
+    def _callbacks(self) -> Sequence[Callable[[Record], bool | None]]:
+        given = self.callbacks
+        callbacks = () if given is None else (given,) if callable(given) else tuple(given)
+        for each in callbacks:
+            if not callable(each):
+                raise ValueError(f"callbacks must be callables that take a record; got {each!r}.")
+        return callbacks
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Any, Any, Any, Any]:
+        """Judge the rows: numeric, finite, of one length."""
+        X, y = self._table(X, y)
+        weight = None
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            if not weight.any():
+                raise ValueError("sample_weight must have a positive entry; got zeros only.")
+        if eval_set is not None:
+            if isinstance(eval_set, list) and len(eval_set) == 1:
+                eval_set = eval_set[0]
+            if not isinstance(eval_set, Sequence) or len(eval_set) != 2:
+                raise ValueError("eval_set must be a pair (X, y) of validation rows.")
+            eval_set = self._table(*eval_set, reset=False)
+        return X, y, weight, eval_set
+
+    def _table(self, X: Any, y: Any = _NO_TARGET, reset: bool = True) -> Any:
+        """Return X (and y) as finite numeric arrays, or name the column that is not."""
+        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, "reset": reset}
+        given = X
+        try:
+            if y is _NO_TARGET:
+                X = validate_data(self, X, **checks)
+            else:
+                X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2 if reset else 1, **checks)
+                y = np.asarray(y, dtype=np.float64)
+        except ValueError as error:
+            raise _naming_column(error, given) from None
+        for j, column in enumerate(X.T):
+            if not np.isfinite(column).all():
+                bad = column[~np.isfinite(column)]
+                kind = "NaN" if np.isnan(bad).any() else "infinity"
+                name = self.feature_names_in_[j] if hasattr(self, "feature_names_in_") else j
+                raise ValueError(
+                    f"Input X contains {kind} in column {name!r} ({len(bad)} of {len(column)} rows). "
+                    "Drop or fill those rows (for instance with sklearn.impute.SimpleImputer)."
+                )
+        if y is _NO_TARGET:
+            return X
+        if not np.isfinite(y).all():
+            kind = "NaN" if np.isnan(y).any() else "infinity"
+            raise ValueError(f"Input y contains {kind} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
+        return X, y
+
+    def _names(self) -> tuple[str, ...] | None:
+        return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+
+def _naming_column(error: ValueError, X: Any) -> ValueError:
+    """The same error, naming the column that holds text, if that is what is wrong."""
+    if "could not convert string" not in str(error):
+        return error
+    names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
+    for j, name in enumerate(names):
+        column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return ValueError(
+                f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
+                "sklearn.preprocessing.OneHotEncoder) or leave it out."
+            )
+    return error

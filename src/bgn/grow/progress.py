@@ -1,0 +1,27 @@
+"""A progress bar for growth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bgn.grow.history import Record
+
+
+@contextmanager
+def progress_bar(verbose: int, max_width: int) -> Iterator[Callable[[Record], None] | None]:
+    """Yield a function that shows each record, or None when nobody wants to see."""
+    if not verbose:
+        yield None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=max_width, unit="neuron", desc="growing") as bar:
+
+        def show(record: Record) -> None:
+            bar.n = record.width
+            bar.set_postfix_str(
+                f"layer {record.layer + 1}, training MSE {record.train_mse:.4g}, validation {record.validation_mse:.4g}"
+            )
+
+        yield show

@@ -1,0 +1,16 @@
+"""All of scikit-learn's own checks, none skipped."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bgn import BGNRegressor
+
+
+@parametrize_with_checks(
+    [
+        BGNRegressor(),
+        BGNRegressor.as_in_paper(max_width=20),
+        BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
+    ]
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
