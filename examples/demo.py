@@ -8,7 +8,7 @@ import bgn
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-model = bgn.BGNRegressor(random_state=0).fit(X_train, y_train)
+model = bgn.BGNRegressor(max_width=8, random_state=0).fit(X_train, y_train)
 
 print("Disease progression a year later, from ten measurements of 442 patients:\n")
 print(bgn.equation(model))
