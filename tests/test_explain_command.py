@@ -1,4 +1,4 @@
-"""``bgn counterfactual``, run as installed."""
+"""``bgn counterfactual``: as installed once, in process for its many options."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from command import run
 
 import bgn
 from bgn import Layer, Network
+from bgn.cli.app import bgn as app
 from bgn.preparation import Category, Date, Number, Preparation
 
 PREPARATION = Preparation(
@@ -52,8 +54,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, *options: object, code: int = 0) -> str:
-    done = run("counterfactual", folder / "model.json", folder / "houses.csv", *options, code=code)
-    return done.err if code else done.out
+    arguments = ["counterfactual", folder / "model.json", folder / "houses.csv", *options]
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert done.exit_code == code, done.output
+    return done.stderr if code else done.stdout
+
+
+def test_the_installed_command(folder: Path) -> None:
+    asked = ("counterfactual", folder / "model.json", folder / "houses.csv")
+    assert run(*asked, "--at-least", 400).out == ask(folder, "--at-least", 400)
+    assert "--row must be a complete row" in run(*asked, "--at-least", 400, "--row", 9, code=1).err
 
 
 def test_table_and_json(folder: Path) -> None:
