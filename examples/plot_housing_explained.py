@@ -45,7 +45,7 @@ ax.stairs(effect.levels, grid, baseline=None)
 ax.set(xlabel="median income (1,000 USD)", ylabel="mean value (100,000 USD)")
 
 # %%
-# What would it take for a block to be worth 200,000 dollars and more? Cheapest first, a thousand dollars of income as dear
+# What would it take for a block to be worth 200,000 dollars? Cheapest first, a thousand dollars of income as dear
 # as ten bedrooms or a year; then another way; and then with age as the only one.
 
 row = data.X.iloc[1234]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
 import bgn
-from bgn.cli.explain import _matrix
-from bgn.cli.source import file_options, preparation_of
+from bgn.cli.source import complete_rows, file_options, preparation_of
 from bgn.cli.tables import Refused
 from bgn.explain.counterfactual import Counterfactual
 from bgn.preparation import Category, Date, Number
@@ -70,16 +74,17 @@ def counterfactual(
     if at_least is None and at_most is None:
         raise click.UsageError("--at-least or --at-most must be given.")
     file = read(model)
-    X, _, numbers = _matrix(file, data, sep, decimal, sheet)
+    X, _, numbers = complete_rows(file, data, sep, decimal, sheet)
     if row not in numbers:
         raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
     x = X[numbers == row][0]
     limits = _limits(file, x, bounds, immutable, integer)
-    found = bgn.counterfactual(
-        file.network, x, at_least=at_least, at_most=at_most, max_changed=max_changed, n=answers,
-        costs="fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)},
-        constraints=list(constraint), max_seconds=max_seconds, **limits,
-    )  # fmt: skip
+    with _solver_aside():
+        found = bgn.counterfactual(
+            file.network, x, at_least=at_least, at_most=at_most, max_changed=max_changed, n=answers,
+            costs="fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)},
+            constraints=list(constraint), max_seconds=max_seconds, **limits,
+        )  # fmt: skip
     now = float(file.network.predict(x[None])[0])
     if as_json:
         click.echo(json.dumps({"row": row, "prediction_now": now, **found.as_dict()}, indent=2, ensure_ascii=False))
@@ -87,6 +92,21 @@ def counterfactual(
     click.echo(f"prediction now {now:.6g}")
     for answer in (found, *found.alternatives):
         _show(answer)
+
+
+@contextmanager
+def _solver_aside() -> Iterator[None]:
+    """Send what the solver may write of its own to standard error: standard output holds the answer alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        if os.name == "posix":
+            ctypes.CDLL(None).fflush(None)  # the solver's own buffer
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _show(answer: Counterfactual) -> None:

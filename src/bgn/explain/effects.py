@@ -64,6 +64,10 @@ class PairEffect:
         Neurons that read one of the two and not the other; in a deeper network all is joint.
     lines : ndarray, shape (lines, 3)
         The joint part changes where ``lines[:, 0] * a + lines[:, 1] * b`` crosses ``lines[:, 2]``.
+    network : Network
+        What the effect is of.
+    background : ndarray, shape (any number of rows, features)
+        The rows over which the other columns vary.
     """
 
     features: tuple[str, str]

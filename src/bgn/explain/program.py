@@ -3,7 +3,7 @@
 Neurons that look in the same direction cut a projection into pieces; a region is one piece a direction, and one
 binary variable a piece says which. A column is what it was plus a rise minus a fall, whose prices are the objective.
 Deeper layers follow from the pieces. The program works on closed pieces, a relaxation: its optimum is a lower bound,
-and the region it names is entered exactly, or ruled out, before it counts (:mod:`bgn.explain.counterfactual`).
+and the region it names is entered exactly, or ruled out, before it counts (:mod:`bgn.explain.proof`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bgn.explain.crossings import crossings
+from bgn.explain.directions import directions
 from bgn.explain.question import Question
 from bgn.network import Floats, Layer
 
@@ -23,65 +23,6 @@ from bgn.network import Floats, Layer
 _LISTED = 12
 # By how much, relative to the output weights, a prediction may miss in the program; the network itself decides.
 _SLACK = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Direction:
-    """Neurons whose weights are multiples of one direction, and the pieces between their thresholds.
-
-    Piece r lies between ``edges[r, 0]`` and ``edges[r, 1]``, without an edge that is `strict`; ``answers[r]`` are the
-    neurons' answers there.
-    """
-
-    weights: Floats
-    neurons: list[int]
-    edges: Floats
-    strict: NDArray[np.bool_]
-    answers: Floats
-
-
-def directions(question: Question) -> list[Direction]:
-    """Return the directions of the first layer, with the pieces in which every constraint holds."""
-    layer, width = question.layer, question.network.widths[0]
-    groups: dict[bytes, list[int]] = {}
-    for neuron, weights in enumerate(layer.weights):
-        if weights.any():
-            groups.setdefault((weights / weights[np.flatnonzero(weights)[0]] + 0.0).tobytes(), []).append(neuron)
-    found = []
-    for key, neurons in groups.items():
-        weights = np.frombuffer(key)
-        leads = layer.weights[neurons] @ weights / (weights @ weights)
-        cuts = layer.thresholds[neurons] / leads
-        # A neuron that looks along the direction turns at its threshold, one that looks against it just after.
-        keys = sorted({(float(cut), bool(lead < 0)) for cut, lead in zip(cuts, leads, strict=True)})
-        passed = np.array(
-            [[piece > keys.index((float(cut), bool(lead < 0))) for cut, lead in zip(cuts, leads, strict=True)]
-             for piece in range(len(keys) + 1)]
-        )  # fmt: skip
-        answers = np.where(passed == (leads > 0), 1.0, -1.0)
-        edges = np.array([-np.inf, *(cut for cut, _ in keys), np.inf])
-        allowed = np.array([all(a > 0 for n, a in zip(neurons, row, strict=True) if n >= width) for row in answers])
-        spans = np.column_stack([edges[:-1], edges[1:]])
-        late = [after for _, after in keys]
-        strict = np.array([[False, *late], [*(not after for after in late), False]]).T
-        if np.count_nonzero(weights) == 1:
-            spans = _exact_spans(question, int(np.flatnonzero(weights)[0]), neurons, answers)
-            allowed &= spans[:, 0] <= spans[:, 1]
-            strict[:] = False
-        found.append(Direction(weights, neurons, spans[allowed], strict[allowed], answers[allowed]))
-    return found
-
-
-def _exact_spans(question: Question, column: int, neurons: list[int], answers: Floats) -> Floats:
-    """Return the first and last value of one column in every piece: the last float, or whole number, that belongs."""
-    layer = question.layer
-    turns = np.array([crossings(layer, neuron, column, question.x[np.newaxis])[0] for neuron in neurons])
-    passed = (answers > 0) == (layer.weights[neurons, column] > 0)
-    first = np.where(passed, turns, -np.inf).max(axis=1)
-    last = np.where(passed, np.inf, np.nextafter(turns, -np.inf)).min(axis=1)
-    if question.integer[column]:
-        first, last = np.ceil(first), np.floor(last)
-    return np.column_stack([first, last])
 
 
 @dataclass(frozen=True, eq=False)

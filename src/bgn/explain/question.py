@@ -72,10 +72,6 @@ class Question:
         """Return the cost of turning the row asked about into each row."""
         return np.abs(rows - self.x) @ self.costs
 
-    def open_sets(self, size: int) -> bool:
-        """Whether answers may change `size` parts."""
-        return self.max_changed is None or self.max_changed >= size
-
     def without(self, changed: Iterable[int]) -> Question:
         """Return the question with one more set of parts barred."""
         return replace(self, barred=(*self.barred, frozenset(changed)))

@@ -50,6 +50,10 @@ class Explanation:
         How the values were found.
     standard_error : ndarray of shape (rows, features), or None
         Of `values`, when sampled; None when exact.
+    network : Network
+        What was explained.
+    background : ndarray, shape (any number of rows, features)
+        What it was compared with.
     """
 
     values: Floats
