@@ -9,14 +9,18 @@ import resource
 import subprocess
 import sys
 from copy import deepcopy
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
 
 import bgn
 from bgn import Layer, ModelFileError, Network
@@ -123,9 +127,120 @@ def test_wide_dense_networks_fit_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*.json")), ids=lambda path: path.stem)
 def test_files_of_earlier_versions_load_for_ever(path: Path) -> None:
-    model = bgn.load(path)
+    file = read(path)
     expected = json.loads(path.with_suffix(".predictions").read_text())
-    np.testing.assert_array_equal(model.predict(np.array(expected["inputs"])), expected["predictions"])
+    X = pd.DataFrame(expected["inputs"], columns=list(file.network.names))
+    np.testing.assert_array_equal(bgn.load(path).predict(X), expected["predictions"])
+    assert (file.preparation is not None) == (path.stem != "version1_network")
+
+
+# -- estimators --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Any:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    return bgn.BGNRegressor(max_width=4, max_replacements=2, random_state=np.int64(0)).fit(X, y)
+
+
+def timeless(history: Any) -> str:
+    """Return what a file keeps of a history, in a form that compares NaN with NaN."""
+    paths = [
+        [{**vars(each), "output_weights": each.output_weights.tolist()} for each in path] for path in history.paths
+    ]
+    return repr({**vars(history), "records": [replace(r, seconds=0.0) for r in history.records], "paths": paths})
+
+
+def test_an_estimator_comes_back_fitted(fitted: Any, tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    bgn.save(fitted, tmp_path / "m.json", rows=X)
+    found = bgn.load(tmp_path / "m.json")
+    assert type(found) is bgn.BGNRegressor
+    assert found.get_params() == fitted.get_params()
+    assert bits(found.network_) == bits(fitted.network_)
+    assert found.n_features_in_ == 10
+    assert list(found.feature_names_in_) == list(X.columns)
+    assert timeless(found.history_) == timeless(fitted.history_)
+    assert found.history_.network(2) == fitted.history_.network(2)
+    np.testing.assert_array_equal(found.predict(X), fitted.predict(X))
+    assert found.score(X, y) == fitted.score(X, y)
+    bgn.save(found, tmp_path / "again.json", rows=X)
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+def test_the_same_fit_writes_the_same_file(fitted: Any, tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    bgn.save(fitted, tmp_path / "a.json")
+    bgn.save(clone(fitted).fit(X, y), tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_deep_estimators_and_generators_as_settings(tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = bgn.BGNRegressor(max_width=3, max_layers=2, max_replacements=0, random_state=np.random.RandomState(0)).fit(
+        X, y
+    )
+    bgn.save(model, tmp_path / "m.json")
+    found = bgn.load(tmp_path / "m.json")
+    assert found.random_state is None
+    assert not hasattr(found, "feature_names_in_")
+    assert timeless(found.history_) == timeless(model.history_)
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+
+
+def test_a_changed_network_is_saved_without_its_history(fitted: Any, tmp_path: Path) -> None:
+    changed = clone(fitted)
+    changed.history_, changed.network_ = fitted.history_, fitted.history_.network(1)
+    bgn.save(changed, tmp_path / "m.json")
+    found = bgn.load(tmp_path / "m.json")
+    assert found.network_.widths == (1,)
+    assert not hasattr(found, "history_")
+
+
+def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> None:
+    history = fitted.history_
+    record = history.records[-1]
+    many = tuple(replace(record, width=width, kind="replacement") for width in range(100) for _ in range(300))
+    long = clone(fitted)
+    long.network_, long.history_ = fitted.network_, replace(history, records=history.records + many)
+    bgn.save(long, tmp_path / "m.json")
+    found = bgn.load(tmp_path / "m.json").history_
+    assert len(found.records) == len({(r.layer, r.width, r.kind) for r in long.history_.records})
+    last = replace(history.paths[0][-1], neurons=history.paths[0][-1].neurons * 1000)
+    long.history_ = replace(history, paths=((*history.paths[0], *[last] * 300),))
+    bgn.save(long, tmp_path / "m.json")
+    assert not hasattr(bgn.load(tmp_path / "m.json"), "history_")
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("settings", "wings"), 2, "settings has 'wings', which this version of bgn does not know. Upgrade bgn"),
+        (("settings",), None, "kind must be 'network', or 'regressor' with settings"),
+        (("settings", "max_width"), {}, "settings must be a number; got an object of 0"),
+        (("history", "best_width"), 1, "history chose another width than the network of the file has"),
+        (("history", "best_layer"), 9, "history chose another width than the network of the file has"),
+        (("history", "paths"), [], r"history.paths must have one entry a layer \(1\); got 0"),
+        (("history", "paths", 0, "snapshots", 4, "base"), 0.0, "history does not lead to the network of the file"),
+        (
+            ("history", "paths", 0, "snapshots", 4, "neurons"),
+            [0, 1, 2, 99],
+            r"neurons\[3\] must be a whole number from 0",
+        ),
+        (("history", "paths", 0, "snapshots", 4, "neurons"), [0], "neurons must have 4 entries; got 1"),
+        (("history", "paths", 0, "neurons", 0, "columns"), [10**9, 1], r"neurons must read columns below 10"),
+        (("history", "steps", "fields"), ["layer"], "history.steps.fields must be layer, width"),
+        (("history", "steps", "values", 0), [0], r"history.steps.values\[0\] must have 7 entries; got 1"),
+        (("history", "inputs"), [[]], r"history.paths must have one entry a layer \(2\); got 1"),
+    ],
+)
+def test_a_changed_estimator_is_refused(
+    fitted: Any, tmp_path: Path, keys: tuple[str | int, ...], value: Any, message: str
+) -> None:
+    bgn.save(fitted, tmp_path / "m.json")
+    change(tmp_path / "m.json", *keys, value=value)
+    with pytest.raises(ModelFileError, match=message):
+        bgn.load(tmp_path / "m.json")
 
 
 # -- refusals ----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import bgn
 from bgn.cli.output import table_writer, whole_file
-from bgn.cli.source import Rows, date_format_of, file_options, note, open_source
+from bgn.cli.source import complete_rows, file_options
 from bgn.cli.tables import Refused
 from bgn.writing import clean
 
@@ -46,7 +46,7 @@ def explain(
     from bgn.persist import read
 
     file = read(model)
-    X, _, numbers = _matrix(file, data, sep, decimal, sheet)
+    X, _, numbers = complete_rows(file, data, sep, decimal, sheet)
     if row is not None and row not in numbers:
         raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
     explained = X if row is None else X[numbers == row]
@@ -106,29 +106,9 @@ def report(
     from bgn.persist import read
 
     file = read(model)
-    X, y, _ = _matrix(file, data, sep, decimal, sheet)
+    X, y, _ = complete_rows(file, data, sep, decimal, sheet)
     if y is None:
         raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the report compares with.")
     with whole_file(out) as temporary:
         bgn.write_report(file.model(), X, y, temporary, title=title, units=file.units)
     click.echo(f"report written to {out}")
-
-
-def _matrix(file: Any, data: str, sep: str | None, decimal: str, sheet: str | None) -> tuple[Any, Any, Any]:
-    """Return the features of every complete row of a data file, its target or None, and its number in the file."""
-    source = open_source(data, sep, decimal, sheet, date_format_of(file))
-    target = file.network.target_name
-    there = target is not None and target in source.table.names
-    blocks = [*Rows(file, source, {target: pa.float64()} if there else None, every=True).blocks()]
-    if not blocks:
-        raise Refused(f"{data} has no rows.")
-    X = np.concatenate([block.X for block in blocks])
-    whole = ~np.concatenate([block.lacking for block in blocks])
-    y = np.concatenate([block.table.column(target).to_numpy() for block in blocks]) if there else None
-    if y is not None:
-        whole &= np.isfinite(y)
-    if not whole.any():
-        raise Refused(f"{data} has no complete row.")
-    if not whole.all():
-        note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
-    return X[whole], None if y is None else y[whole], np.flatnonzero(whole) + 1

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +103,7 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     "--patience", type=click.IntRange(1), help="Stop after so many neurons without a better validation error."
 )
 @click.option(
-    "--select", type=click.Choice(["best", "one_se"]), help="Width to keep: the best, or the smallest near it."
+    "--select", type=click.Choice(["best", "compact"]), help="Width to keep: the best, or the smallest near it."
 )
 @click.option("--validation", type=click.FloatRange(0, 0.9), help="Share of the training rows to validate on.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop growing after so long.")
@@ -163,9 +161,11 @@ def _fit_and_tell(source: Source, target: str, rows: Training, options: dict[str
     started = time.perf_counter()
     given = {name: options[option] for option, name in _SETTINGS.items() if options[option] is not None}
     make = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
-    X, y = pd.DataFrame(rows.X, columns=list(rows.preparation.names)), pd.Series(rows.y, name=target)
-    with _progress(options["quiet"]) as callback:
-        model = make(**given).fit(X, y, callbacks=[callback])
+    X = pd.DataFrame(rows.X, columns=list(rows.preparation.names))
+    model = make(**given, verbose=int(sys.stderr.isatty() and not options["quiet"])).fit(X, rows.y)
+    model.set_params(verbose=0)
+    model.history_ = replace(model.history_, target_name=target)
+    model.network_ = model.history_.network()
     seconds = time.perf_counter() - started
     units = {**(source.units or {}), **options["units"]}
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
@@ -183,22 +183,3 @@ def _fit_and_tell(source: Source, target: str, rows: Training, options: dict[str
         click.echo(json.dumps(card.as_plain(), indent=2, ensure_ascii=False))
     else:
         card.show()
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Any]:
-    """Show how growth goes, on terminals only."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda record: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("growing ...") as status:
-
-        def tell(record: Any) -> None:
-            error = record.train_mse if math.isnan(record.validation_mse) else record.validation_mse
-            status.update(
-                f"layer {record.layer + 1}, {record.width} neurons, error {error:.4g}, {record.seconds:.0f} s"
-            )
-
-        yield tell

@@ -80,7 +80,7 @@ def path(model: str, as_json: bool) -> None:
     rows = [
         {"layer": layer + 1, "width": width, "train_mse": each["train_mse"], "validation_mse": each["validation_mse"]}
         for layer, grown in enumerate(history["paths"])
-        for width, each in sorted(grown["snapshots"].items())
+        for width, each in enumerate(grown["snapshots"])
     ]
     if as_json:
         plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]

@@ -147,6 +147,26 @@ class Rows:
                 note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")
 
 
+def complete_rows(file: ModelFile, data: str, sep: str | None, decimal: str, sheet: str | None) -> tuple[Any, Any, Any]:
+    """Return the features of every complete row of a data file, its target or None, and its number in the file."""
+    source = open_source(data, sep, decimal, sheet, date_format_of(file))
+    target = file.network.target_name
+    there = {target: pa.float64()} if target is not None and target in source.table.names else None
+    blocks = [*Rows(file, source, there, every=True).blocks()]
+    if not blocks:
+        raise Refused(f"{data} has no rows.")
+    X = np.concatenate([block.X for block in blocks])
+    whole = ~np.concatenate([block.lacking for block in blocks])
+    y = np.concatenate([block.table.column(target).to_numpy() for block in blocks]) if there else None
+    if y is not None:
+        whole &= np.isfinite(y)
+    if not whole.any():
+        raise Refused(f"{data} has no complete row.")
+    if not whole.all():
+        note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
+    return X[whole], None if y is None else y[whole], np.flatnonzero(whole) + 1
+
+
 def _listed(names: Sequence[str], most: int = 8) -> str:
     shown = ", ".join(map(repr, names[:most]))
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,14 +1,17 @@
 """How a network grew, to plain values and back.
 
-A long history is thinned on the way out: of many steps, the last of each kind at every width stays; of many widths, all
-small ones, the chosen one, and then one in every tenth more. The clock is not kept: the same fit writes the same file.
+Each layer's neurons stand once and its snapshots, one a width, point to them. Of very many steps only the last of each
+kind at every width stays, and a history that would fill the file is left out. The clock is not kept: the same fit
+writes the same file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bgn.network import Network
 from bgn.persist import parts, strict
@@ -19,16 +22,18 @@ if TYPE_CHECKING:
     from bgn.grow.history import History, Record, Snapshot
 
 _FIELDS = ("layer", "width", "kind", "neuron", "train_mse", "validation_mse", "bound")
-_MANY_STEPS = 1000
-_MANY_WIDTHS = 100
+_MANY_STEPS = 20_000
+_MOST_ENTRIES = 1_000_000
 _MOST = 2**31
 
 
 # -- out ----------------------------------------------------------------------------------------------------
 
 
-def history_out(history: History) -> dict[str, Any]:
-    """Return a history as plain values."""
+def history_out(history: History) -> dict[str, Any] | None:
+    """Return a history as plain values; None when it is too long to keep."""
+    if sum(len(snapshot.neurons) for path in history.paths for snapshot in path) > _MOST_ENTRIES:
+        return None
     return {
         "best_layer": history.best_layer,
         "best_width": history.best_width,
@@ -40,7 +45,7 @@ def history_out(history: History) -> dict[str, Any]:
             "values": [[_known(getattr(record, name)) for name in _FIELDS] for record in _thinned(history.records)],
         },
         "inputs": [parts.layer_out(layer) for layer in history.inputs],
-        "paths": [_path_out(path, history.best_width) for path in history.paths],
+        "paths": [_path_out(path) for path in history.paths],
     }
 
 
@@ -55,15 +60,19 @@ def _thinned(records: tuple[Record, ...]) -> list[Record]:
     return list(last.values())
 
 
-def _path_out(path: Mapping[int, Snapshot], best: int) -> dict[str, Any]:
-    """Return one layer's snapshots; neurons stand once, snapshots point to them."""
+def _path_out(path: Sequence[Snapshot]) -> dict[str, Any]:
     number: dict[Neuron, int] = {}
-    snapshots = []
-    reached = 0.0
-    for width in sorted(path):
-        if width > max(_MANY_WIDTHS, reached) or width in (best, max(path)) or width <= _MANY_WIDTHS:
-            reached = max(reached, 1.1 * width if width > _MANY_WIDTHS else 0.0)
-            snapshots.append(_snapshot_out(width, path[width], number))
+    snapshots = [
+        {
+            "train_mse": snapshot.train_mse,
+            "validation_mse": _known(snapshot.validation_mse),
+            "validation_deviation": _known(snapshot.validation_deviation),
+            "base": snapshot.base,
+            "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
+            "output_weights": snapshot.output_weights.tolist(),
+        }
+        for snapshot in path
+    ]
     neurons = [
         {
             "columns": list(neuron.direction.columns),
@@ -73,18 +82,6 @@ def _path_out(path: Mapping[int, Snapshot], best: int) -> dict[str, Any]:
         for neuron in number
     ]
     return {"neurons": neurons, "snapshots": snapshots}
-
-
-def _snapshot_out(width: int, snapshot: Snapshot, number: dict[Neuron, int]) -> dict[str, Any]:
-    return {
-        "width": width,
-        "train_mse": snapshot.train_mse,
-        "validation_mse": _known(snapshot.validation_mse),
-        "validation_deviation": _known(snapshot.validation_deviation),
-        "base": snapshot.base,
-        "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
-        "output_weights": list(snapshot.output_weights),
-    }
 
 
 # -- in -----------------------------------------------------------------------------------------------------
@@ -132,28 +129,30 @@ def _step_in(value: Any, where: str) -> dict[str, Any]:
 def _path_in(value: Any, where: str) -> dict[str, Any]:
     strict.obj(value, where, ("neurons", "snapshots"))
     neurons = strict.array(value["neurons"], f"{where}.neurons", _neuron_in)
+    snapshots = strict.array(value["snapshots"], f"{where}.snapshots", lambda each, place: each)
+    return {
+        "neurons": neurons,
+        "snapshots": [
+            _snapshot_in(each, f"{where}.snapshots[{width}]", width, len(neurons))
+            for width, each in enumerate(snapshots)
+        ],
+    }
 
-    def snapshot_in(value: Any, where: str) -> dict[str, Any]:
-        strict.obj(
-            value,
-            where,
-            ("width", "train_mse", "validation_mse", "validation_deviation", "base", "neurons", "output_weights"),
-        )
-        width = _count(value["width"], f"{where}.width")
-        return {
-            "width": width,
-            "train_mse": strict.number(value["train_mse"], f"{where}.train_mse"),
-            "validation_mse": _maybe(value["validation_mse"], f"{where}.validation_mse"),
-            "validation_deviation": _maybe(value["validation_deviation"], f"{where}.validation_deviation"),
-            "base": strict.number(value["base"], f"{where}.base"),
-            "neurons": strict.array(
-                value["neurons"], f"{where}.neurons", lambda v, w: strict.whole(v, w, len(neurons) - 1), width
-            ),
-            "output_weights": strict.array(value["output_weights"], f"{where}.output_weights", strict.number, width),
-        }
 
-    snapshots = strict.array(value["snapshots"], f"{where}.snapshots", snapshot_in)
-    return {"neurons": neurons, "snapshots": {snapshot["width"]: snapshot for snapshot in snapshots}}
+def _snapshot_in(value: Any, where: str, width: int, neurons: int) -> dict[str, Any]:
+    strict.obj(
+        value, where, ("train_mse", "validation_mse", "validation_deviation", "base", "neurons", "output_weights")
+    )
+    return {
+        "train_mse": strict.number(value["train_mse"], f"{where}.train_mse"),
+        "validation_mse": _maybe(value["validation_mse"], f"{where}.validation_mse"),
+        "validation_deviation": _maybe(value["validation_deviation"], f"{where}.validation_deviation"),
+        "base": strict.number(value["base"], f"{where}.base"),
+        "neurons": strict.array(
+            value["neurons"], f"{where}.neurons", lambda each, place: strict.whole(each, place, neurons - 1), width
+        ),
+        "output_weights": strict.array(value["output_weights"], f"{where}.output_weights", strict.number, width),
+    }
 
 
 def _neuron_in(value: Any, where: str) -> tuple[tuple[int, ...], tuple[float, ...], float]:
@@ -180,13 +179,13 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
             raise ModelFileError(f"history.paths[{number}].neurons must read columns below {reads[number]}.")
         neurons = [Neuron(Direction(columns, weights), threshold) for columns, weights, threshold in path["neurons"]]
         paths.append(
-            {
-                width: Snapshot(
-                    tuple(neurons[index] for index in each["neurons"]), tuple(each["output_weights"]), each["base"],
+            tuple(
+                Snapshot(
+                    tuple(neurons[index] for index in each["neurons"]), np.array(each["output_weights"]), each["base"],
                     each["train_mse"], each["validation_mse"], each["validation_deviation"],
                 )
-                for width, each in path["snapshots"].items()
-            }
+                for each in path["snapshots"]
+            )
         )  # fmt: skip
     records = tuple(Record(**step, seconds=math.nan) for step in plain["steps"])
     history = History(
