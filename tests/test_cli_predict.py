@@ -7,6 +7,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -321,6 +322,16 @@ def test_built_in_tables_can_be_predicted(tmp_path: Path) -> None:
     bgn.save(network, tmp_path / "m.json")
     found = pd.read_csv(io.StringIO(run("predict", tmp_path / "m.json", "power_plant").out))["prediction"]
     np.testing.assert_array_equal(found, network.predict(table.X))
+
+
+def test_the_command_starts_light_and_says_what_it_lacks() -> None:
+    heavy = ("numba", "scipy", "sklearn", "pandas", "matplotlib", "jinja2", "rich")
+    code = f"import sys, bgn.cli.app; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n"
+    code = "import sys; sys.modules['click'] = None; from bgn.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b"bgn: the command line needs the package 'click'. Run: pip install 'bgn[cli]'\n"
 
 
 def test_version_help_and_usage(model: Path) -> None:

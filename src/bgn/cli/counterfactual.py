@@ -8,15 +8,17 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import bgn
 from bgn.cli.source import complete_rows, file_options, preparation_of
 from bgn.cli.tables import Refused
-from bgn.explain.counterfactual import Counterfactual
 from bgn.preparation import Category, Date, Number
+
+if TYPE_CHECKING:
+    from bgn.explain.counterfactual import Counterfactual
 
 
 @click.command()
