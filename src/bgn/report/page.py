@@ -171,12 +171,12 @@ def _quality(measures: list[dict[str, Any]], digits: int) -> list[dict[str, Any]
 def _quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
     """Say honestly which model is best."""
     best = min(measures, key=lambda one: one["rmse"])
-    note = (
-        ""
-        if facts.held_out
-        else "No rows were held out. The tree and the linear model were fitted to the very rows they are judged on, which "
-        "flatters them; and so it does this model, if it was grown from these rows. "
-    )
+    note = ""
+    if not facts.held_out:
+        note = (
+            "No rows were held out. The tree and the linear model were fitted to the very rows they are judged on, "
+            "which flatters them; and so it does this model, if it was grown from these rows. "
+        )
     if best is measures[0]:
         return note + "Of these four, this model has the smallest error."
     gap = 1.0 - best["rmse"] / measures[0]["rmse"] if measures[0]["rmse"] else 0.0
