@@ -47,7 +47,7 @@ def lasso_path(gram, known, products, most, weights):
     active = np.empty(min(most, d), np.int64)
     size = 0
     out = np.zeros(d, np.bool_)  # active already, or a copy of active columns
-    left = -1  # the column that has just left may not come straight back
+    left = -1  # the column that has just left may come back only with the other sign
     entering = -1
     penalty = 0.0
     for j in range(d):
@@ -82,12 +82,12 @@ def lasso_path(gram, known, products, most, weights):
                 slope[j] += gram[active[a], j] * move[a]
         length, entering, leaving = penalty, -1, -1
         for j in range(d):
-            if out[j] or j == left:
+            if out[j]:
                 continue
             up, down = 1.0 - slope[j], 1.0 + slope[j]
-            if up > 1e-12 and (penalty - c[j]) / up < length:
+            if up > 1e-12 and (penalty - c[j]) / up < length and not (j == left and c[j] > 0):
                 length, entering = max((penalty - c[j]) / up, 0.0), j
-            if down > 1e-12 and (penalty + c[j]) / down < length:
+            if down > 1e-12 and (penalty + c[j]) / down < length and not (j == left and c[j] < 0):
                 length, entering = max((penalty + c[j]) / down, 0.0), j
         for a in range(size):
             w = weights[active[a]]

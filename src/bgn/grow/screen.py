@@ -8,13 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bgn.engines.kernels import gain, project, reach_of
+from bgn.engines.kernels import gain, project
 
 FINE = 256  # bins of one column
 COARSE = 32  # bins of each column of a pair
 _BINS = 64  # bins along a pair's direction
 ALONG = 128  # cells along a direction that is judged more closely
-PROBES = 64
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 2048
 
@@ -156,17 +155,19 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge):
 
 @njit(cache=True, nogil=True)
 def judge_directions(
-    columns, index, coefficients, size, residual, weight, codes, bits, width, slots, inverse, total, ridge, out
+    columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge, out
 ):
     """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
 
-    `index` and `coefficients` are (directions x most columns), `size` says how many columns each has.
+    `index` and `coefficients` are (directions x most columns), `size` says how many columns each has, `reach` the
+    (low, high) that its cells are spread over.
     """
     count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
     together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
     for k in range(len(index)):
         which, how = index[k, : size[k]], coefficients[k, : size[k]]
-        low, scale = reach_of(columns, which, how, ALONG, min(columns.shape[1], PROBES))
+        low, high = reach[k, 0], reach[k, 1]
+        scale = ALONG / (high - low) if high > low else 1.0
         count[:] = 0
         sums[:] = 0
         together[:] = 0

@@ -31,24 +31,31 @@ _DIGITS = 3
 
 @dataclass(frozen=True)
 class _Binned:
-    """Columns in coarse bins: code of every row, centre of every bin in units of the column's spread."""
+    """Columns in coarse bins: code of every row, centre of every bin in units of the column's spread, and where
+    all but a few values lie. It depends on the different values alone, not on their order or number."""
 
     codes: NDArray[np.uint8]
     centres: Floats
     bins: Integers
     spread: Floats
+    reach: Floats
 
     @classmethod
     def of(cls, columns: Sequence[NDArray[np.float64]]) -> _Binned:
         """Bin every column."""
-        codes, centres, bins, spread = zip(*(_bin(column) for column in columns), strict=True)
-        return cls(np.stack(codes), np.stack(centres), np.array(bins), np.array(spread))
+        codes, centres, bins, spread, reach = zip(*(_bin(column) for column in columns), strict=True)
+        return cls(np.stack(codes), np.stack(centres), np.array(bins), np.array(spread), np.array(reach))
 
     def with_column(self, column: NDArray[np.float64]) -> _Binned:
         """The same with one more column, the last."""
         one = _Binned.of([column])
-        pairs = zip(*((each.codes, each.centres, each.bins, each.spread) for each in (self, one)), strict=True)
-        return _Binned(*(np.concatenate(pair) for pair in pairs))
+        return _Binned(
+            np.concatenate([self.codes, one.codes]),
+            np.concatenate([self.centres, one.centres]),
+            np.append(self.bins, one.bins),
+            np.append(self.spread, one.spread),
+            np.concatenate([self.reach, one.reach]),
+        )
 
 
 @dataclass(frozen=True)
@@ -128,12 +135,14 @@ class Search:
         size = np.array([len(each.columns) for each in directions])
         for k, each in enumerate(directions):
             index[k, : size[k]], coefficients[k, : size[k]] = each.columns, each.coefficients
+        ends = coefficients[:, :, None] * self._binned.reach[index]
+        reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
         residual, found = self._sample.residual(output), np.empty((len(directions), 3))
 
         def part(some: slice) -> None:
             judge_directions(
-                self._sample.columns, index[some], coefficients[some], size[some], residual, self._sample.weight,
-                self._sample.codes, BITS, len(self._sample.output.weights), others.slots, others.inverse,
+                self._sample.columns, index[some], coefficients[some], size[some], reach[some], residual,
+                self._sample.weight, self._sample.codes, BITS, len(self._sample.output.weights), others.slots, others.inverse,
                 float(others.total), others.ridge, found[some],
             )  # fmt: skip
 
@@ -229,24 +238,24 @@ def rounded(direction: Direction) -> Direction:
     return Direction(direction.columns, tuple(float(f"{c:.{_DIGITS}g}") for c in direction.coefficients))
 
 
-def _codes(column: NDArray[np.float64], bins: int) -> tuple[NDArray[np.uint8], Floats]:
-    """Bin number of every row, and the edges: a bin a value when they are few, otherwise bins of equal size."""
+def _codes(column: NDArray[np.float64], bins: int) -> tuple[NDArray[np.uint8], Floats, Integers]:
+    """Bin number of every row, the different values, and the first of them in each bin.
+
+    A bin a value when they are few, otherwise bins of equally many values.
+    """
     values = np.unique(column).astype(np.float64)
-    edges = values[1:] if len(values) <= bins else values[(np.arange(1, bins) * len(values)) // bins]
-    return np.searchsorted(edges, column, side="right").astype(np.uint8), edges
+    first = np.arange(min(bins, len(values))) * len(values) // min(bins, len(values))
+    return (np.searchsorted(values[first], column, side="right") - 1).astype(np.uint8), values, first
 
 
-def _bin(column: NDArray[np.float64]) -> tuple[NDArray[np.uint8], Floats, int, float]:
-    """Codes, centres, number of bins and robust spread of a column; far centres are kept from running away."""
-    ordered = np.sort(column.astype(np.float64))
-    low, middle, high = (float(ordered[int(q * (len(ordered) - 1))]) for q in (0.1, 0.5, 0.9))
-    spread = (high / 2 - low / 2) / 1.28 if high > low else float(ordered[-1] / 2 - ordered[0] / 2)
+def _bin(column: NDArray[np.float64]) -> tuple[NDArray[np.uint8], Floats, int, float, tuple[float, float]]:
+    """Codes, centres, number of bins, robust spread and reach of a column; far centres are kept from running away."""
+    codes, values, first = _codes(column, COARSE)
+    few, low, middle, high, most = (float(values[int(q * (len(values) - 1))]) for q in (0.01, 0.1, 0.5, 0.9, 0.99))
+    spread = (high / 2 - low / 2) / 1.28 if high > low else float(values[-1] / 2 - values[0] / 2)
     if not 0 < spread < math.inf:
         spread = 1.0
-    distinct = np.unique(ordered)
-    cuts = distinct if len(distinct) <= COARSE else np.unique(ordered[(np.arange(COARSE) * len(ordered)) // COARSE])
-    codes = np.clip(np.searchsorted(cuts, column, side="right") - 1, 0, COARSE - 1).astype(np.uint8)
     centres = np.zeros(COARSE)
-    for b in range(len(cuts)):
-        centres[b] = np.clip(np.mean(column[codes == b] / spread - middle / spread), -3.0, 3.0)
-    return codes, centres, len(cuts), spread
+    for b, part in enumerate(np.split(values, first[1:])):
+        centres[b] = np.clip(np.mean(part / spread - middle / spread), -3.0, 3.0)
+    return codes, centres, len(first), spread, (few, most) if most > few else (values[0], values[-1])

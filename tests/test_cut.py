@@ -1,0 +1,149 @@
+"""The exact cut, against all splits of a sorted projection."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn.engines.memory as memory
+from bgn.engines.base import Direction, Neuron, Output, Question
+from bgn.engines.integers import Grid, whole_weights
+from bgn.engines.memory import MemoryEngine
+from tests.reference import best_split, split_variance
+
+EMPTY = Output(np.zeros(0, np.int64), 0)
+
+
+def engine_of(X, y, weight=None, threads=1):
+    weight = None if weight is None else np.asarray(weight, np.int64)
+    grid = Grid.for_target(y, len(y) if weight is None else int(weight.sum()))
+    return MemoryEngine(np.ascontiguousarray(X.T), grid.steps(y), weight, grid, threads)
+
+
+def same_cut(engine, direction, weight=None):
+    cut = engine.cuts([Question(EMPTY, direction)])[0]
+    z = sum(c * engine.columns[j].astype(float) for j, c in zip(direction.columns, direction.coefficients, strict=True))
+    best = best_split(z, engine.target, weight)
+    if best is None:
+        assert cut is None
+        return
+    gain, n, s, below, above = best
+    assert (cut.gain, cut.silent, cut.silent_sum) == (gain, n, s)
+    assert below < cut.neuron.threshold <= above
+    assert cut.fired == engine.total - n
+
+
+ties = st.integers(-3, 3).map(float)
+floats = st.floats(-1e6, 1e6, allow_nan=False)
+extremes = st.sampled_from([0.0, -0.0, 1.0, np.nextafter(1.0, 2.0), 1e-300, -1e-300, 1e300, -1e300, 5e-324])
+
+
+@st.composite
+def tables(draw):
+    rows = draw(st.integers(2, 40))
+    kind = draw(st.sampled_from([ties, floats, extremes]))
+    X = np.array(draw(st.lists(st.tuples(kind, kind), min_size=rows, max_size=rows)))
+    y = np.array(draw(st.lists(st.one_of(ties, floats), min_size=rows, max_size=rows)))
+    weight = draw(st.one_of(st.none(), st.lists(st.integers(1, 5), min_size=rows, max_size=rows)))
+    return X, y, weight
+
+
+@given(tables(), st.sampled_from([Direction((0,), (1.0,)), Direction((0, 1), (1.0, -0.37))]))
+@settings(max_examples=400, deadline=None)
+def test_cut_is_the_best_of_all_splits(table, direction):
+    X, y, weight = table
+    same_cut(engine_of(X, y, weight), direction, weight)
+
+
+@pytest.mark.parametrize("rows", [300, 5000])
+@pytest.mark.parametrize("shape", ["normal", "cauchy", "atoms", "exponents", "sorted", "one far out"])
+def test_cut_on_larger_tables(rows, shape):
+    rng = np.random.default_rng(rows)
+    x = {
+        "normal": rng.normal(size=rows),
+        "cauchy": rng.standard_cauchy(rows),
+        "atoms": rng.choice([0.0, 1.0, 1.5, 7.0], rows),
+        "exponents": 10.0 ** rng.uniform(-300, 300, rows),
+        "sorted": np.arange(rows, dtype=float),
+        "one far out": np.append(rng.normal(size=rows - 1), 1e12),
+    }[shape]
+    X = np.column_stack([x, rng.integers(0, 9, rows).astype(float)])
+    y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
+    for direction in (Direction((0,), (1.0,)), Direction((0, 1), (0.25, 1.0))):
+        same_cut(engine_of(X, y), direction)
+
+
+@given(tables())
+@settings(max_examples=100, deadline=None)
+def test_cut_minimises_the_paper_objective(table):
+    X, y, _ = table
+    engine = engine_of(X, y)
+    cut = engine.cuts([Question(EMPTY, Direction((0,), (1.0,)))])[0]
+    if cut is None:
+        return
+    left = split_variance(engine.target, X[:, 0] >= cut.neuron.threshold)
+    everything = split_variance(engine.target, np.ones(len(y)))
+    assert float(everything - left) == pytest.approx(cut.gain, rel=1e-9, abs=1e-3)
+    for threshold in X[:, 0]:
+        assert float(left) <= float(split_variance(engine.target, X[:, 0] >= threshold)) * (1 + 1e-9)
+
+
+def test_blocks_and_threads_do_not_matter(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 3)).round(2)
+    y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
+    question = [Question(EMPTY, Direction((0, 1), (1.0, -1.7))), Question(EMPTY, Direction((2,), (1.0,)))]
+    monkeypatch.setattr(memory, "_ROWS_FOR_THREADS", 1)
+    neuron = Neuron(Direction((0, 2), (1.0, 0.3)), 0.1)
+    answers = []
+    for threads in (1, 2, 7, 23):
+        engine = engine_of(X, y, threads=threads)
+        cuts = engine.cuts(question)
+        put = engine.put(0, neuron)
+        squared = engine.settle(Output(np.array([12345], np.int64), -77))
+        answers.append(
+            (
+                cuts, put, squared, engine.bound(), engine.overlaps(0).tolist(), engine.correlations().tolist(),
+                engine.cross(0).tolist(), engine.gram(1).tolist(), engine.squared_error_deviation(),
+                engine.describe().target_products.tolist(),
+            )
+        )  # fmt: skip
+    assert all(answer == answers[0] for answer in answers)
+
+
+@given(tables(), st.floats(-4, 4), st.floats(0.1, 4))
+@settings(max_examples=100, deadline=None)
+def test_a_window_bounds_the_cut(table, low, width):
+    X, y, _ = table
+    engine = engine_of(X, y)
+    free, kept = engine.cuts([Question(EMPTY, Direction((0,), (1.0,)), w) for w in (None, (low, low + width))])
+    if kept is not None:
+        # The rows next to the cut are neighbours of the window, and nothing inside it does better.
+        assert kept.gain <= free.gain
+        for threshold in X[(X[:, 0] > low + 0.01) & (X[:, 0] < low + width), 0]:
+            fires = X[:, 0] >= threshold
+            if 0 < fires.sum() < len(y):
+                left = split_variance(engine.target, X[:, 0] >= kept.neuron.threshold)
+                assert float(left) <= float(split_variance(engine.target, fires)) * (1 + 1e-9)
+
+
+@given(st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=50).filter(lambda w: sum(w) > 1e-3))
+def test_whole_weights_keep_proportions(weights):
+    weights = np.array(weights)
+    whole, exponent = whole_weights(weights)
+    assert whole.sum() < 2**32
+    np.testing.assert_allclose(np.ldexp(whole.astype(float), -exponent), weights, atol=weights.sum() / 2**28)
+    if np.array_equal(weights, np.rint(weights)) and weights.sum() <= 2**31:
+        assert exponent == 0
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30))
+def test_grid_is_fine_and_safe(y):
+    y = np.array(y)
+    grid = Grid.for_target(y, len(y))
+    steps = grid.steps(y)
+    assert np.abs(steps).max() <= 1 << grid.bits
+    half = y.max() / 2 - y.min() / 2
+    if half > 1e-290:
+        back = grid.centre / half + grid.value(steps) / half
+        np.testing.assert_allclose(back, y / half, atol=2.0**-35)

@@ -1,0 +1,109 @@
+"""Directions: the Lasso path against scikit-learn's, and what search promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Lasso as SklearnLasso
+from sklearn.linear_model import lars_path_gram
+
+from bgn.engines.base import Direction, Neuron, Output
+from bgn.grow.direction import Debiased, InnerProducts, Lasso
+from bgn.grow.paths import lasso_path, solve_small
+from tests.reference import lasso_direction
+from tests.test_cut import EMPTY, engine_of
+
+
+def path_weights(gram, products, most):
+    weights = np.zeros(len(products))
+    known = np.ones(len(products), dtype=bool)
+    assert lasso_path(gram, known, products, most, weights) == -1
+    return weights
+
+
+@given(st.integers(0, 2**31), st.integers(2, 8), st.integers(1, 4))
+@settings(max_examples=200)
+def test_path_stops_where_one_column_too_many_would_enter(seed, columns, most):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, columns)) @ rng.normal(size=(columns, columns))
+    y = X @ rng.normal(size=columns) + rng.normal(size=60)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = y - y.mean()
+    gram, products = X.T @ X / 60, X.T @ y / 60
+    weights = path_weights(gram, products, most)
+    _, _, coefficients = lars_path_gram(products * 60, gram * 60, n_samples=60, method="lasso", copy_X=True)
+    # The first knot after which more than `most` columns are in: a column may leave again at the next one.
+    between = (coefficients[:, 1:] + coefficients[:, :-1]) / 2
+    too_many = np.flatnonzero(np.count_nonzero(np.abs(between) > 1e-12, axis=0) > most)
+    expected = coefficients[:, too_many[0]] if len(too_many) else coefficients[:, -1]
+    np.testing.assert_allclose(weights, expected, atol=1e-8)
+
+
+@given(st.integers(0, 2**31))
+@settings(max_examples=30)
+def test_path_is_scikit_learns_lasso_at_that_penalty(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 6)) + rng.normal(size=(80, 1))
+    y = X @ rng.normal(size=6) + rng.normal(size=80)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = y - y.mean()
+    products = X.T @ y / 80
+    weights = path_weights(X.T @ X / 80, products, 2)
+    penalty = np.abs(products - X.T @ X / 80 @ weights).max()
+    fit = SklearnLasso(alpha=penalty, tol=1e-12, max_iter=100_000).fit(X, y)
+    np.testing.assert_allclose(weights, fit.coef_, atol=1e-6)
+
+
+def test_direction_is_the_bisected_one_in_original_units():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 5)) * [1, 100, 0.01, 5, 2] + [0, 1000, 3, -7, 1]
+    y = X[:, 1] / 50 - 80 * X[:, 2] + 0.3 * X[:, 3] + rng.normal(size=300)
+    direction = Lasso(engine_of(X, y), 2).propose(EMPTY, None)[0].direction
+    expected = lasso_direction(X, y, 2)
+    columns = np.flatnonzero(expected)
+    assert direction.columns == tuple(columns)
+    ratio = np.array(direction.coefficients) / expected[columns]
+    assert ratio[0] == pytest.approx(ratio[1], rel=1e-4)
+    assert 1.0 in np.abs(direction.coefficients)
+
+
+def test_copies_and_constants_never_enter_twice():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=200)
+    X = np.column_stack([x, x, np.full(200, 3.0), rng.normal(size=200), 2 * x - 1])
+    engine = engine_of(X, x + 0.1 * X[:, 3])
+    for finder in (Lasso(engine, 3), Debiased(engine, 3)):
+        direction = finder.propose(EMPTY, None)[0].direction
+        assert 2 not in direction.columns
+        assert len(set(direction.columns) & {0, 1, 4}) == 1
+
+
+@given(st.integers(0, 2**31), st.booleans())
+@settings(max_examples=40)
+def test_inner_products_are_those_of_the_rows(seed, weighted):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(50, 3)).round(1) * [1, 1e6, 1e-3] + [0, 5e7, 2]
+    y = X[:, 0] + rng.normal(size=50)
+    weight = rng.integers(1, 4, 50) if weighted else None
+    engine = engine_of(X, y, weight)
+    products = InnerProducts(engine)
+    w = np.ones(50) if weight is None else weight
+    mean = np.average(X, axis=0, weights=w)
+    Z = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
+    direct = (Z.T * w) @ engine.target / w.sum()
+    np.testing.assert_allclose(products.with_residual(EMPTY), direct, atol=np.abs(engine.target).max() * 1e-7)
+    products.least_squares(EMPTY, np.arange(3))
+    np.testing.assert_allclose(products.gram, (Z.T * w) @ Z / w.sum(), atol=1e-6)
+    engine.put(0, Neuron(Direction((1,), (1.0,)), float(np.median(X[:, 1]))))
+    products.learn(0)
+    output = Output(np.array([2**30], np.int64), 5)
+    residual = engine.residual(output) if engine.settle(output) >= 0 else None
+    centred = (Z.T * w) @ residual / w.sum()
+    np.testing.assert_allclose(products.with_residual(output), centred, rtol=1e-5, atol=np.abs(centred).max() * 1e-6)
+
+
+def test_solve_small_says_singular():
+    assert not solve_small(np.ones((2, 2)), np.ones(2))
+    answer = np.array([3.0, 5.0])
+    assert solve_small(np.array([[0.0, 1.0], [2.0, 0.0]]), answer)
+    np.testing.assert_array_equal(answer, [2.5, 3.0])
