@@ -21,22 +21,22 @@ print(f"R2 on the test rows: {model.score(X_test, y_test):.2f}")
 # %%
 # Questions about the hour and the temperature lead.
 
-bgn.plots.network(model, X_train)
+ax = bgn.plots.network(model, X_train)
 
 # %%
 # The effect of the hour, exactly: two rush hours and the night.
 
-bgn.plots.effect(model, "hr", X_train)
+ax = bgn.plots.effect(model, "hr", X_train)
 
 # %%
 # Hour and temperature together.
 
-bgn.plots.effect(model, ("hr", "temp"), X_train)
+ax = bgn.plots.effect(model, ("hr", "temp"), X_train)
 
 # %%
 # Size against error, beside trees.
 
-bgn.plots.tree_comparison(model, X_train, y_train, X_test, y_test)
+ax = bgn.plots.tree_comparison(model, X_train, y_train, X_test, y_test)
 
 # %%
 # One file for somebody who has no Python: open it in a browser and move the sliders.

@@ -20,27 +20,27 @@ print(f"\nR2 on the test rows: {model.score(X_test, y_test):.2f}")
 # %%
 # How it grew. The dashed line marks the width that did best on rows set aside for that.
 
-bgn.plots.growth(model)
+ax = bgn.plots.growth(model)
 
 # %%
 # Which questions matter, and which features.
 
-bgn.plots.importance(model, X_train, of="neurons")
+ax = bgn.plots.importance(model, X_train, of="neurons")
 
 # %%
 # The exact effect of the body mass index: the mean prediction as it varies, with all else as in the data. The bars show
 # where the patients are.
 
-bgn.plots.effect(model, "bmi", X_train)
+ax = bgn.plots.effect(model, "bmi", X_train)
 
 # %%
 # SHAP values of the test patients against all training patients: no sampling, they add up to the prediction.
 
 explanation = bgn.shap_values(model, X_test, X_train)
-bgn.plots.summary(explanation)
+ax = bgn.plots.summary(explanation)
 
 # %%
 # One patient: from the mean prediction to this one.
 
 patient = int(model.predict(X_test).argmax())
-bgn.plots.waterfall(explanation, patient)
+ax = bgn.plots.waterfall(explanation, patient)

@@ -31,28 +31,28 @@ print(bgn.equation(model, units=units))
 # The same as a drawing. Percentages are relative importances: of the features on the left, of the questions in the
 # middle. A line is as dark as its feature's share of the question.
 
-bgn.plots.network(model, X_train)
+ax = bgn.plots.network(model, X_train)
 
 # %%
 # The tree, for comparison.
 
 fig, ax = plt.subplots(figsize=(11, 4.5), layout="constrained")
-plot_tree(tree, feature_names=data.feature_names, impurity=False, precision=2, fontsize=7, ax=ax)
-ax.set_title("Regression tree of depth 3")
+_ = plot_tree(tree, feature_names=data.feature_names, impurity=False, precision=2, fontsize=7, ax=ax)
+_ = ax.set_title("Regression tree of depth 3")
 
 # %%
 # What the model sees of two of its features, the others at their medians: a constant in every region.
 
 first, second = bgn.importance(model, X_train).features.argsort()[::-1][:2]
-bgn.plots.regions(model, X_train, (int(first), int(second)), points=300)
+ax = bgn.plots.regions(model, X_train, (int(first), int(second)), points=300)
 
 # %%
 # The same regions as steps.
 
-bgn.plots.regions(model, X_train, (int(first), int(second)), steps=True)
+ax = bgn.plots.regions(model, X_train, (int(first), int(second)), steps=True)
 
 # %%
 # Size against error: a network of every width along one path, beside trees that ask as many questions.
 
 larger = bgn.BGNRegressor(max_width=15, random_state=0).fit(X_train, y_train)
-bgn.plots.tree_comparison(larger, X_train, y_train, X_test, y_test)
+ax = bgn.plots.tree_comparison(larger, X_train, y_train, X_test, y_test)
