@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from bgn.explain.crossings import answers_along, crossings
-from bgn.explain.question import Question
+from bgn.explain.question import Bools, Question
 from bgn.network import Floats
 
 # How far beside a crossing of two lines to try, relative to its size.
@@ -27,16 +27,39 @@ def best_along(question: Question, column: int, rows: Floats) -> Floats:
     """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will."""
     places, answers = answers_along(question.layer, column, rows)
     fits = np.column_stack([question.holds(each) for each in answers])
-    ends = np.full((len(rows), 1), np.inf)
+    values, there = nearest_in_pieces(question, column, places)
+    fits &= there
+    far = np.where(fits, np.abs(values - question.x[column]), np.inf)
+    best = far.argmin(axis=1)[:, np.newaxis]
+    return np.where(fits.any(axis=1), np.take_along_axis(values, best, axis=1)[:, 0], np.nan)
+
+
+def nearest_in_pieces(question: Question, column: int, places: Floats) -> tuple[Floats, Bools]:
+    """Return for every piece between crossings its value nearest to the one asked about, and whether it has any."""
+    ends = np.full((len(places), 1), np.inf)
     first = np.maximum(np.hstack([-ends, places]), question.low[column])
     last = np.minimum(np.nextafter(np.hstack([places, ends]), -np.inf), question.high[column])
     if question.integer[column]:
         first, last = np.ceil(first), np.floor(last)
-    fits &= (first <= last) & (first < np.inf) & (last > -np.inf)
-    values = np.clip(question.x[column], first, np.maximum(first, last))
-    far = np.where(fits, np.abs(values - question.x[column]), np.inf)
-    best = far.argmin(axis=1)[:, np.newaxis]
-    return np.where(fits.any(axis=1), np.take_along_axis(values, best, axis=1)[:, 0], np.nan)
+    there = (first <= last) & (first < np.inf) & (last > -np.inf)
+    return np.clip(question.x[column], first, np.maximum(first, last)), there
+
+
+def climb(question: Question) -> Floats | None:
+    """Return a row that will do, found by changing one part after another for the most gain a cost; maybe None."""
+    row = question.x
+    miss, cost = float(question.misses(row[np.newaxis])[0]), 0.0
+    while miss > 0:
+        rows = np.concatenate([row[np.newaxis], *(_all_settings(question, part, row) for part in question.parts)])
+        rows = rows[question.allows(rows, wanted=False)]
+        misses, costs = question.misses(rows), question.price(rows)
+        nearer = misses < miss
+        if not nearer.any():
+            return None
+        rates = (miss - misses[nearer]) / np.maximum(costs[nearer] - cost, 1e-300)
+        best = np.flatnonzero(nearer)[rates.argmax()]
+        row, miss, cost = rows[best], float(misses[best]), float(costs[best])
+    return row
 
 
 def complete(question: Question, ceiling: float) -> bool:
@@ -81,6 +104,17 @@ def _settings(question: Question, part: tuple[int, ...], row: Floats) -> Floats:
     changed = row[np.newaxis].copy()
     changed[:, part[0]] = value
     return changed[:0] if np.isnan(value) else changed
+
+
+def _all_settings(question: Question, part: tuple[int, ...], row: Floats) -> Floats:
+    """Return a row with one part changed to every other answer of the first layer."""
+    if part in question.groups:
+        return _categories(part, row)
+    places, _ = answers_along(question.layer, part[0], row[np.newaxis])
+    values, there = nearest_in_pieces(question, part[0], places)
+    rows = np.repeat(row[np.newaxis], np.count_nonzero(there), axis=0)
+    rows[:, part[0]] = values[there]
+    return rows
 
 
 def _categories(group: tuple[int, ...], row: Floats) -> Floats:

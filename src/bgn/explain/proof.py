@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from bgn.explain.enumeration import best_along, change_one, change_two, complete
+from bgn.explain.enumeration import best_along, change_one, change_two, climb, complete
 from bgn.explain.program import Program, Solution
 from bgn.explain.question import Question
 from bgn.network import Floats
@@ -37,13 +37,20 @@ def cheapest_row(question: Question, deadline: float) -> tuple[Floats | None, fl
         return row, 0.0, True
     most = len(question.parts) if question.max_changed is None else min(question.max_changed, len(question.parts))
     if most >= 2:
-        pair = change_two(question, cost, deadline)
+        # As a proof for two parts, as a start for more: then not for long.
+        now = time.monotonic()
+        pair = change_two(question, cost, deadline if most == 2 else now + 0.1 * (deadline - now))
         if pair is not None:
             row, cost = pair, float(question.price(pair[np.newaxis])[0])
     tiny = cost <= 1e-12 * float(np.abs(question.x) @ question.costs) + 1e-200  # nothing that a solver could tell apart
     if tiny or most <= 1 or (most == 2 and complete(question, cost)):
         proven = time.monotonic() <= deadline
         return row, cost if proven else 0.0, proven
+    start = climb(question)
+    if start is not None and question.price(start[np.newaxis])[0] < cost:
+        start = _tighten(question, start)
+        if question.allows(start[np.newaxis])[0]:
+            row, cost = start, float(question.price(start[np.newaxis])[0])
     reach = _reach(question, cost)
     row, bound, proven = _by_program(question, row, cost, reach, deadline)
     if row is not None:
@@ -166,7 +173,7 @@ def nearest_miss(question: Question, deadline: float) -> tuple[Floats | None, bo
     """Return the allowed row whose prediction comes nearest to the wanted ones, and whether that is proven."""
     program = Program(question, _reach(question, np.inf))
     best = question.x.copy() if question.allows(question.x[np.newaxis], wanted=False)[0] else None
-    miss = np.inf if best is None else _misses(question, best)
+    miss = np.inf if best is None else float(question.misses(best[np.newaxis])[0])
     while (left := deadline - time.monotonic()) > 0:
         solution = program.solve(left, missing=True)
         if solution is None:
@@ -178,17 +185,12 @@ def nearest_miss(question: Question, deadline: float) -> tuple[Floats | None, bo
             if found is None or found.x is None:
                 continue
             row = _settle(program, found)
-            if question.allows(row[np.newaxis], wanted=False)[0] and _misses(question, row) < miss:
-                best, miss = row, _misses(question, row)
+            away = float(question.misses(row[np.newaxis])[0])
+            if question.allows(row[np.newaxis], wanted=False)[0] and away < miss:
+                best, miss = row, away
             if miss <= solution.bound + _SAME * program.unit:
                 return best, solution.finished
         if not solution.finished:
             return best, False
         program.rule_out(solution)
     return best, False
-
-
-def _misses(question: Question, row: Floats) -> float:
-    """Return how far a row's prediction is from the wanted ones."""
-    prediction = float(question.network.predict(row[np.newaxis])[0])
-    return max(question.least - prediction, prediction - question.most, 0.0)

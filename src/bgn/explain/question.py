@@ -72,6 +72,11 @@ class Question:
         """Return the cost of turning the row asked about into each row."""
         return np.abs(rows - self.x) @ self.costs
 
+    def misses(self, rows: Floats) -> Floats:
+        """Return how far the rows' predictions are from the wanted ones."""
+        predictions = self.network.predict(rows)
+        return np.maximum(np.maximum(self.least - predictions, predictions - self.most), 0.0)
+
     def without(self, changed: Iterable[int]) -> Question:
         """Return the question with one more set of parts barred."""
         return replace(self, barred=(*self.barred, frozenset(changed)))
