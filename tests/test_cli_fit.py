@@ -95,8 +95,7 @@ def test_the_path_is_kept(fitted: Path) -> None:
     assert errors == sorted(errors, reverse=True)
 
 
-def test_explain_and_report_on_a_fitted_model(fitted: Path, tmp_path: Path) -> None:
-    assert "area" in run("explain", fitted / "model.json", fitted / "rents.csv").out
+def test_report_on_a_fitted_model(fitted: Path, tmp_path: Path) -> None:
     run("report", fitted / "model.json", fitted / "rents.csv", "-o", tmp_path / "r.html")
     assert (tmp_path / "r.html").stat().st_size > 1000
 
@@ -156,25 +155,12 @@ def test_nothing_given_is_diabetes_and_paper_is_the_papers_algorithm(tmp_path: P
     assert found == json.loads(json.dumps(wanted))
 
 
-def test_without_test_rows_the_training_rows_judge(tmp_path: Path) -> None:
-    done = run("fit", "diabetes", *SMALL, "--test", 0)
-    assert "on the training rows" in done.out
-
-
-def test_a_linear_table_is_told(tmp_path: Path) -> None:
+def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tmp_path: Path) -> None:
     x = np.linspace(0, 1, 200)
     pd.DataFrame({"x": x, "z": x[::-1] ** 2, "y": 3 * x}).to_csv(tmp_path / "t.csv", index=False)
-    done = run("fit", tmp_path / "t.csv", "-t", "y", *SMALL)
+    done = run("fit", tmp_path / "t.csv", "-t", "y", *SMALL, "--test", 0)
+    assert "on the training rows" in done.out
     assert "warning: a linear model is better on these rows." in done.out
-
-
-def test_noise_is_told(tmp_path: Path) -> None:
-    generator = np.random.default_rng(3)
-    pd.DataFrame({"x": generator.normal(size=60), "y": generator.normal(size=60)}).to_csv(
-        tmp_path / "t.csv", index=False
-    )
-    done = run("fit", tmp_path / "t.csv", "-t", "y", *SMALL)
-    assert "warning: " in done.out
 
 
 # -- missing values, words, dates --------------------------------------------------------------------------
@@ -274,7 +260,7 @@ def test_a_kill_leaves_no_file_or_a_whole_one(fitted: Path, tmp_path: Path) -> N
     subprocess.run([*map(str, command)], check=True, capture_output=True)
     whole = time.perf_counter() - started
     out.unlink()
-    for share in (0.5, 0.8, 0.9, 1.0):
+    for share in (0.6, 0.9, 1.0):
         child = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(share * whole)
         os.kill(child.pid, signal.SIGKILL)
