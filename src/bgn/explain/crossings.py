@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numba
 import numpy as np
 
-from bgn.explain.kernels import _fires
+from bgn.explain.kernels import fires
 from bgn.network import Floats, Layer, Network
 
 _LARGEST = np.finfo(np.float64).max
@@ -49,7 +49,7 @@ def _search(terms: Floats, place: int, weight: float, threshold: float, out: Flo
             bits[0] = at if at >= 0 else -at
             value = number[0] if at >= 0 else -number[0]
             row_terms[place] = value * weight
-            if _fires(row_terms, threshold) == (weight > 0):
+            if fires(row_terms, threshold) == (weight > 0):
                 high = at
                 near = low < _LOWEST and stride < _FAR
                 at = max(high - stride, _LOWEST) if near else _middle(low, high)

@@ -17,7 +17,7 @@ _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
 @numba.njit(cache=True, nogil=True)
-def _fires(terms: Floats, threshold: float) -> bool:
+def fires(terms: Floats, threshold: float) -> bool:
     """Whether the terms, summed in order, reach the threshold."""
     total = terms[0]
     for term in terms[1:]:
@@ -51,7 +51,7 @@ def count_searched(fixed: Floats, place: int, drawn: Floats, threshold: float, c
         while low < high:
             middle = (low + high) // 2
             terms[place] = drawn[middle]
-            if _fires(terms, threshold):
+            if fires(terms, threshold):
                 high = middle
             else:
                 low = middle + 1
@@ -89,7 +89,7 @@ def count_windowed(
         while at < len(sums) and sums[at] <= wanted + doubt:
             for place, value in zip(places, drawn[at]):  # noqa: B905 (numba knows no strict)
                 terms[place] = value
-            if _fires(terms, threshold):
+            if fires(terms, threshold):
                 count += above[at] - above[at + 1]
             at += 1
         counts[row] = count + above[at]
@@ -111,7 +111,7 @@ def count_differing(
             for column in range(len(terms)):
                 terms[column] = fixed[row, column] if known[column] else drawn[other, column]
             terms[place] = fixed[row, place]
-            before = _fires(terms, threshold)
+            before = fires(terms, threshold)
             terms[place] = drawn[other, place]
-            count += before != _fires(terms, threshold)
+            count += before != fires(terms, threshold)
         counts[row] = count

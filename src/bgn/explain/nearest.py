@@ -23,18 +23,18 @@ def nearest_shallow(network: Network, rows: Floats, scale: Floats, tolerance: fl
     """
     layer = network.layers[0]
     best, feet = np.full(len(rows), np.inf), np.full(rows.shape, np.nan)
-    answers = layer.fire(rows)
+    projections, answers = layer.project(rows), layer.fire(rows)
     for neurons in _hyperplanes(network):
         first = neurons[0]
         same = np.sign(layer.weights[neurons] @ layer.weights[first])
-        worth = answers[:, neurons] @ np.diag(network.output_weights[neurons])
+        worth = answers[:, neurons] * network.output_weights[neurons]
         # Beyond the hyperplane all its neurons have turned; on it, those that point towards it have not fired yet.
         beyond = -2.0 * worth.sum(axis=1)
         on = 2.0 * np.where(answers[:, neurons] < 0, -worth, 0.0).sum(axis=1)
         matters = (np.abs(beyond) > tolerance) | ((np.abs(on) > tolerance) & (len(set(same)) > 1))
         normal = layer.weights[first] * scale
         length = np.linalg.norm(normal)
-        missing = (layer.thresholds[first] - layer.project(rows)[:, first]) / length
+        missing = (layer.thresholds[first] - projections[:, first]) / length
         distance = np.where(matters, np.abs(missing), np.inf)
         nearer = distance < best
         best[nearer] = distance[nearer]
