@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from sklearn.linear_model import Lasso
@@ -20,7 +21,7 @@ def best_split(z, residual, weight=None):
     rows, total = sum(weight), sum(w * int(r) for w, r in zip(weight, residual, strict=True))
     best = None
     n, s = 0, 0
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         n += weight[before]
         s += weight[before] * int(residual[before])
         if z[before] == z[after]:

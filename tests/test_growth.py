@@ -112,7 +112,7 @@ def test_same_bits_whatever_the_threads_blocks_and_order(setting, case, monkeypa
         assert model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).network_ == reference
     monkeypatch.setattr(memory, "_ROWS_FOR_THREADS", 1)
     for threads in (2, 7):
-        assert BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=threads).fit(X, y, weight).network_ == reference
+        assert model.set_params(n_jobs=threads).fit(X, y, weight).network_ == reference
 
 
 def test_a_sample_is_enough_to_search_on(monkeypatch):

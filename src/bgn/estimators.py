@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ _CHOICES = {
     "select": ("best", "compact"),
 }
 _NO_TARGET = object()
+_LARGEST_VALUE, _LARGEST_TARGET = 1e300, 1e150
 
 
 class BGNRegressor(RegressorMixin, BaseEstimator):
@@ -156,7 +158,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         >>> BGNRegressor.as_in_paper(random_state=0).direction
         'lasso'
         """
-        paper = {
+        paper: dict[str, Any] = {
             "max_layers": 3,
             "max_width": 1000,
             "max_features": 2,
@@ -170,10 +172,10 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
 
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: Any,
+        y: Any,
         sample_weight: ArrayLike | None = None,
-        eval_set: tuple[ArrayLike, ArrayLike] | None = None,
+        eval_set: tuple[Any, Any] | None = None,
     ) -> Self:
         """Grow a network on the rows of a table.
 
@@ -181,6 +183,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array_like or frame, shape (rows, columns)
         y : array_like, shape (rows,)
+            The name of a series becomes the network's target name.
         sample_weight : array_like, shape (rows,), optional
             A row of weight 2 counts as the row twice, exactly; rows of weight 0 are left out.
         eval_set : (X, y), optional
@@ -191,19 +194,20 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         self
         """
         settings, callbacks = self._settings(), self._callbacks()
-        X, y, weight, eval_set = self._validated(X, y, sample_weight, eval_set)
+        name = None if getattr(y, "name", None) is None else str(y.name)
+        rows = self._validated(X, y, sample_weight, eval_set)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
         with progress_bar(self.verbose, self.max_width) as show:
             monitor = Monitor(self.max_seconds, callbacks, show)
-            rows, scaled = rows_in_memory(X, y, weight, eval_set, self.validation_fraction, seed, threads)
-            self.history_: History = grow_network(rows, settings.scaled(scaled), seed, monitor, self._names())
+            engines, scaled = rows_in_memory(*rows, self.validation_fraction, seed, threads)
+            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
         self.network_: Network = self.history_.network()
         if monitor.stopped == "interrupted":
             warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of every row.
 
         Parameters
@@ -216,6 +220,12 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.network_.predict(self._table(X, reset=False))
+
+    def _html_repr(self) -> str:
+        """Return what notebooks show: the card of a fitted model, loaded by name because reports stand above."""
+        if hasattr(self, "network_"):
+            return str(importlib.import_module("bgn.report").card(self))
+        return str(super()._html_repr())
 
     # -- judging what came in ------------------------------------------------------------------------------
 
@@ -259,8 +269,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def _real(
         self, name: str, low: float, high: float, open_low: bool = False, open_high: bool = False, also: str = ""
     ) -> None:
-        value = getattr(self, name)
-        fine = isinstance(value, numbers.Real) and not isinstance(value, bool) and low <= value <= high
+        value: Any = getattr(self, name)
+        fine = isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(low <= float(value) <= high)
         if not fine or (open_low and value == low) or (open_high and value == high):
             above = f"above {low:g}" if open_low else f"at least {low:g}"
             below = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high:g}"
@@ -277,17 +287,16 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def _validated(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Any, Any, Any, Any]:
         """Judge the rows: numeric, finite, of one length."""
         X, y = self._table(X, y)
+        self._representable(X, y)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not weight.any():
-                raise ValueError("sample_weight must have a positive entry; got zeros only.")
         if eval_set is not None:
             if isinstance(eval_set, list) and len(eval_set) == 1:
                 eval_set = eval_set[0]
             if not isinstance(eval_set, Sequence) or len(eval_set) != 2:
                 raise ValueError("eval_set must be a pair (X, y) of validation rows.")
-            eval_set = self._table(*eval_set, reset=False)
+            eval_set = self._table(eval_set[0], eval_set[1], reset=False)
         return X, y, weight, eval_set
 
     def _table(self, X: Any, y: Any = _NO_TARGET, reset: bool = True) -> Any:
@@ -317,6 +326,24 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             kind = "NaN" if np.isnan(y).any() else "infinity"
             raise ValueError(f"Input y contains {kind} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
         return X, y
+
+    def _representable(self, X: NDArray[Any], y: NDArray[np.float64]) -> None:
+        """Refuse numbers whose sums or squares no float64 can hold."""
+        for j, column in enumerate(X.T):
+            largest = float(np.abs(column).max())
+            if largest > _LARGEST_VALUE:
+                name = self.feature_names_in_[j] if hasattr(self, "feature_names_in_") else j
+                raise ValueError(
+                    f"X has a value of {largest:.3g} in column {name!r}; beyond {_LARGEST_VALUE:g} sums overflow. "
+                    "Rescale the column."
+                )
+        reach = max(abs(y.max()), abs(y.min()))
+        spread = y.max() / 2 - y.min() / 2
+        if reach > _LARGEST_TARGET or 0 < spread < 1 / _LARGEST_TARGET:
+            raise ValueError(
+                f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
+                f"floats beyond {_LARGEST_TARGET:g} and below {1 / _LARGEST_TARGET:g}. Rescale the target."
+            )
 
     def _names(self) -> tuple[str, ...] | None:
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None

@@ -147,11 +147,13 @@ def reach_of(columns, index, coefficients, size, probes):
         project(columns, index, coefficients, i, i + 1, z)
         low, high = min(low, z[0]), max(high, z[0])
     scale = np.float64(size) / (high - low) if high > low else 1.0
-    return low, scale if 0.0 < scale < 1e300 else 1.0
+    return low, scale if 0.0 < scale < 1e307 else 1.0
 
 
 @njit(cache=True, nogil=True)
-def gather(columns, index, coefficients, residual, weight, cells, survives, start, stop, z, to_residual, to_weight, to_cells):
+def gather(
+    columns, index, coefficients, residual, weight, cells, survives, start, stop, z, to_residual, to_weight, to_cells
+):
     """Copy the rows whose cell survives, projection included, to the last four arrays; return how many they are."""
     part = cells[start:stop]
     chosen = np.empty(stop - start + 1, np.int64)

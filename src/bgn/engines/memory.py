@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,14 +64,14 @@ class MemoryEngine:
         self._columns: Columns | None = None
         largest = np.maximum(columns.max(axis=1).astype(np.float64), -columns.min(axis=1).astype(np.float64))
         self._reach: list[float] = largest.tolist()
-        self._cells = min(_CELLS, 1 << max(4, (self.n_rows // 8).bit_length()))
+        self._cells = min(_CELLS, 1 << max(4, (self.n_rows // 16).bit_length()))
         self._slots: dict[int, tuple[int, int]] = {}
 
     # -- sharing work --------------------------------------------------------------------------------------
 
     def _share_out(self, parts: int) -> list[tuple[int, int]]:
         edges = np.linspace(0, self.n_rows, parts + 1).astype(int)
-        return [(int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False)]
+        return [(int(a), int(b)) for a, b in pairwise(edges)]
 
     def each(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
         """Run `work` on every item, on the threads there are."""
@@ -87,7 +88,7 @@ class MemoryEngine:
             kernel(*arguments, *span, out)
             return out
 
-        return sum(self.each(part, self._spans))  # type: ignore[return-value]
+        return sum(self.each(part, self._spans))
 
     def _fill(self, kernel: Callable[..., Any], *arguments: Any) -> Integers:
         """Run a kernel that writes one integer a row."""
@@ -159,7 +160,7 @@ class MemoryEngine:
             return kernels.reach_of(self.columns, *line, self._cells, min(self.n_rows, PROBES))
         low, high = max(window[0], -bound), min(window[1], bound)
         width = (high - low) / (self._cells - 2)
-        return low - width, (1.0 / width if 1e-300 < width else 1.0)
+        return low - width, (1.0 / width if width > 1e-307 else 1.0)
 
     def _look_inside(
         self,
@@ -174,18 +175,16 @@ class MemoryEngine:
 
         def part(span: tuple[int, int]) -> Rows:
             n = span[1] - span[0]
-            rows = np.empty(n), np.empty(n, np.int64), np.empty(min(n, len(self.weight)), np.int64), np.empty(n, np.uint16)
-            found = kernels.gather(
-                self.columns, *line, residual, self.weight, cells, table.survives, *span, *rows
-            )
-            return tuple(array[:found] for array in rows)  # type: ignore[return-value]
+            heavy = np.empty(min(n, len(self.weight)), np.int64)
+            room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
+            found = kernels.gather(self.columns, *line, residual, self.weight, cells, table.survives, *span, *room)
+            return room[0][:found], room[1][:found], room[2][:found], room[3][:found]
 
         parts = self.each(part, self._spans)
-        rows = parts[0] if len(parts) == 1 else tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+        rows = parts[0] if len(parts) == 1 else _joined(parts)
         if len(rows[0]) > _FEW_ROWS and 2 * table.survivors <= _CELLS:
             rows, table, best = self._split(rows, total, table, best)
-        order = np.argsort(rows[0])
-        z, values, weight, cells = (array[order] if len(array) else array for array in rows)
+        z, values, weight, cells = _chosen(rows, np.argsort(rows[0]))
         return kernels.scan_sorted(z, cells, values, weight, table.prefix, self.total, total, best)
 
     def _split(self, rows: Rows, total: int, table: _Cells, best: Best) -> tuple[Rows, _Cells, Best]:
@@ -199,8 +198,7 @@ class MemoryEngine:
         finer = _Cells(size * len(chosen))
         kernels.add_to_cells(z, values, weight, cells, *finer.arrays)
         best = finer.judge(table.prefix[chosen], self.total, total, best)
-        keep = np.flatnonzero(finer.survives[cells])
-        return tuple(array[keep] if len(array) else array for array in rows), finer, best  # type: ignore[return-value]
+        return _chosen(rows, np.flatnonzero(finer.survives[cells])), finer, best
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
@@ -388,6 +386,18 @@ def _tables(output: Output) -> tuple[Integers, int]:
     return (weights[:, None, :] * (2 * BITS - 1)).sum(axis=2), int(output.base)
 
 
+def _joined(parts: list[Rows]) -> Rows:
+    """Rows of several spans, as one."""
+    z, values, weight, cells = zip(*parts, strict=True)
+    return np.concatenate(z), np.concatenate(values), np.concatenate(weight), np.concatenate(cells)
+
+
+def _chosen(rows: Rows, which: Integers) -> Rows:
+    """Some of the rows, in the given order."""
+    z, values, weight, cells = rows
+    return z[which], values[which], weight[which] if len(weight) else weight, cells[which]
+
+
 class _Cells:
     """What is known of the rows in each cell of a projection."""
 
@@ -401,7 +411,10 @@ class _Cells:
         """
         size = len(self.arrays[0])
         self.survives, self.prefix = np.empty(size, np.uint8), np.empty((size, 2), np.int64)
-        best, self.survivors = kernels.judge_cells(*self.arrays, starts, rows, total, best, self.survives, self.prefix)
+        count, sums, extent = self.arrays
+        best, self.survivors = kernels.judge_cells(
+            count, sums, extent, starts, rows, total, best, self.survives, self.prefix
+        )
         if bounded:
             self.survivors -= int(self.survives[0]) + int(self.survives[-1])
             self.survives[0] = self.survives[-1] = 0

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bgn.grow.direction import Debiased, DirectionFinder, Lasso
-from bgn.grow.history import History, Snapshot, choose_width
+from bgn.grow.history import History, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule, Stagewise
 from bgn.grow.rows import Rows
 from bgn.grow.search import Search
+from bgn.network import Layer
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it takes the last resort.
 _SHARES = (0.0, 0.1, 0.3, 1.0, 3.0)
@@ -53,7 +54,9 @@ def grow_network(
     n_inputs = rows.train.n_columns
     n_validation = 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
-    records, inputs, grown = [], [], []
+    records: list[Record] = []
+    inputs: list[Layer] = []
+    grown: list[tuple[str, float]] = []
     for layer in range(settings.max_layers):
         result, shrinkage = _grow_layer(rows, settings, seed, monitor, layer)
         records += result.records
@@ -95,8 +98,9 @@ def _grow_layer(
 
 
 def _grow_once(
-    rows: Rows, settings: GrowthSettings, penalty: float, replacements: int | None, seed: int, monitor: Monitor, layer: int
-) -> LayerPath:
+    rows: Rows, settings: GrowthSettings, penalty: float, replacements: int | None,
+    seed: int, monitor: Monitor, layer: int,
+) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
     limits = LayerSettings(settings.max_width, replacements, settings.patience)
     finder = _finder(rows, settings)

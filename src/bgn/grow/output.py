@@ -69,7 +69,6 @@ class _Steps(State):
 
     offsets: tuple[int, ...] = ()
     fired: tuple[int, ...] = ()
-    correlations: Integers | None = None
 
 
 class Stagewise:
@@ -77,6 +76,7 @@ class Stagewise:
 
     def __init__(self, learning_rate: float) -> None:
         self._rate = learning_rate
+        self._correlations: tuple[State | None, Integers] = None, np.zeros(0, np.int64)
 
     def start(self, rows: Engine) -> State:
         """The mean alone."""
@@ -120,11 +120,10 @@ class Stagewise:
 
     def _released(self, rows: Engine, state: _Steps, slot: int, total: int) -> int:
         """By how much the squared sum rises when the neuron in `slot` is taken out; `total`: residual sum then."""
-        if state.correlations is None:
-            object.__setattr__(state, "correlations", rows.correlations())
-        assert state.correlations is not None
+        if self._correlations[0] is not state:
+            self._correlations = state, rows.correlations()
         weight, offset, fired = int(state.output.weights[slot]), state.offsets[slot], state.fired[slot]
-        released = int(state.correlations[slot]) + (weight + offset) * fired
+        released = int(self._correlations[1][slot]) + (weight + offset) * fired
         return _drop(rows.total, weight, offset, fired, released, total)
 
 
@@ -139,11 +138,11 @@ def _drop(rows: int, weight: int, offset: int, fired: int, fired_sum: int, total
 class _Fit(State):
     """A least-squares state: weights in floats, the inverse of ``H'H + ridge`` and how fresh it is."""
 
-    weights: Floats | None = None
-    inverse: Floats | None = None
-    products: Floats | None = None
-    target: Floats | None = None
-    changes: int = 0
+    weights: Floats
+    inverse: Floats
+    products: Floats
+    target: Floats
+    changes: int
 
 
 class Full:
@@ -158,7 +157,7 @@ class Full:
         return _Fit(
             state.neurons, state.output, state.squared,
             np.array([total / rows.total]), np.array([[1.0 / rows.total]]),
-            np.array([[float(rows.total)]]), np.array([float(total)]),
+            np.array([[float(rows.total)]]), np.array([float(total)]), 0,
         )  # fmt: skip
 
     def without(self, state: State, slot: int) -> Output:
@@ -167,7 +166,7 @@ class Full:
         return Output(np.rint(weights[1:]).astype(np.int64), round(weights[0]))
 
     def _released(self, state: State, slot: int) -> Floats:
-        assert isinstance(state, _Fit) and state.weights is not None and state.inverse is not None
+        assert isinstance(state, _Fit)
         k = slot + 1
         weights = state.weights - state.inverse[:, k] * (state.weights[k] / state.inverse[k, k])
         weights[k] = 0.0
@@ -175,7 +174,7 @@ class Full:
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
         """The other neurons are refitted along with the new one."""
-        assert isinstance(state, _Fit) and state.inverse is not None
+        assert isinstance(state, _Fit)
         if slot == state.width:
             return Others(rows.total, self._ridge, state.inverse, np.arange(state.width))
         inverse, keep = _taken_out(state.inverse, slot + 1)
@@ -183,7 +182,7 @@ class Full:
 
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training error both fall."""
-        assert isinstance(state, _Fit) and state.weights is not None and state.inverse is not None
+        assert isinstance(state, _Fit)
         spare = state.width
         column, target = self._measure(rows, state, spare, cut.neuron)
         inverse, keep, weights, gone = state.inverse, np.arange(spare + 1), state.weights, 0.0
@@ -205,7 +204,6 @@ class Full:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
         fired, target_sum = rows.put(spare, neuron)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
-        assert state.products is not None and state.target is not None
         others = state.products[0, 1:]  # 2 * fired - rows
         column = np.empty(spare + 1)
         column[0] = 2 * fired - rows.total
@@ -217,12 +215,7 @@ class Full:
         inverse: Floats, pull: Floats, own: float, weight: float, weights: Floats,
     ) -> _Fit:  # fmt: skip
         """The fit with the new neuron last, then moved to its slot."""
-        assert state.products is not None and state.target is not None
         n = len(keep)
-        grown = np.empty((n + 1, n + 1))
-        grown[:n, :n] = inverse + np.outer(pull, pull) / own
-        grown[:n, n] = grown[n, :n] = -pull / own
-        grown[n, n] = 1.0 / own
         products = np.empty((n + 1, n + 1))
         products[:n, :n] = state.products[np.ix_(keep, keep)]
         products[:n, n] = products[n, :n] = column[keep]
@@ -231,7 +224,7 @@ class Full:
         return replace(
             state,
             weights=np.append(weights - pull * weight, weight)[order],
-            inverse=grown[np.ix_(order, order)],
+            inverse=_with_one_more(inverse, pull, own)[np.ix_(order, order)],
             products=products[np.ix_(order, order)],
             target=np.append(state.target[keep], target)[order],
             changes=state.changes + 1,
@@ -241,7 +234,6 @@ class Full:
         """Round to whole steps and let the rows judge; put everything back if the error did not fall."""
         if fit.changes >= _FRESH_AFTER:
             fit = self._refreshed(fit)
-        assert fit.weights is not None
         output = Output(np.rint(fit.weights[1:]).astype(np.int64), round(fit.weights[0]))
         spare = state.width
         if slot < spare:
@@ -256,18 +248,23 @@ class Full:
 
     def _refreshed(self, fit: _Fit) -> _Fit:
         """Build the inverse anew, one neuron after the other, and the weights from it."""
-        assert fit.products is not None and fit.target is not None
         inverse = np.array([[1.0 / fit.products[0, 0]]])
         for n in range(1, len(fit.products)):
             column = fit.products[:n, n]
             pull = (inverse * column).sum(axis=1)
             own = fit.products[n, n] + self._ridge - float((pull * column).sum())
-            grown = np.empty((n + 1, n + 1))
-            grown[:n, :n] = inverse + np.outer(pull, pull) / own
-            grown[:n, n] = grown[n, :n] = -pull / own
-            grown[n, n] = 1.0 / own
-            inverse = grown
+            inverse = _with_one_more(inverse, pull, own)
         return replace(fit, inverse=inverse, weights=(inverse * fit.target).sum(axis=1), changes=0)
+
+
+def _with_one_more(inverse: Floats, pull: Floats, own: float) -> Floats:
+    """The inverse for one more column, the last: `pull` is inverse times its products, `own` what is new in it."""
+    n = len(inverse)
+    grown = np.empty((n + 1, n + 1))
+    grown[:n, :n] = inverse + np.outer(pull, pull) / own
+    grown[:n, n] = grown[n, :n] = -pull / own
+    grown[n, n] = 1.0 / own
+    return grown
 
 
 def _taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:

@@ -86,7 +86,7 @@ def rows_in_memory(
     return Rows(train, validation, sample), scaled
 
 
-def _positive(X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _positive(X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any]) -> tuple[Any, Any, Any]:
     """Leave out rows without weight."""
     keep = weight > 0
     return (X, y, weight) if keep.all() else (X[keep], y[keep], weight[keep])

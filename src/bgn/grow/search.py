@@ -8,9 +8,10 @@ are rounded to three digits before anything is cut: what the equation prints is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,7 @@ class _Binned:
     reach: Floats
 
     @classmethod
-    def of(cls, columns: Sequence[NDArray[np.float64]]) -> _Binned:
+    def of(cls, columns: Iterable[NDArray[Any]]) -> _Binned:
         """Bin every column."""
         codes, centres, bins, spread, reach = zip(*(_bin(column) for column in columns), strict=True)
         return cls(np.stack(codes), np.stack(centres), np.array(bins), np.array(spread), np.array(reach))
@@ -142,8 +143,8 @@ class Search:
         def part(some: slice) -> None:
             judge_directions(
                 self._sample.columns, index[some], coefficients[some], size[some], reach[some], residual,
-                self._sample.weight, self._sample.codes, BITS, len(self._sample.output.weights), others.slots, others.inverse,
-                float(others.total), others.ridge, found[some],
+                self._sample.weight, self._sample.codes, BITS, len(self._sample.output.weights), others.slots,
+                others.inverse, float(others.total), others.ridge, found[some],
             )  # fmt: skip
 
         self._share(part, len(directions))

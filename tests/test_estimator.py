@@ -1,0 +1,212 @@
+"""BGNRegressor as its users meet it: frames, weights, bad input, extremes."""
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bgn import BGNRegressor
+from bgn.engines.split import lowest, row_hashes
+
+QUICK = {"max_width": 4, "shrinkage": 10.0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True, as_frame=True)
+
+
+def test_frames_of_both_kinds_give_the_same_network(diabetes):
+    X, y = diabetes
+    from_pandas = BGNRegressor(**QUICK).fit(X, y.to_numpy())
+    from_polars = BGNRegressor(**QUICK).fit(pl.DataFrame({name: X[name].to_numpy() for name in X}), y.to_numpy())
+    assert from_pandas.network_ == from_polars.network_
+    assert from_pandas.network_.feature_names == tuple(X.columns)
+    plain = BGNRegressor(**QUICK).fit(X.to_numpy(), y.to_numpy())
+    np.testing.assert_array_equal(plain.predict(X.to_numpy()), from_pandas.predict(X))
+    assert not hasattr(plain, "feature_names_in_")
+    assert BGNRegressor(**QUICK).fit(X, y).network_.target_name == "target"
+
+
+def test_works_in_pipelines_searches_and_pickles(diabetes):
+    X, y = diabetes
+    model = BGNRegressor(**QUICK)
+    assert cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3).mean() > 0.2
+    search = GridSearchCV(model, {"max_width": [1, 4]}, cv=2).fit(X, y)
+    assert search.best_params_["max_width"] in (1, 4)
+    fitted = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
+    np.testing.assert_array_equal(fitted.predict(X), clone(model).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"max_layers": 0}, "max_layers must be a whole number, at least 1; got 0."),
+        ({"max_width": 2.5}, "max_width must be a whole number, at least 1; got 2.5."),
+        ({"max_features": 0}, "max_features must be a whole number, at least 1; got 0. Use None for no limit."),
+        ({"direction": "ridge"}, "direction must be one of 'search', 'debiased', 'lasso'; got 'ridge'."),
+        ({"output": None}, "output must be one of 'full', 'stagewise'; got None."),
+        ({"shrinkage": -1}, 'shrinkage must be a number at least 0 or "auto"; got -1.'),
+        ({"shrinkage": "some"}, "shrinkage must be a number"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0 and at most 1; got 0."),
+        ({"max_replacements": -1}, "max_replacements must be a whole number, at least 0; got -1."),
+        ({"patience": 0}, "patience must be a whole number, at least 1; got 0."),
+        ({"validation_fraction": 1.0}, "validation_fraction must be a number at least 0 and below 1; got 1.0."),
+        ({"select": "smallest"}, "select must be one of 'best', 'compact'; got 'smallest'."),
+        ({"max_seconds": -3}, "max_seconds must be a number at least 0 or None; got -3."),
+        ({"callbacks": [3]}, "callbacks must be callables that take a record; got 3."),
+    ],
+)
+def test_bad_parameters_are_named(change, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        BGNRegressor(**change).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_bad_tables_are_named(diabetes):
+    X, y = diabetes
+    model = BGNRegressor(**QUICK)
+    with pytest.raises(ValueError, match=r"NaN in column 'bmi' \(1 of 442 rows\)"):
+        model.fit(X.assign(bmi=X["bmi"].where(X.index != 3)), y)
+    with pytest.raises(ValueError, match=r"infinity in column 'bp'"):
+        model.fit(X.assign(bp=X["bp"].where(X.index != 3, -np.inf)), y)
+    with pytest.raises(ValueError, match=r"in column 'sex': it holds text"):
+        model.fit(X.assign(sex="female"), y)
+    with pytest.raises(ValueError, match=r"in column 1: it holds text"):
+        model.fit(np.array([["1", "a"], ["2", "b"]], dtype=object), [1.0, 2.0])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(X, y.where(y.index != 0))
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.fit(np.empty((0, 3)), [])
+    with pytest.raises(ValueError, match=r"1 sample\(s\).*minimum of 2"):
+        model.fit([[1.0, 2.0]], [1.0])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y[:-1])
+    with pytest.raises(ValueError, match="Negative values"):
+        model.fit(X, y, sample_weight=-np.ones(len(y)))
+    with pytest.raises(ValueError, match="at least one non-zero number"):
+        model.fit(X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(ValueError, match="eval_set must be a pair"):
+        model.fit(X, y, eval_set=(X,))
+    with pytest.raises(NotFittedError):
+        BGNRegressor().predict(X)
+
+
+def test_predict_wants_the_same_columns(diabetes):
+    X, y = diabetes
+    model = BGNRegressor(**QUICK).fit(X, y)
+    with pytest.raises(ValueError, match="expecting 10 features"):
+        BGNRegressor(**QUICK).fit(X.to_numpy(), y).predict(X.to_numpy()[:, :9])
+    with pytest.raises(ValueError, match="bmi"):
+        model.predict(X.rename(columns={"bmi": "mass"}))
+    with pytest.raises(ValueError, match="NaN in column 'age'"):
+        model.predict(X.assign(age=np.nan))
+
+
+def test_constant_target_is_the_base_alone():
+    model = BGNRegressor().fit(np.arange(20.0).reshape(10, 2), np.full(10, 7.25))
+    assert model.network_.widths == (0,)
+    assert model.network_.base == 7.25
+    np.testing.assert_array_equal(model.predict([[0.0, 0.0]]), [7.25])
+
+
+def test_useless_columns_do_no_harm():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = np.where(x > 0.3, 2.0, -1.0)
+    X = np.column_stack([np.zeros(300), x, x, np.full(300, 1e9)])
+    model = BGNRegressor(random_state=0).fit(X, y)
+    assert np.mean(np.abs(model.predict(X) - y)) < 0.1
+    only = BGNRegressor(random_state=0).fit(np.ones((20, 3)), rng.normal(size=20))
+    assert only.network_.widths == (0,)
+
+
+def test_more_columns_than_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 200))
+    y = X[:, 3] * 3 + 0.1 * rng.normal(size=30)
+    for direction in ("search", "lasso", "debiased"):
+        model = BGNRegressor(direction=direction, max_width=5, random_state=0).fit(X, y)
+        assert 3 in model.network_.features_used
+
+
+@pytest.mark.parametrize(("factor_x", "factor_y"), [(1e299, 1.0), (1e-300, 1.0), (1.0, 1e149), (1e299, 1e-149)])
+@pytest.mark.parametrize("direction", ["search", "lasso"])
+def test_extreme_magnitudes_work(factor_x, factor_y, direction):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(200, 3))
+    y = np.where(X[:, 0] > 0.2, 1.0, 0.0) + 0.1 * X[:, 1]
+    X = X * [factor_x, 1.0, factor_x]
+    model = BGNRegressor(direction=direction, max_width=6, shrinkage=1.0, random_state=0).fit(X, y * factor_y)
+    assert np.mean(np.abs(model.predict(X) / factor_y - y)) < 0.2
+    assert 0 in model.network_.features_used
+
+
+def test_numbers_out_of_reach_are_named():
+    X, y = np.arange(10.0).reshape(10, 1), np.arange(10.0)
+    with pytest.raises(ValueError, match=r"X has a value of 9e\+300 in column 0; beyond 1e\+300 sums overflow"):
+        BGNRegressor().fit(X * 1e300, y)
+    for factor in (1e160, 1e-160):
+        with pytest.raises(ValueError, match="Rescale the target"):
+            BGNRegressor().fit(X, y * factor)
+
+
+def test_validation_rows_follow_content():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 4, size=(500, 2)).astype(float), rng.integers(0, 3, 500).astype(float)
+    hashes = row_hashes(X, y, 1)
+    held = lowest(hashes, None, 0.2)
+    assert abs(held.mean() - 0.2) < 0.03
+    rows = np.column_stack([X, y])
+    assert not {tuple(row) for row in rows[held]} & {tuple(row) for row in rows[~held]}
+    order = rng.permutation(500)
+    np.testing.assert_array_equal(lowest(row_hashes(X[order], y[order], 1), None, 0.2), held[order])
+    assert not np.array_equal(lowest(row_hashes(X, y, 2), None, 0.2), held)
+    assert not lowest(row_hashes(np.ones((5, 1)), np.ones(5), 0), None, 0.2).any()
+    assert (row_hashes(np.array([[0.0]]), np.zeros(1), 0) == row_hashes(np.array([[-0.0]]), np.zeros(1), 0)).all()
+
+
+def test_seed_decides_and_none_is_allowed(diabetes):
+    X, y = diabetes
+    same = [BGNRegressor(max_width=4, shrinkage=10.0, random_state=5).fit(X, y).network_ for _ in range(2)]
+    assert same[0] == same[1]
+    assert BGNRegressor(max_width=2).fit(X, y).network_.widths[0] <= 2
+    assert BGNRegressor(max_width=2, random_state=np.random.RandomState(0)).fit(X, y).network_ is not None
+
+
+def test_fractional_weights_shift_the_base():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]] * 10)
+    y = np.array([0.0, 1.0, 5.0, 6.0] * 10)
+    weight = np.array([0.3, 0.7, 1.5, 0.5] * 10)
+    model = BGNRegressor(validation_fraction=0.0, shrinkage=0.0).fit(X, y, weight)
+    np.testing.assert_allclose(model.predict([[0.0], [1.0]]), [0.7, 5.25], atol=1e-6)
+
+
+def test_max_features_none_and_three():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    y = np.where(X[:, 0] + X[:, 1] + X[:, 2] > 0, 1.0, 0.0)
+    two = BGNRegressor(max_width=1, max_features=2, random_state=0).fit(X, y)
+    three = BGNRegressor(max_width=1, max_features=3, random_state=0).fit(X, y)
+    free = BGNRegressor(max_width=1, max_features=None, random_state=0).fit(X, y)
+    assert two.network_.max_features == 2
+    assert three.network_.max_features == 3
+    assert two.score(X, y) < three.score(X, y) - 0.1
+    assert free.score(X, y) > three.score(X, y) - 0.1
+
+
+def test_float32_is_what_predict_sees():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3)).astype(np.float32)
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    model = BGNRegressor(max_width=5, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), model.predict(X.astype(np.float64)))
+    assert pd.DataFrame(X).pipe(lambda frame: BGNRegressor(max_width=2).fit(frame.rename(columns=str), y)) is not None
