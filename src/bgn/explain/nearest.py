@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first
-from bgn.network import Floats, Network, step
+from bgn.network import Floats, Network
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
 _INSIDE = 1e-9
@@ -24,14 +24,11 @@ def nearest_shallow(network: Network, rows: Floats, scale: Floats, tolerance: fl
     layer = network.layers[0]
     best, feet = np.full(len(rows), np.inf), np.full(rows.shape, np.nan)
     projections, answers = layer.project(rows), layer.fire(rows)
-    for neurons in _hyperplanes(network):
+    for neurons, states in _hyperplanes(network):
+        now = answers[:, neurons] @ network.output_weights[neurons]
+        then = np.array(states) @ network.output_weights[neurons]
+        matters = (np.abs(then - now[:, np.newaxis]) > tolerance).any(axis=1)
         first = neurons[0]
-        same = np.sign(layer.weights[neurons] @ layer.weights[first])
-        worth = answers[:, neurons] * network.output_weights[neurons]
-        # Beyond the hyperplane all its neurons have turned; on it, those that point towards it have not fired yet.
-        beyond = -2.0 * worth.sum(axis=1)
-        on = 2.0 * np.where(answers[:, neurons] < 0, -worth, 0.0).sum(axis=1)
-        matters = (np.abs(beyond) > tolerance) | ((np.abs(on) > tolerance) & (len(set(same)) > 1))
         normal = layer.weights[first] * scale
         length = np.linalg.norm(normal)
         missing = (layer.thresholds[first] - projections[:, first]) / length
@@ -42,8 +39,11 @@ def nearest_shallow(network: Network, rows: Floats, scale: Floats, tolerance: fl
     return best, feet
 
 
-def _hyperplanes(network: Network) -> list[list[int]]:
-    """Return the neurons that count, those with one and the same hyperplane together."""
+def _hyperplanes(network: Network) -> list[tuple[list[int], list[Floats]]]:
+    """Return the hyperplanes that count: the neurons of each, and their answers below, on and above it.
+
+    Above is where the first of them points to. All fire on it.
+    """
     layer = network.layers[0]
     groups: dict[bytes, list[int]] = {}
     for neuron, weights in enumerate(layer.weights):
@@ -51,7 +51,11 @@ def _hyperplanes(network: Network) -> list[list[int]]:
             lead = weights[np.flatnonzero(weights)[0]]
             key = np.append(weights / lead, layer.bias[neuron] / lead) + 0.0
             groups.setdefault(key.tobytes(), []).append(neuron)
-    return list(groups.values())
+    found = []
+    for neurons in groups.values():
+        along = np.sign(layer.weights[neurons] @ layer.weights[neurons[0]])
+        found.append((neurons, [-along, np.ones(len(neurons)), along]))
+    return found
 
 
 def nearest_deep(
@@ -66,33 +70,56 @@ def nearest_deep(
 def _grow_outwards(
     network: Network, row: Floats, scale: Floats, tolerance: float, max_cells: int
 ) -> tuple[float, Floats, bool]:
-    """Search the regions around a row, nearest first, until one predicts something else."""
-    layer, groups = network.layers[0], _hyperplanes(network)
-    normals, missing = layer.weights * scale, layer.thresholds - layer.project(row[np.newaxis])[0]
+    """Search the regions around a row, nearest first, until one predicts something else.
+
+    A region has a state a hyperplane: 0 below, 1 on, 2 above; on is a state of its own where neurons face each other.
+    """
+    layer, planes = network.layers[0], _hyperplanes(network)
+    firsts = [neurons[0] for neurons, _ in planes]
+    normals, missing = layer.weights[firsts] * scale, (layer.thresholds - layer.project(row[np.newaxis])[0])[firsts]
     lengths = np.linalg.norm(normals, axis=1)
-    size = _INSIDE * float(np.abs(missing / np.where(lengths > 0, lengths, 1.0)).max(initial=1e-300))
-    own = step(-missing)
-    here = after_first(network, own[np.newaxis])[0]
-    queue: list[tuple[float, tuple[float, ...], Floats]] = [(0.0, tuple(own), np.zeros(len(row)))]
-    seen = {tuple(own)}
+    normals, missing = normals / lengths[:, np.newaxis], missing / lengths
+    size = _INSIDE * float(np.abs(missing).max(initial=1e-300))
+    answers = layer.fire(row[np.newaxis])
+
+    def predict(states: tuple[int, ...]) -> float:
+        for (neurons, options), state in zip(planes, states, strict=True):
+            answers[0, neurons] = options[state]
+        return float(after_first(network, answers)[0])
+
+    own = tuple(
+        max(state for state in range(3) if np.array_equal(options[state], answers[0, neurons]))
+        for neurons, options in planes
+    )
+    here = predict(own)
+    queue: list[tuple[float, tuple[int, ...], Floats]] = [(0.0, own, np.zeros(len(row)))]
+    seen = {own}
     for _ in range(max_cells):
         if not queue:
             return np.inf, np.full(len(row), np.nan), True
-        distance, answers, move = heapq.heappop(queue)
-        if abs(after_first(network, np.array([answers]))[0] - here) > tolerance:
+        distance, states, move = heapq.heappop(queue)
+        if abs(predict(states) - here) > tolerance:
             return distance, row + move * scale, True
-        for group in groups:
-            turned = np.array(answers)
-            turned[group] *= -1.0
-            if tuple(turned) in seen:
-                continue
-            seen.add(tuple(turned))
-            lead = [neurons[0] for neurons in groups]
-            sides = turned[lead] / lengths[lead]
-            point = _least_distance(normals[lead] * sides[:, np.newaxis], missing[lead] * sides + size)
-            if point is not None:
-                heapq.heappush(queue, (float(np.linalg.norm(point)), tuple(turned), point))
-    return queue[0][0], np.full(len(row), np.nan), False
+        for place, (_, options) in enumerate(planes):
+            facing = not any(np.array_equal(options[1], options[side]) for side in (0, 2))
+            for state in range(3) if facing else (0, 2):
+                turned = (*states[:place], state, *states[place + 1 :])
+                if turned in seen:
+                    continue
+                seen.add(turned)
+                point = _inside(normals, missing, turned, size)
+                if point is not None:
+                    heapq.heappush(queue, (float(np.linalg.norm(point)), turned, point))
+    return (queue[0][0] if queue else np.inf), np.full(len(row), np.nan), not queue
+
+
+def _inside(normals: Floats, missing: Floats, states: tuple[int, ...], size: float) -> Floats | None:
+    """Return the shortest vector into a region, `size` away from its edges, or None if it has no inside."""
+    where = np.array(states)
+    above, below, on = where == 2, where == 0, where == 1
+    sides = np.vstack([normals[above], -normals[below], normals[on], -normals[on]])
+    least = np.concatenate([missing[above] + size, size - missing[below], missing[on], -missing[on]])
+    return _least_distance(sides, least)
 
 
 def _least_distance(normals: Floats, least: Floats) -> Floats | None:
