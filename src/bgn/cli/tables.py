@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import mmap
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ MISSING = (
     "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 BLOCK_ROWS = 250_000
-_BLOCK_BYTES = 2 * 2**20
+_BLOCK_BYTES = 2**20
 _SEPARATORS = ",;\t|"
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"
 
@@ -60,8 +61,8 @@ def open_table(
     zipped = suffixes[-1:] == [".gz"]
     suffix = (suffixes[:-1] if zipped else suffixes)[-1:]
     if suffix in ([".csv"], [".tsv"], [".txt"], [".data"]):
-        stream = cast(BinaryIO, gzip.GzipFile(file) if zipped else file.open("rb"))
-        return Delimited(stream, path, sep or ("\t" if suffix == [".tsv"] else None), decimal, date_format)
+        stream = cast(BinaryIO, gzip.GzipFile(file) if zipped else open(path, "rb"))  # noqa: SIM115
+        return Delimited(stream, path, sep or ("\t" if suffix == [".tsv"] else None), decimal, date_format, not zipped)
     if suffix in ([".parquet"], [".pq"]) and not zipped:
         return Parquet(path)
     if suffix in ([".xlsx"], [".xlsm"]) and not zipped:
@@ -72,8 +73,18 @@ def open_table(
 class Delimited:
     """CSV and its relatives, from a file or a pipe, read by Arrow."""
 
-    def __init__(self, stream: BinaryIO, origin: str, sep: str | None, decimal: str, date_format: str | None) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        origin: str,
+        sep: str | None,
+        decimal: str,
+        date_format: str | None,
+        plain: bool = False,
+    ) -> None:
         self._stream = stream
+        self._origin = origin
+        self._plain = plain
         header = self._header(origin)
         self._sep = sep or _separator(header)
         self._decimal = decimal
@@ -86,14 +97,24 @@ class Delimited:
             if not self._more():
                 return pa.table({name: pa.array([], pa.null()) for name in names})
             # Arrow guesses the types of a whole table from all of it, those of a stream from its first block.
-            return pa_csv.read_csv(self._stream, *self._options(names, {}, _may_be_quoted(self._stream)))
+            return pa_csv.read_csv(
+                self._rest(), *self._options(names, {}, not self._plain or _has_quotes(self._stream))
+            )
 
     def blocks(self, types: Types) -> Iterator[pa.Table]:
         with self._stream:
             if not self._more():
                 return
-            for batch in pa_csv.open_csv(self._stream, *self._options(list(types), types, True)):
+            for batch in pa_csv.open_csv(self._rest(), *self._options(list(types), types, True)):
                 yield pa.Table.from_batches([batch])
+
+    def _rest(self) -> Any:
+        """Return what follows the header; a plain file is opened again by Arrow, which reads it faster than Python."""
+        if not self._plain:
+            return self._stream
+        file = pa.OSFile(self._origin)
+        file.seek(self._stream.tell())
+        return file
 
     def _header(self, origin: str) -> str:
         """Return the first record, which may run over several lines when a name is quoted."""
@@ -195,15 +216,10 @@ def _guess(cells: Sequence[Any]) -> pa.Array:
         return pa.array([None if value is None else str(value) for value in values])
 
 
-def _may_be_quoted(stream: BinaryIO) -> bool:
+def _has_quotes(stream: BinaryIO) -> bool:
     """Return whether a quoted value may hold a line break; looking is cheap, being ready for it is not."""
-    if not stream.seekable() or isinstance(stream, gzip.GzipFile):
-        return True
-    start = stream.tell()
-    try:
-        return any(b'"' in block for block in iter(lambda: stream.read(_BLOCK_BYTES), b""))
-    finally:
-        stream.seek(start)
+    with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b'"', stream.tell()) >= 0
 
 
 def _separator(header: str) -> str:
