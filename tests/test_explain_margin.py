@@ -106,6 +106,13 @@ def test_a_row_on_a_threshold_that_two_neurons_share():
     assert margin(gone, [[0.0]]).euclidean[0] == pytest.approx(2.0)
 
 
+def test_thresholds_a_rounding_error_apart_are_passed_together():
+    first = Layer([[-0.7], [-1.0]], [0.28, 0.4])
+    network = Network([first, Layer([[1.0, 1.0]], [0.0])], [1.0], 0.0)
+    assert margin(network, [[0.3]]).euclidean[0] == pytest.approx(0.1)
+    assert margin(network, [[0.5]]).euclidean[0] == pytest.approx(0.1)
+
+
 def test_an_unfinished_search_says_so():
     rng = np.random.default_rng(0)
     layers = [Layer(rng.normal(size=(8, 3)), rng.normal(size=8)), Layer(np.ones((1, 8)), [-7.5])]

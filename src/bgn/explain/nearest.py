@@ -73,6 +73,7 @@ def _grow_outwards(
     """Search the regions around a row, nearest first, until one predicts something else.
 
     A region has a state a hyperplane: 0 below, 1 on, 2 above; on is a state of its own where neurons face each other.
+    Regions with no inside, between thresholds a rounding error apart, are passed through and do not count.
     """
     layer, planes = network.layers[0], _hyperplanes(network)
     firsts = [neurons[0] for neurons, _ in planes]
@@ -92,13 +93,13 @@ def _grow_outwards(
         for neurons, options in planes
     )
     here = predict(own)
-    queue: list[tuple[float, tuple[int, ...], Floats]] = [(0.0, own, np.zeros(len(row)))]
+    queue: list[tuple[float, tuple[int, ...], Floats | None]] = [(0.0, own, np.zeros(len(row)))]
     seen = {own}
     for _ in range(max_cells):
         if not queue:
             return np.inf, np.full(len(row), np.nan), True
         distance, states, move = heapq.heappop(queue)
-        if abs(predict(states) - here) > tolerance:
+        if move is not None and abs(predict(states) - here) > tolerance:
             return distance, row + move * scale, True
         for place, (_, options) in enumerate(planes):
             facing = not any(np.array_equal(options[1], options[side]) for side in (0, 2))
@@ -108,8 +109,9 @@ def _grow_outwards(
                     continue
                 seen.add(turned)
                 point = _inside(normals, missing, turned, size)
-                if point is not None:
-                    heapq.heappush(queue, (float(np.linalg.norm(point)), turned, point))
+                edge = _inside(normals, missing, turned, 0.0) if point is None else point
+                if edge is not None:
+                    heapq.heappush(queue, (float(np.linalg.norm(edge)), turned, point))
     return (queue[0][0] if queue else np.inf), np.full(len(row), np.nan), not queue
 
 
