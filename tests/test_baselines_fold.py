@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference_baselines as slow
 
 torch = pytest.importorskip("torch", reason="the baselines need torch")
+
+import reference_baselines as slow  # noqa: E402
 
 from bgn import Network  # noqa: E402
 from bgn.baselines import Config, ReluNetwork, Split, fold, train_many  # noqa: E402

@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import reference_baselines as slow
 from hypothesis import given
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="the baselines need torch")
+
+import reference_baselines as slow  # noqa: E402
 
 from bgn.baselines import (  # noqa: E402
     BinaryConnectRegressor,

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference_baselines as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="the baselines need torch")
+
+import reference_baselines as slow  # noqa: E402
 
 from bgn.baselines import Config, Split, train_many  # noqa: E402
 from bgn.baselines import training as training_module  # noqa: E402
