@@ -93,6 +93,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     X = rng.normal(size=(4000, 3)).round(2)
     y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
     question = [Question(EMPTY, Direction((0, 1), (1.0, -1.7))), Question(EMPTY, Direction((2,), (1.0,)))]
+    monkeypatch.setattr(memory, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(memory, "_ROWS_FOR_THREADS", 1)
     neuron = Neuron(Direction((0, 2), (1.0, 0.3)), 0.1)
     answers = []
@@ -103,7 +104,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
         squared = engine.settle(Output(np.array([12345], np.int64), -77))
         answers.append(
             (
-                cuts, put, squared, engine.bound(), engine.overlaps(0).tolist(), engine.correlations().tolist(),
+                cuts, put, squared, engine.bound(), engine.overlaps(0).tolist(), engine.correlation(0),
                 engine.cross(0).tolist(), engine.gram(1).tolist(), engine.squared_error_deviation(),
                 engine.describe().target_products.tolist(),
             )

@@ -110,6 +110,7 @@ def test_same_bits_whatever_the_threads_blocks_and_order(setting, case, monkeypa
     assert model.fit(X[order], y[order], None if weight is None else weight[order]).network_ == reference
     if weight is not None:
         assert model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).network_ == reference
+    monkeypatch.setattr(memory, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(memory, "_ROWS_FOR_THREADS", 1)
     for threads in (2, 7):
         assert model.set_params(n_jobs=threads).fit(X, y, weight).network_ == reference

@@ -99,8 +99,8 @@ class Engine(Protocol):
         """The residual that `output` leaves, row by row."""
         ...
 
-    def put(self, slot: int, neuron: Neuron) -> tuple[int, int]:
-        """Store a neuron's answers; weight and target sum of the rows where it fires."""
+    def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
         ...
 
     def move(self, source: int, target: int) -> None:
@@ -111,8 +111,8 @@ class Engine(Protocol):
         """Make `output` the current one; the sum of squared residuals, in squared steps."""
         ...
 
-    def correlations(self) -> Integers:
-        """For every slot, the current residual summed over the rows where it fires."""
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
         ...
 
     def overlaps(self, slot: int) -> Integers:

@@ -210,17 +210,21 @@ def scan_sorted(z, cells, residual, weight, prefix, rows, total, best):
 
 @njit(cache=True, nogil=True)
 def fire(columns, index, coefficients, threshold, weight, target, start, stop, row, bit, out):
-    """Store the answers of one neuron in its bit of `row`; `out`: weight and target sum of the rows that fire."""
+    """Store the answers of one neuron in its bit of `row`.
+
+    `out`: weight and target sum of the rows that fire, and how many answers changed.
+    """
     weighted = len(weight) > 0
     mask = np.uint8(1 << bit)
     clear = np.uint8(255 - (1 << bit))
     z = np.empty(_BLOCK)
-    n, s = 0, 0
+    n, s, changed = 0, 0, 0
     for begin in range(start, stop, _BLOCK):
         end = min(begin + _BLOCK, stop)
         project(columns, index, coefficients, begin, end, z)
         part, values = row[begin:end], target[begin:end]
         for i in range(end - begin):
+            before = part[i]
             if z[i] >= threshold:
                 part[i] |= mask
                 w = weight[begin + i] if weighted else 1
@@ -228,8 +232,10 @@ def fire(columns, index, coefficients, threshold, weight, target, start, stop, r
                 s += w * values[i]
             else:
                 part[i] &= clear
+            changed += before != part[i]
     out[0] = n
     out[1] = s
+    out[2] = changed
 
 
 @njit(cache=True, nogil=True)
@@ -319,6 +325,18 @@ def fired_sums(codes, values, width, start, stop, out):
             for bit in range(min(8, width - 8 * g)):
                 if (code >> bit) & 1:
                     out[8 * g + bit] += bins[code]
+
+
+@njit(cache=True, nogil=True)
+def fired_sum(row, bit, values, weight, start, stop, out):
+    """Add the weighted sum of `values` over the rows where one neuron fires to ``out[0]``."""
+    weighted = len(weight) > 0
+    bits, part = row[start:stop], values[start:stop]
+    total = 0
+    for i in range(stop - start):
+        w = weight[start + i] if weighted else 1
+        total += w * part[i] * np.int64((bits[i] >> bit) & 1)
+    out[0] += total
 
 
 @njit(cache=True, nogil=True)

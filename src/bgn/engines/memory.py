@@ -18,7 +18,8 @@ from bgn.engines.split import _mix
 _CELLS = 2048
 PROBES = 64
 _FEW_ROWS = 2048
-# Below this many rows threads share out directions, above it rows.
+# From so many rows on threads share out directions, and from so many on rows.
+_ROWS_FOR_SHARING = 1 << 12
 _ROWS_FOR_THREADS = 1 << 16
 _NO_WEIGHT = np.empty(0, np.int64)
 # The eight bits of every byte.
@@ -53,19 +54,21 @@ class MemoryEngine:
         self.weight = _NO_WEIGHT if weight is None else weight
         self.n_columns, self.n_rows = columns.shape
         self.total = self.n_rows if weight is None else int(weight.sum())
-        self.threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        self._spans = self._share_out(threads if self.n_rows >= _ROWS_FOR_THREADS else 1)
+        self.threads = threads if self.n_rows >= _ROWS_FOR_SHARING else 1
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._spans = self._share_out(self.threads if self.n_rows >= _ROWS_FOR_THREADS else 1)
         self.target_sum = self._with_total(target)[1]
         self.codes = np.zeros((1, self.n_rows), np.uint8)
         self.output = Output(np.zeros(0, np.int64), 0)
         self._residual = target
         self._trial = self.output, self._residual
         self._columns: Columns | None = None
+        self._below: NDArray[np.uint8] | None = None  # the columns as bits, where they are a layer's answers
         largest = np.maximum(columns.max(axis=1).astype(np.float64), -columns.min(axis=1).astype(np.float64))
         self._reach: list[float] = largest.tolist()
         self._cells = min(_CELLS, 1 << max(4, (self.n_rows // 16).bit_length()))
-        self._slots: dict[int, tuple[int, int]] = {}
+        self._slots: dict[int, int] = {}  # weight of the rows where each fires
+        self._stale = False  # answers changed since the residual was worked out
 
     # -- sharing work --------------------------------------------------------------------------------------
 
@@ -141,7 +144,9 @@ class MemoryEngine:
 
     def _bound(self, direction: Direction) -> float:
         """No projection is beyond this; infinity when some could overflow."""
-        bound = sum(abs(c) * self._reach[j] for j, c in zip(direction.columns, direction.coefficients, strict=True))
+        bound = 0.0
+        for j, c in zip(direction.columns, direction.coefficients, strict=True):
+            bound += abs(c) * self._reach[j]
         return bound if bound < 1e307 else np.inf
 
     def can_project(self, direction: Direction) -> bool:
@@ -202,30 +207,32 @@ class MemoryEngine:
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
-    def put(self, slot: int, neuron: Neuron) -> tuple[int, int]:
-        """Store a neuron's answers; weight and target sum of the rows where it fires."""
+    def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
         while slot >> 3 >= len(self.codes):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         index = np.array(neuron.direction.columns, np.int64)
         coefficients = np.array(neuron.direction.coefficients)
 
         def part(span: tuple[int, int]) -> Integers:
-            out = np.zeros(2, np.int64)
+            out = np.zeros(3, np.int64)
             kernels.fire(
                 self.columns, index, coefficients, neuron.threshold, self.weight, self.target, *span,
                 self.codes[slot >> 3], slot & 7, out,
             )  # fmt: skip
             return out
 
-        fired, target_sum = sum(self.each(part, self._spans))
-        self._slots[slot] = int(fired), int(target_sum)
-        return self._slots[slot]
+        fired, target_sum, changed = sum(self.each(part, self._spans)).tolist()
+        self._slots[slot] = fired
+        self._stale |= changed > 0 and slot < len(self.output.weights)
+        return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
         a, b = self.codes[source >> 3], self.codes[target >> 3]
         self.each(lambda span: kernels.move_bit(a, source & 7, b, target & 7, *span), self._spans)
         self._slots[target] = self._slots[source]
+        self._stale = True
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row; the last answer is remembered."""
@@ -244,12 +251,16 @@ class MemoryEngine:
                 up, down = int(now.weights[slot] - output.weights[slot]), now.base - output.base
                 row = self.codes[slot >> 3]
                 return self._fill(kernels.shift, self._residual, row, slot & 7, down + up, down - up)
+        return self._looked_up(output)
+
+    def _looked_up(self, output: Output) -> Integers:
         return self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
 
     def settle(self, output: Output) -> int:
         """Make `output` the current one; the sum of squared residuals, in squared steps."""
-        self._residual = self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
-        self.output = output
+        look_up = self._stale or len(output.weights) != len(self.output.weights)
+        self._residual = self._looked_up(output) if look_up else self.residual(output)
+        self.output, self._stale = output, False
         self._trial = output, self._residual
         return self._sum_of_squares(self._residual)
 
@@ -267,11 +278,9 @@ class MemoryEngine:
         mean = self._sum_of_squares(self._residual) / self.total
         return float(np.sqrt(max(fourth / 2**30 / self.total * float(unit) ** 4 - mean**2, 0.0)))
 
-    def correlations(self) -> Integers:
-        """For every slot, the current residual summed over the rows where it fires."""
-        values = self._residual * self.weight if len(self.weight) else self._residual
-        width = len(self.output.weights)
-        return self._sum(width, kernels.fired_sums, self.codes, values, width)
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+        return int(self._sum(1, kernels.fired_sum, self.codes[slot >> 3], slot & 7, self._residual, self.weight)[0])
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot up to `slot` or the current width, the weight of the rows where both fire."""
@@ -327,20 +336,33 @@ class MemoryEngine:
     def gram(self, column: int, only: bool = False) -> Floats:
         """Covariances of one column with all (or with itself only), in integer units, times the total weight."""
         about = self._columns or self.describe()
+        if self._below is not None and not only:
+            x = self.columns[column].astype(np.int64)
+            x = x * self.weight if len(self.weight) else x
+            scale, own = int(about.scale[column]), int(about.sums[column])
+            sums = self._column_sums(x, own // scale)
+            pairs = zip(sums.tolist(), about.sums.tolist(), strict=True)
+            return np.array([(s * scale * self.total - t * own) / self.total for s, t in pairs])
         x = np.rint((self.columns[column].astype(np.float64) - about.centre[column]) * about.scale[column])
         which = slice(column, column + 1) if only else slice(None)
         return self._covariances(about, x.astype(np.int64), int(about.sums[column]), which)
 
+    def _column_sums(self, values: Integers, total: int) -> Integers:
+        """Sum of every integer column times `values`, which add up to `total`."""
+        about = self._columns or self.describe()
+        if self._below is None:
+            return self._sum(self.n_columns, kernels.column_sums, self.columns, about.centre, about.scale, values)
+        # Columns of +-1: what the rows that fire hold, less what the others do.
+        fired = self._sum(self.n_columns, kernels.fired_sums, self._below, values, self.n_columns)
+        return (2 * fired - total) * np.where(about.deviation > 0, about.scale, 0).astype(np.int64)
+
     def cross(self, slot: int) -> Floats:
         """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
         about = self.describe()
-        sums = self._sum(
-            self.n_columns, kernels.column_sums, self.columns, about.centre, about.scale, self._fired(slot)
-        )
-        fired = self._slots[slot][0]
-        return np.array(
-            [2 * (int(s) * self.total - int(own) * fired) / self.total for s, own in zip(sums, about.sums, strict=True)]
-        )
+        sums = self._column_sums(self._fired(slot), self._slots[slot])
+        fired = self._slots[slot]
+        pairs = zip(sums.tolist(), about.sums.tolist(), strict=True)
+        return np.array([2 * (s * self.total - own * fired) / self.total for s, own in pairs])
 
     # -- depth ---------------------------------------------------------------------------------------------
 
@@ -352,7 +374,10 @@ class MemoryEngine:
             index, coefficients = np.array(neuron.direction.columns), np.array(neuron.direction.coefficients)
             kernels.project(self.columns, index, coefficients, 0, self.n_rows, z)
             row[:] = np.where(z >= neuron.threshold, 1, -1)
-        return MemoryEngine(columns, self.target, self.weight if len(self.weight) else None, self.grid, self.threads)
+        weight = self.weight if len(self.weight) else None
+        engine = MemoryEngine(columns, self.target, weight, self.grid, self.threads)
+        engine._below = np.packbits(columns > 0, axis=0, bitorder="little")
+        return engine
 
     # -- theory --------------------------------------------------------------------------------------------
 

@@ -119,10 +119,8 @@ class InnerProducts:
 
 def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Direction:
     """A direction with its columns in order, without the coefficients that no float64 can hold."""
-    pairs = sorted(
-        (column, c) for column, c in zip(columns, coefficients, strict=True) if c != 0 and math.isfinite(c)
-    )
-    return Direction(tuple(column for column, _ in pairs), tuple(c for _, c in pairs))
+    pairs = sorted([pair for pair in zip(columns, coefficients, strict=True) if pair[1] and math.isfinite(pair[1])])
+    return Direction(tuple([column for column, _ in pairs]), tuple([c for _, c in pairs]))
 
 
 class Lasso:

@@ -133,10 +133,12 @@ class LayerGrowth:
             return False
         self.state = state
         self._follow(slot)
-        self.finder.learn(slot)
+        if not state.same_answers:
+            self.finder.learn(slot)
+            self._bound = self._mean_square(self.rows.train.bound())
         record = Record(
             self.layer, state.width, kind, slot, self._train_mse(), self._validation_mse(),
-            self._mean_square(self.rows.train.bound()), self.monitor.seconds,
+            self._bound, self.monitor.seconds,
         )  # fmt: skip
         self.records.append(record)
         self.monitor.tell(record)

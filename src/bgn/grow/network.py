@@ -15,7 +15,7 @@ from bgn.grow.search import Search
 from bgn.network import Layer
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it takes the last resort.
-_SHARES = (0.0, 0.1, 0.3, 1.0, 3.0)
+_SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
 

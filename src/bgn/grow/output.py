@@ -6,7 +6,7 @@ Weights and base are whole steps of the target's grid, so the sum of squared res
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -20,11 +20,15 @@ _FRESH_AFTER = 64
 
 @dataclass(frozen=True)
 class State:
-    """A layer while it grows: its neurons, their output, and the sum of squared residuals it leaves."""
+    """A layer while it grows: its neurons, their output, and the sum of squared residuals it leaves.
+
+    `same_answers` tells that the last step changed nothing but output weights.
+    """
 
     neurons: tuple[Neuron, ...]
     output: Output
     squared: int
+    same_answers: bool = field(default=False, kw_only=True)
 
     @property
     def width(self) -> int:
@@ -76,7 +80,6 @@ class Stagewise:
 
     def __init__(self, learning_rate: float) -> None:
         self._rate = learning_rate
-        self._correlations: tuple[State | None, Integers] = None, np.zeros(0, np.int64)
 
     def start(self, rows: Engine) -> State:
         """The mean alone."""
@@ -97,6 +100,26 @@ class Stagewise:
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
         """Give the neuron the means of its two sides."""
         assert isinstance(state, _Steps)
+        step = self.judge(rows, state, slot, cut)
+        if step is None:
+            return None
+        weight, offset = step
+        base = state.output if slot == state.width else self.without(state, slot)
+        weights = np.append(base.weights, 0) if slot == state.width else base.weights.copy()
+        weights[slot] = weight
+        *_, changed = rows.put(slot, cut.neuron)
+        output = Output(weights, base.base + offset)
+        squared = rows.settle(output)
+        return _Steps(
+            _placed(state, slot, cut.neuron), output, squared,
+            (*state.offsets[:slot], offset, *state.offsets[slot + 1 :]),
+            (*state.fired[:slot], cut.fired, *state.fired[slot + 1 :]),
+            same_answers=not changed,
+        )  # fmt: skip
+
+    def judge(self, rows: Engine, state: State, slot: int, cut: Cut) -> tuple[int, int] | None:
+        """Weight of the neuron and change of the base, if they lower the squared sum; no pass over the rows."""
+        assert isinstance(state, _Steps)
         up, down = cut.fired_sum / cut.fired, cut.silent_sum / cut.silent
         weight, offset = round(self._rate * (up - down) / 2), round(self._rate * (up + down) / 2)
         total = cut.fired_sum + cut.silent_sum
@@ -104,26 +127,12 @@ class Stagewise:
         if slot < state.width:
             squared += self._released(rows, state, slot, total)
         squared -= _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)
-        if squared >= state.squared:
-            return None
-        base = state.output if slot == state.width else self.without(state, slot)
-        weights = np.append(base.weights, 0) if slot == state.width else base.weights.copy()
-        weights[slot] = weight
-        rows.put(slot, cut.neuron)
-        output = Output(weights, base.base + offset)
-        squared = rows.settle(output)
-        return _Steps(
-            _placed(state, slot, cut.neuron), output, squared,
-            (*state.offsets[:slot], offset, *state.offsets[slot + 1 :]),
-            (*state.fired[:slot], cut.fired, *state.fired[slot + 1 :]),
-        )  # fmt: skip
+        return (weight, offset) if squared < state.squared else None
 
     def _released(self, rows: Engine, state: _Steps, slot: int, total: int) -> int:
         """By how much the squared sum rises when the neuron in `slot` is taken out; `total`: residual sum then."""
-        if self._correlations[0] is not state:
-            self._correlations = state, rows.correlations()
         weight, offset, fired = int(state.output.weights[slot]), state.offsets[slot], state.fired[slot]
-        released = int(self._correlations[1][slot]) + (weight + offset) * fired
+        released = rows.correlation(slot) + (weight + offset) * fired
         return _drop(rows.total, weight, offset, fired, released, total)
 
 
@@ -202,7 +211,7 @@ class Full:
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
-        fired, target_sum = rows.put(spare, neuron)
+        fired, target_sum, _ = rows.put(spare, neuron)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
         others = state.products[0, 1:]  # 2 * fired - rows
         column = np.empty(spare + 1)

@@ -131,11 +131,10 @@ class Search:
         directions = [each for each in dict.fromkeys(directions) if self._sample.can_project(each)]
         if not directions:
             return []
-        index = np.zeros((len(directions), self._most), np.int64)
-        coefficients = np.zeros((len(directions), self._most))
         size = np.array([len(each.columns) for each in directions])
-        for k, each in enumerate(directions):
-            index[k, : size[k]], coefficients[k, : size[k]] = each.columns, each.coefficients
+        widest = int(size.max())
+        index = np.array([each.columns + (0,) * (widest - len(each.columns)) for each in directions])
+        coefficients = np.array([each.coefficients + (0.0,) * (widest - len(each.columns)) for each in directions])
         ends = coefficients[:, :, None] * self._binned.reach[index]
         reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
         residual, found = self._sample.residual(output), np.empty((len(directions), 3))
@@ -196,9 +195,8 @@ class Search:
         """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
         x, y = math.cos(angle), math.sin(angle)
         ratio = self._spread[a] / self._spread[b]
-        if abs(x) >= abs(y):
-            return rounded(direction_of((a, b), (1.0, y / x * ratio)))
-        return rounded(direction_of((a, b), (x / y / ratio if ratio else 0.0, 1.0)))
+        first, second = (1.0, y / x * ratio) if abs(x) >= abs(y) else (x / y / ratio if ratio else 0.0, 1.0)
+        return rounded(direction_of((a, b), (first, second)))
 
     def _debiased(self, output: Output) -> list[Direction]:
         support = np.flatnonzero(self._products.lasso(output, self._most))
@@ -236,7 +234,7 @@ class Search:
 
 def rounded(direction: Direction) -> Direction:
     """The direction with coefficients of a few digits; a column whose coefficient no float can hold is dropped."""
-    return Direction(direction.columns, tuple(float(f"{c:.{_DIGITS}g}") for c in direction.coefficients))
+    return Direction(direction.columns, tuple([float(f"{c:.{_DIGITS}g}") for c in direction.coefficients]))
 
 
 def _codes(column: NDArray[np.float64], bins: int) -> tuple[NDArray[np.uint8], Floats, Integers]:

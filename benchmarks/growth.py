@@ -1,0 +1,241 @@
+"""Accuracy, speed, memory and start-up of growth, each line beside what it is measured against.
+
+Run: python benchmarks/growth.py [paper | parking | tiny | large | compact | speed | whole | memory | start ...]
+
+Everything when nothing is named. The tables are found through BGN_DATA or downloaded. The protocol of the accuracy
+lines: a quarter of the rows for testing, a fifth of the rest for validation (``train_test_split`` with the seed as
+``random_state``, twice), mean squared error on the test rows, mean over the seeds.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LassoCV
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bgn import BGNRegressor, datasets
+from bgn.grow.direction import Lasso
+from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
+from bgn.grow.output import Stagewise
+from bgn.grow.rows import rows_in_memory
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+LARGE = {
+    "direction": "search", "output": "stagewise", "learning_rate": 0.1, "max_width": 3000, "max_features": 3,
+    "max_replacements": 0, "patience": 200,
+}  # fmt: skip
+
+
+def splits(name: str, seeds: Iterable[int]) -> Iterable[tuple[int, tuple[np.ndarray, ...]]]:
+    """Yield train, validation and test rows for each seed."""
+    data = datasets.load(name)
+    X, y = np.asarray(data.X, dtype=float), np.asarray(data.y, dtype=float)
+    for seed in seeds:
+        rest, X_test, y_rest, y_test = train_test_split(X, y, test_size=0.25, random_state=seed)
+        X_train, X_val, y_train, y_val = train_test_split(rest, y_rest, test_size=0.2, random_state=seed)
+        yield seed, (X_train, y_train, X_val, y_val, X_test, y_test)
+
+
+def accuracy(name: str, seeds: Iterable[int], make: Callable[..., BGNRegressor], limit: float, against: str) -> None:
+    """Fit on every split and print the mean test error beside the limit."""
+    errors, widths, seconds = [], [], []
+    for seed, (X, y, X_val, y_val, X_test, y_test) in splits(name, seeds):
+        started = time.perf_counter()
+        model = make(random_state=seed).fit(X, y, eval_set=(X_val, y_val))
+        seconds.append(time.perf_counter() - started)
+        errors.append(np.mean((model.predict(X_test) - y_test) ** 2))
+        widths.append("+".join(map(str, model.network_.widths)))
+    mean = np.mean(errors)
+    verdict = "reached" if mean <= limit else f"not reached: {mean / limit:.2f} times"
+    print(
+        f"{name:12} {mean:10.4g}   {against} {limit:g}: {verdict}   "
+        f"(widths {' '.join(widths)}; {np.mean(seconds):.1f} s a fit)",
+        flush=True,
+    )
+
+
+def paper() -> None:
+    """The paper's algorithm against its printed figures."""
+    print("As in the paper, seeds 0-2")
+    for name, limit in (("power_plant", 17.2), ("housing", 0.32), ("bike", 3574)):
+        accuracy(name, range(3), BGNRegressor.as_in_paper, limit, "printed")
+
+
+def parking() -> None:
+    """The one printed figure that stagewise growth does not explain."""
+    print("Parking, output weights refitted, width up to 1000, seed 0")
+
+    def make(**more: Any) -> BGNRegressor:
+        return BGNRegressor(max_width=1000, patience=100, max_replacements=0, shrinkage=1.0, **more)
+
+    accuracy("parking", [0], make, 6955, "printed")
+
+
+def tiny() -> None:
+    """Default settings on the small tables, LassoCV on the same rows beside them."""
+    print("Default settings on the small tables, seeds 0-9")
+    for name, limit in (("diabetes", 3400), ("chickenpox", 255), ("istanbul", 2.4)):
+        accuracy(name, range(10), BGNRegressor, limit, "wanted")
+        linear = [
+            np.mean((make_pipeline(StandardScaler(), LassoCV()).fit(X, y).predict(X_test) - y_test) ** 2)
+            for _, (X, y, _, _, X_test, y_test) in splits(name, range(10))
+        ]
+        print(f"{'':12} {np.mean(linear):10.4g}   LassoCV on the same training rows")
+
+
+def large() -> None:
+    """Accuracy when size is no concern."""
+    print(f"Size no concern, {LARGE}, seeds 0-2")
+    for name, limit in (("power_plant", 13.2), ("housing", 0.26), ("bike", 2900)):
+        accuracy(name, range(3), lambda **more: BGNRegressor(**LARGE, **more), limit, "wanted")
+
+
+def compact() -> None:
+    """Default settings with few neurons."""
+    wanted = {"housing": (0.52, 0.43, 0.35), "power_plant": (28, 21.5, 18), "bike": (12500, 7800, 5200)}
+    for k, width in enumerate((5, 10, 20)):
+        print(f"Default settings, at most {width} neurons, seeds 0-2")
+        for name, limits in wanted.items():
+            accuracy(name, range(3), lambda w=width, **more: BGNRegressor(max_width=w, **more), limits[k], "wanted")
+
+
+def fastest(call: Callable[[], object], repeats: int) -> float:
+    """Least wall time of several calls, after one that compiles and warms."""
+    call()
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def grown(rows: int, width: int, threads: int) -> LayerGrowth:
+    """A stagewise layer of two-feature neurons on made-up rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 8))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=rows)
+    engines, _ = rows_in_memory(X, y, None, None, 0.0, 0, threads)
+    growth = LayerGrowth(
+        engines, Lasso(engines.train, 2), Stagewise(1.0), LayerSettings(width, 0, None),
+        np.random.default_rng(0), Monitor(), 0,
+    )  # fmt: skip
+    growth.grow()
+    return growth
+
+
+def attempts(growth: LayerGrowth) -> None:
+    """Look for a replacement of each neuron; what is found is not put in."""
+    for slot in range(growth.state.width):
+        output = growth.rule.without(growth.state, slot)
+        questions = growth.finder.propose(output, growth.rule.others(growth.rows.train, growth.state, slot))
+        for cut in growth.rows.train.cuts(questions):
+            if cut is not None:
+                growth.rule.judge(growth.rows.train, growth.state, slot, cut)
+
+
+def speed() -> None:
+    """A replacement attempt against a sort; a neuron against the paper's definitions; threads; growth of cost."""
+    per_attempt = {}
+    for rows, limit in ((10_000, None), (20_000, 0.2), (100_000, None), (1_000_000, 0.1)):
+        growth = grown(rows, 10, 1)
+        z = np.random.default_rng(1).normal(size=rows)
+        sort = fastest(lambda z=z: np.argsort(z, kind="stable"), 5)
+        per_attempt[rows] = fastest(lambda g=growth: attempts(g), 5) / growth.state.width
+        ratio = per_attempt[rows] / sort
+        wanted = "" if limit is None else f", wanted {limit}"
+        print(f"replacement attempt, {rows:>9,} rows: {ratio:.3f} of numpy's stable argsort{wanted}", flush=True)
+        if rows == 1_000_000:
+            threaded = grown(rows, 10, 2)
+            two = fastest(lambda g=threaded: attempts(g), 5) / threaded.state.width
+            print(f"two threads, {rows:,} rows: {per_attempt[rows] / two:.2f} times one, wanted 1.6")
+    slope = np.polyfit(np.log(list(per_attempt)), np.log(list(per_attempt.values())), 1)[0]
+    print(f"slope of log time against log rows, 1e4 to 1e6: {slope:.2f}, wanted at most 1.1")
+    literal()
+
+
+def literal() -> None:
+    """Seconds a neuron, against the definitions written out with scikit-learn's Lasso and a loop over splits."""
+    from tests.reference import literal_neuron
+
+    _, (X, y, *_) = next(iter(splits("power_plant", [0])))
+    residual = y - y.mean()
+    started = time.perf_counter()
+    literal_neuron(X, residual)
+    slow = time.perf_counter() - started
+    model = BGNRegressor.as_in_paper(max_layers=1, max_width=50, max_replacements=0, patience=None, n_jobs=1)
+    quick = fastest(lambda: model.fit(X, y), 3) / 50
+    print(f"a neuron on power plant: {slow / quick:,.0f} times faster than the literal program, wanted 1,000")
+
+
+def whole() -> None:
+    """The whole of the paper's algorithm on housing."""
+    _, (X, y, X_val, y_val, *_) = next(iter(splits("housing", [0])))
+    started = time.perf_counter()
+    model = BGNRegressor.as_in_paper(random_state=0).fit(X, y, eval_set=(X_val, y_val))
+    minutes = (time.perf_counter() - started) / 60
+    widths = [len(path) - 1 for path in model.history_.paths]
+    print(f"as_in_paper on housing: {minutes:.1f} minutes, widths grown {widths}; the paper: 156.5; wanted under 3")
+
+
+_MEMORY = """
+import numpy as np
+from bgn import BGNRegressor
+rng = np.random.default_rng(0)
+BGNRegressor(max_width=2).fit(rng.normal(size=(100, 20)), rng.normal(size=100))
+X = rng.normal(size=(1_000_000, 20))
+y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=len(X))
+def peak():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+before = peak()
+BGNRegressor(max_width=50, max_replacements=0, patience=None, random_state=0).fit(X, y)
+print((peak() - before) * 1024 / X.nbytes)
+"""
+
+
+def memory() -> None:
+    """Peak memory of a fit of 1,000,000 x 20 rows, width 50, above what holds X and y already."""
+    ratio = float(subprocess.run([sys.executable, "-c", _MEMORY], capture_output=True, text=True, check=True).stdout)
+    print(f"1,000,000 x 20 rows, width 50: {ratio:.2f} times the size of X above it, wanted at most 2.5")
+
+
+_START = """
+from sklearn.datasets import load_diabetes
+from bgn import BGNRegressor
+BGNRegressor(random_state=0).fit(*load_diabetes(return_X_y=True))
+"""
+
+
+def start() -> None:
+    """Wall time of a process that fits diabetes, without and with compiled code in the cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        for label, wanted in (("first fit on a machine", 20), ("next process", 2), ("next process", 2)):
+            started = time.perf_counter()
+            subprocess.run([sys.executable, "-c", _START], env=environment, check=True)
+            print(f"{label}: {time.perf_counter() - started:.1f} s, wanted under {wanted}")
+
+
+SECTIONS = {each.__name__: each for each in (start, speed, whole, memory, compact, tiny, paper, large, parking)}
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or list(SECTIONS)
+    for unknown in set(chosen) - set(SECTIONS):
+        sys.exit(f"no section {unknown!r}; there are {', '.join(SECTIONS)}")
+    for section in chosen:
+        SECTIONS[section]()
+        print(f"[{section}: peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB]\n")
