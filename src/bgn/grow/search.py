@@ -137,12 +137,13 @@ class Search:
         coefficients = np.array([each.coefficients + (0.0,) * (widest - len(each.columns)) for each in directions])
         ends = coefficients[:, :, None] * self._binned.reach[index]
         reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
+        width = len(self._sample.output.weights) if len(others.slots) else 0  # neurons whose company matters
         residual, found = self._sample.residual(output), np.empty((len(directions), 3))
 
         def part(some: slice) -> None:
             judge_directions(
                 self._sample.columns, index[some], coefficients[some], size[some], reach[some], residual,
-                self._sample.weight, self._sample.codes, BITS, len(self._sample.output.weights), others.slots,
+                self._sample.weight, self._sample.codes, BITS, width, others.slots,
                 others.inverse, float(others.total), others.ridge, found[some],
             )  # fmt: skip
 
