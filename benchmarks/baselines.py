@@ -1,21 +1,23 @@
 """Accuracy and speed of the gradient-trained baselines, one command a figure.
 
-    python benchmarks/baselines.py --accuracy diabetes
-    python benchmarks/baselines.py --accuracy power_plant
+    python benchmarks/baselines.py --accuracy diabetes power_plant
     python benchmarks/baselines.py --single-fit
     python benchmarks/baselines.py --stacked
     python benchmarks/baselines.py --gpu-grid --out housing.json
 
 Tables come from the folder named by BGN_DATA. ``--device cuda`` (or ``auto``) moves the accuracy runs to a GPU;
-``--quick`` tries one setting of each method's own parameters; ``--store FOLDER`` lets an interrupted run go on.
-``--gpu-grid`` is the paper's whole grid for California housing: 486 combinations, three seeds.
+``--quick`` tries one setting of each method's own parameters; ``--seeds`` is how many; ``--store FOLDER`` lets an
+interrupted run go on. ``--gpu-grid`` is the paper's whole grid for California housing: 486 combinations, three seeds.
+What stands in ``benchmarks/results`` names its command.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -23,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from sklearn.linear_model import LinearRegression
 from torch import nn
 
 from bgn import datasets
@@ -53,14 +56,21 @@ def grid(method: str, rows: int, args: argparse.Namespace, reduced: bool) -> lis
     return [replace(config, max_epochs=args.max_epochs) for config in chosen]
 
 
-def accuracy(name: str, args: argparse.Namespace) -> dict[str, object]:
+def least_squares(split: Split) -> float:
+    """Return the test error of a linear fit to all rows that are not test rows."""
+    model = LinearRegression().fit(np.vstack([split.X, split.X_validation]), np.r_[split.y, split.y_validation])
+    return float(np.mean((model.predict(split.X_test) - split.y_test) ** 2))
+
+
+def accuracy(name: str, args: argparse.Namespace) -> dict[str, dict[str, object]]:
     """Print every method's mean test error beside its target."""
     X, y = table(name)
-    figures: dict[str, object] = {}
-    # Diabetes has few test rows: ten splits, three seeds each. The others: a split a seed, as in the paper. Either
+    figures: dict[str, dict[str, object]] = {}
+    # Diabetes has few test rows: ten splits, all seeds on each. The others: a split a seed, as in the paper. Either
     # way one combination is chosen by its mean validation error over all runs.
-    seeds, each = (range(30), 3) if name == "diabetes" else (range(3), 1)
+    seeds, each = (range(10 * args.seeds), args.seeds) if name == "diabetes" else (range(args.seeds), 1)
     splits = [Split.at_random(X, y, seed=k) for k in range(len(seeds) // each)]
+    print(f"{name} least squares  test MSE {statistics.fmean(map(least_squares, splits)):8.2f}", flush=True)
     for method in args.methods:
         begun = time.perf_counter()
         configs = grid(method, len(X), args, reduced=True)
@@ -68,10 +78,20 @@ def accuracy(name: str, args: argparse.Namespace) -> dict[str, object]:
         best = grid_search(configs, lambda seed: splits[seed // each], seeds, store, args.device).best
         target = TARGETS.get(name, {}).get(method, float("nan"))
         seconds = time.perf_counter() - begun
-        figures[method] = {"test_mse": best.test_mse, "target": target, "seconds": seconds, "best": asdict(best.config)}
+        tests = [run.test_mse for run in best.runs]
+        means = [statistics.fmean(tests[k : k + each]) for k in range(0, len(tests), each)]
+        figures[method] = {
+            "test_mse": best.test_mse,
+            "standard_error": statistics.stdev(means) / len(means) ** 0.5,
+            "target": target,
+            "validation_mse": best.validation_mse,
+            "seconds": seconds,
+            "best": asdict(best.config),
+        }
         shown = f"{best.config.hidden_layers}, rate {best.config.learning_rate}"
         print(
-            f"{name} {method:14} test MSE {best.test_mse:8.2f}, target {target:6.1f}, {seconds:.0f} s, {shown}",
+            f"{name} {method:14} test MSE {best.test_mse:8.2f} +- {figures[method]['standard_error']:.2f}, "
+            f"target {target:6.1f}, {seconds:.0f} s, {shown}",
             flush=True,
         )
     return figures
@@ -192,8 +212,6 @@ def gpu_grid(args: argparse.Namespace) -> dict[str, object]:
     return {
         "methods": figures,
         "seconds": total,
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-        "torch": torch.__version__,
         "tf32": args.tf32,
         "peak_memory_gib": torch.cuda.max_memory_allocated() / 2**30 if torch.cuda.is_available() else None,
     }
@@ -213,10 +231,19 @@ def summary(result: GridResult) -> dict[str, object]:
     }
 
 
+def machine() -> dict[str, object]:
+    """Return what the figures depend on besides the command."""
+    name = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {"gpu": name, "torch": torch.__version__, "threads": torch.get_num_threads()}
+
+
 def main() -> None:
     """Read the command line, run what it names, write the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--accuracy", metavar="TABLE", help="test errors on a table, reduced grid")
+    parser.add_argument(
+        "--accuracy", metavar="TABLE", nargs="+", default=(), help="test errors on tables, reduced grid"
+    )
+    parser.add_argument("--seeds", type=int, default=3, help="runs of a combination for --accuracy, at least 2")
     parser.add_argument("--single-fit", action="store_true", help="one fit against a plain torch module")
     parser.add_argument("--stacked", action="store_true", help="27 small models at once against one after another")
     parser.add_argument("--gpu-grid", action="store_true", help="the paper's grid for housing on a GPU")
@@ -229,8 +256,8 @@ def main() -> None:
     parser.add_argument("--out", help="file for the figures, as JSON")
     args = parser.parse_args()
     figures: dict[str, object] = {}
-    if args.accuracy:
-        figures[f"accuracy {args.accuracy}"] = accuracy(args.accuracy, args)
+    for name in args.accuracy:
+        figures[f"accuracy {name}"] = accuracy(name, args)
     if args.single_fit:
         figures["single fit"] = single_fit(args)
     if args.stacked:
@@ -240,7 +267,9 @@ def main() -> None:
     if not figures:
         parser.error("name at least one of --accuracy, --single-fit, --stacked, --gpu-grid")
     if args.out:
-        Path(args.out).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        command = shlex.join(["python", *sys.argv])
+        written = json.dumps({"command": command} | machine() | figures, indent=2)
+        Path(args.out).write_text(written + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
