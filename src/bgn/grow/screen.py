@@ -119,7 +119,13 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge):
     to `total`. The cell is 0 when there is no cut.
     """
     n = len(slots) + 1
-    rows, all_sums, every = count.sum(), sums.sum(), together.sum(axis=0)
+    rows, all_sums = 0, 0
+    every = np.zeros(together.shape[1], np.int64)
+    for c in range(len(count)):
+        rows += count[c]
+        all_sums += sums[c]
+        for j in range(len(every)):
+            every[j] += together[c, j]
     scale = total / np.float64(rows)
     worth = _WORTH * best_edge(count, sums, rows, all_sums)
     above = np.zeros(n)  # weight above the cut that fires with the constant and each neuron
