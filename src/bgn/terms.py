@@ -155,20 +155,13 @@ class Terms:
 
 
 def network_of(model: Any) -> Network:
-    """Return the network of a fitted model, or the network itself.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-        Anything with a ``network_``.
-
-    Returns
-    -------
-    Network
-    """
-    network = getattr(model, "network_", model)
+    """Return `model` if it is a network, else its ``network_``."""
+    network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
-        raise TypeError(f"model must be a bgn.Network or a fitted estimator with network_; got {type(model).__name__}.")
+        raise TypeError(
+            f"model must be a bgn.Network or a fitted estimator with network_; got {type(model).__name__}. "
+            "Call fit first if it is an estimator."
+        )
     return network
 
 

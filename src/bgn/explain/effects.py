@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike
 from bgn.explain.cells import Cell, arrangement
 from bgn.explain.coalitions import Table, coalition_counts, mixed_answers
 from bgn.explain.crossings import crossings, walks
-from bgn.explain.subject import background_of, column_of, network_of
-from bgn.network import Floats, Network
+from bgn.explain.kernels import add_steps
+from bgn.explain.subject import background_of, column_of
+from bgn.network import Floats, Layer, Network
+from bgn.terms import network_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,18 +191,14 @@ def _steps(network: Network, neurons: list[int], column: int, rows: Floats, base
     """Return the effect of a column through some neurons of a one-layer network, counted exactly."""
     layer, m = network.layers[0], len(rows)
     moving = [neuron for neuron in neurons if layer.weights[neuron, column] != 0]
+    still = [neuron for neuron in neurons if layer.weights[neuron, column] == 0]
     found = {neuron: np.sort(crossings(layer, neuron, column, rows)) for neuron in moving}
     every = np.unique(np.concatenate([[], *found.values()]))
     points = np.concatenate([[-np.inf], every[np.isfinite(every)]])
-    answers = layer.fire(rows)
-    levels = np.full(len(points), base)
-    for neuron in neurons:
-        if neuron in found:
-            passed = np.searchsorted(found[neuron], points, side="right")
-            firing = passed if layer.weights[neuron, column] > 0 else m - passed
-        else:
-            firing = np.full(len(points), np.count_nonzero(answers[:, neuron] > 0))
-        levels += network.output_weights[neuron] * (2.0 * firing / m - 1.0)
+    firing = (Layer(layer.weights[still], layer.bias[still]).fire(rows) > 0).sum(axis=0)
+    levels = np.full(len(points), base + network.output_weights[still] @ (2.0 * firing / m - 1.0))
+    for neuron in moving:
+        add_steps(found[neuron], points, layer.weights[neuron, column] > 0, network.output_weights[neuron], levels)
     return _effect(network.names[column], points[1:], levels)
 
 

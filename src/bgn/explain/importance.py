@@ -11,8 +11,9 @@ import numpy as np
 from bgn.explain.coalitions import Table, neuron_counts, shapley_weights
 from bgn.explain.kernels import count_differing
 from bgn.explain.shap import shap_values
-from bgn.explain.subject import background_of, network_of, rows_of
+from bgn.explain.subject import background_of, rows_of
 from bgn.network import Floats, Network
+from bgn.terms import network_of
 
 
 def _shares(values: Floats, axis: int | None = None) -> Floats:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from bgn.explain.coalitions import Game, Table, averages, games, interaction_weights, shapley_weights
 from bgn.explain.sampling import sampled_values, settle
-from bgn.explain.subject import background_of, network_of, rows_of
+from bgn.explain.subject import background_of, rows_of
 from bgn.network import Floats, Network
 from bgn.require import require
+from bgn.terms import network_of
 
 MAX_PLAYERS = 10
 """Most inputs whose coalitions are enumerated: of a neuron with one hidden layer, of the network with more."""

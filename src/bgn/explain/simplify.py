@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.scorecard import Scorecard, fit_points
-from bgn.explain.subject import network_of, rows_of
+from bgn.explain.subject import rows_of
 from bgn.network import Floats, Layer, Network
+from bgn.terms import network_of
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6

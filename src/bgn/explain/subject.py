@@ -1,4 +1,4 @@
-"""What is explained: the network behind a model, its rows and its columns by name."""
+"""What is explained: the rows of a table and its columns by name."""
 
 from __future__ import annotations
 
@@ -8,17 +8,6 @@ from typing import Any
 import numpy as np
 
 from bgn.network import Floats, Network
-
-
-def network_of(model: Any) -> Network:
-    """Return `model` if it is a network, else its ``network_``."""
-    network = model if isinstance(model, Network) else getattr(model, "network_", None)
-    if not isinstance(network, Network):
-        raise TypeError(
-            f"model must be a bgn.Network or a fitted estimator with network_; got {type(model).__name__}. "
-            "Call fit first if it is an estimator."
-        )
-    return network
 
 
 def rows_of(network: Network, table: Any, name: str) -> Floats:

@@ -83,9 +83,9 @@ def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
     if few_wholes(column):
         places = np.arange(low, high + 1.0)
         return np.append(places - 0.5, high + 0.5), found(np.append(places, high))
-    inside = found.breakpoints[(found.breakpoints > low) & (found.breakpoints <= high)]
-    places = np.concatenate([[low], inside, [high]])
-    return places, found(places)
+    first, last = np.searchsorted(found.breakpoints, [low, high], side="right")
+    places = np.concatenate([[low], found.breakpoints[first:last], [high]])
+    return places, np.append(found.levels[first : last + 1], found.levels[last])
 
 
 def _curve(ax: Any, found: Effect, column: Floats) -> None:

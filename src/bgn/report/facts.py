@@ -111,11 +111,9 @@ def _table(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[
 
 def quality(facts: Facts) -> list[dict[str, Any]]:
     """Return the errors of the model, the mean, a linear model and a tree of similar size, on the same rows."""
-    from sklearn.linear_model import LinearRegression
     from sklearn.tree import DecisionTreeRegressor
 
     width = sum(facts.network.widths)
-    linear = LinearRegression().fit(facts.rows, facts.target)
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(facts.rows, facts.target)
     used = len(facts.network.features_used)
     entries = [
@@ -125,10 +123,19 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
             f"{_count(int(tree.get_n_leaves()) - 1, 'split')}, {_count(len(set(tree.tree_.feature) - {-2}), 'column')}",
             tree.predict(facts.judged_rows),
         ),
-        ("a linear model", _count(facts.rows.shape[1], "column"), linear.predict(facts.judged_rows)),
+        ("a linear model", _count(facts.rows.shape[1], "column"), _linear(facts)),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
     return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
+
+
+def _linear(facts: Facts) -> Floats:
+    """Return what least squares would predict, from the columns' covariances: one pass over the rows."""
+    centre, spread = facts.rows.mean(axis=0), facts.rows.std(axis=0)
+    spread[np.ptp(facts.rows, axis=0) == 0] = 1.0
+    columns, mean = (facts.rows - centre) / spread, facts.target.mean()
+    slopes = np.linalg.lstsq(columns.T @ columns, columns.T @ (facts.target - mean), rcond=None)[0]
+    return np.asarray(mean + (facts.judged_rows - centre) / spread @ slopes)
 
 
 def _count(n: int, noun: str) -> str:

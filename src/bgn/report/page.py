@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -22,15 +23,12 @@ from bgn.writing import amounts, clean, colour, number, shorten
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
     """Return the whole report as HTML."""
-    jinja2 = require("jinja2", extra="report")
     markup = require("markupsafe", extra="report").Markup
-    script, style, template = (_part(name) for name in ("page.js", "page.css", "template.html"))
+    script, style = _part("page.js"), _part("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    page = environment.from_string(template)
     values = _values(facts, title, digits, units, markup)
     return str(
-        page.render(
+        _template().render(
             **values,
             css=markup(style),
             js=markup(script),
@@ -38,6 +36,14 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
             data=markup(_data(facts, digits)),
         )
     )
+
+
+@cache
+def _template() -> Any:
+    """Return the page's template, compiled once."""
+    jinja2 = require("jinja2", extra="report")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    return environment.from_string(_part("template.html"))
 
 
 def _part(name: str) -> str:
