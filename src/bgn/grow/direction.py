@@ -101,6 +101,10 @@ class InnerProducts:
             weights[support] = answer
         return weights
 
+    def debiased(self, output: Output, most: int) -> Floats:
+        """Least squares on the columns that the Lasso would take."""
+        return self.least_squares(output, np.flatnonzero(self.lasso(output, most)))
+
     def _fetch(self, column: int) -> None:
         row = self._rows.gram(column) / (self._norm * self._norm[column] * self._rows.total)
         self.gram[column] = np.where(self.usable, row, 0.0)
@@ -136,23 +140,15 @@ class Lasso:
 
     def propose(self, output: Output, others: Others) -> list[Question]:
         """One direction, or none where the residual is uncorrelated with every column."""
-        direction = self._products.in_units(self._products.lasso(output, self._most))
+        direction = self._products.in_units(self._weights(output))
         return [] if direction is None else [Question(output, direction)]
 
+    def _weights(self, output: Output) -> Floats:
+        return self._products.lasso(output, self._most)
 
-class Debiased:
+
+class Debiased(Lasso):
     """Least squares on the support that the Lasso chose."""
 
-    def __init__(self, rows: Engine, max_features: int) -> None:
-        self._products = InnerProducts(rows)
-        self._most = max_features
-
-    def learn(self, slot: int) -> None:
-        """Take note of the neuron just stored in `slot`."""
-        self._products.learn(slot)
-
-    def propose(self, output: Output, others: Others) -> list[Question]:
-        """One direction, or none where the residual is uncorrelated with every column."""
-        support = np.flatnonzero(self._products.lasso(output, self._most))
-        direction = self._products.in_units(self._products.least_squares(output, support))
-        return [] if direction is None else [Question(output, direction)]
+    def _weights(self, output: Output) -> Floats:
+        return self._products.debiased(output, self._most)

@@ -200,8 +200,7 @@ class Search:
         return rounded(direction_of((a, b), (first, second)))
 
     def _debiased(self, output: Output) -> list[Direction]:
-        support = np.flatnonzero(self._products.lasso(output, self._most))
-        direction = self._products.in_units(self._products.least_squares(output, support))
+        direction = self._products.in_units(self._products.debiased(output, self._most))
         return [] if direction is None else [rounded(direction)]
 
     def _turned(self, direction: Direction) -> list[Direction]:
