@@ -64,6 +64,7 @@ def test_works_in_pipelines_searches_and_pickles(diabetes):
         ({"select": "smallest"}, "select must be one of 'best', 'compact'; got 'smallest'."),
         ({"max_seconds": -3}, "max_seconds must be a number at least 0 or None; got -3."),
         ({"callbacks": [3]}, "callbacks must be callables that take a record; got 3."),
+        ({"callbacks": 3}, "callbacks must be callables that take a record; got 3."),
     ],
 )
 def test_bad_parameters_are_named(change, message):
@@ -94,8 +95,13 @@ def test_bad_tables_are_named(diabetes):
         model.fit(X, y, sample_weight=-np.ones(len(y)))
     with pytest.raises(ValueError, match="at least one non-zero number"):
         model.fit(X, y, sample_weight=np.zeros(len(y)))
-    with pytest.raises(ValueError, match="eval_set must be a pair"):
-        model.fit(X, y, eval_set=(X,))
+    with pytest.raises(ValueError, match=r"Column 'sex' holds dates"):
+        model.fit(X.assign(sex=np.datetime64("2024-01-01")), y)
+    for pairs in ((X,), [(X, y), (X, y)]):
+        with pytest.raises(ValueError, match="eval_set must be one pair"):
+            model.fit(X, y, eval_set=pairs)
+    with pytest.raises(ValueError, match="Rescale the target"):
+        model.fit(X, y, eval_set=(X, y * 1e200))
     with pytest.raises(NotFittedError):
         BGNRegressor().predict(X)
 

@@ -187,7 +187,8 @@ def test_stops_in_time_on_request_and_on_interrupt():
     assert model.network_.widths[0] < 1000
 
     seen = []
-    model = BGNRegressor(callbacks=lambda record: seen.append(record) or record.width == 3, random_state=0).fit(X, y)
+    stop_at_three = [lambda record: seen.append(record) or np.equal(record.width, 3)]
+    model = BGNRegressor(callbacks=stop_at_three, random_state=0).fit(X, y)
     assert model.history_.stopped == "callback"
     assert seen[-1].width == 3
     assert model.network_.widths[0] <= 3

@@ -278,7 +278,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
 
     def _callbacks(self) -> Sequence[Callable[[Record], bool | None]]:
         given = self.callbacks
-        callbacks = () if given is None else (given,) if callable(given) else tuple(given)
+        callbacks = () if given is None else tuple(given) if isinstance(given, Sequence) else (given,)
         for each in callbacks:
             if not callable(each):
                 raise ValueError(f"callbacks must be callables that take a record; got {each!r}.")
@@ -294,9 +294,10 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         if eval_set is not None:
             if isinstance(eval_set, list) and len(eval_set) == 1:
                 eval_set = eval_set[0]
-            if not isinstance(eval_set, Sequence) or len(eval_set) != 2:
-                raise ValueError("eval_set must be a pair (X, y) of validation rows.")
+            if not isinstance(eval_set, Sequence) or len(eval_set) != 2 or isinstance(eval_set[1], tuple):
+                raise ValueError("eval_set must be one pair (X, y) of validation rows.")
             eval_set = self._table(eval_set[0], eval_set[1], reset=False)
+            self._representable(*eval_set)
         return X, y, weight, eval_set
 
     def _table(self, X: Any, y: Any = _NO_TARGET, reset: bool = True) -> Any:
@@ -309,7 +310,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             else:
                 X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2 if reset else 1, **checks)
                 y = np.asarray(y, dtype=np.float64)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise _naming_column(error, given) from None
         for j, column in enumerate(X.T):
             if not np.isfinite(column).all():
@@ -349,13 +350,18 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
 
 
-def _naming_column(error: ValueError, X: Any) -> ValueError:
-    """The same error, naming the column that holds text, if that is what is wrong."""
-    if "could not convert string" not in str(error):
+def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
+    """The same error, naming the column that holds text or dates, if that is what is wrong."""
+    if not any(sign in str(error) for sign in ("could not convert string", "could not be promoted")):
         return error
     names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
     for j, name in enumerate(names):
         column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
+        if column.dtype.kind in "mM":
+            return ValueError(
+                f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
+                "or leave it out."
+            )
         try:
             column.astype(np.float64)
         except (TypeError, ValueError):

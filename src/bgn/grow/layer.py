@@ -44,7 +44,7 @@ class Monitor:
         if self.on_record is not None:
             self.on_record(record)
         for callback in self.callbacks:
-            if callback(record) is True and not self.stopped:
+            if isinstance(answer := callback(record), (bool, np.bool_)) and answer and not self.stopped:
                 self.stopped = "callback"
 
 
