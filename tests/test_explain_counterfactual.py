@@ -318,3 +318,20 @@ def test_bad_rows_are_named():
     shared = {"one_hot": [("rooms", "age"), ("age", "floor area")]}
     with pytest.raises(ValueError, match="one_hot groups must not share columns"):
         counterfactual(HOUSE, [1.0, 0.0, 1.0], at_least=1.0, **shared)
+
+
+def test_wanted_predictions_and_limits_that_cannot_be_are_refused():
+    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
+    with pytest.raises(ValueError, match="at_least must be a finite number; got nan"):
+        counterfactual(network, [0.0], at_least=float("nan"))
+    with pytest.raises(ValueError, match="at_most must be a finite number; got inf"):
+        counterfactual(network, [0.0], at_most=np.inf)
+    with pytest.raises(ValueError, match=r"immutable has 'a', but x has .* there, outside its bounds"):
+        counterfactual(network, [0.0], at_least=1, bounds={"a": (2, 3)}, immutable=["a"])
+
+
+def test_zero_is_the_neatest_number():
+    weights = [[-1.0, 0.0, 1.0], [0.0, -3.0, 0.0]]
+    network = Network([Layer(weights, [0.0, 1.0])], [1.0, 1.0], 0.0, ["a", "b", "c"])
+    answer = counterfactual(network, [2.0, 4.0, 0.0], at_least=2, immutable=["c"])
+    assert answer.changes["a"] == (2.0, 0.0)

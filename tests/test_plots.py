@@ -309,3 +309,15 @@ def test_tree_comparison_measures_both_on_the_test_rows() -> None:
     np.testing.assert_allclose(lines["network: neurons"], expected)
     tree = DecisionTreeRegressor(max_leaf_nodes=3, random_state=0).fit(rows[:150], target[:150])
     np.testing.assert_allclose(lines["tree: splits"][1], np.mean((tree.predict(rows[150:]) - target[150:]) ** 2))
+
+
+def test_figures_of_a_network_that_asks_nothing_are_empty_and_its_path_is_unknown() -> None:
+    network = bgn.Network([bgn.Layer(np.zeros((0, 2)), [])], [], 4.5, ["a", "b"])
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    explanation = bgn.shap_values(network, rows, rows)
+    for ax in (bgn.plots.summary(explanation), bgn.plots.waterfall(explanation), bgn.plots.network(network, rows)):
+        ax.figure.canvas.draw()
+    compare, truth = bgn.plots.tree_comparison, [1.0, 2.0]
+    for call in (lambda: bgn.plots.growth(network), lambda: compare(network, rows, truth, rows, truth)):
+        with pytest.raises(TypeError, match="model must be a fitted estimator with history_"):
+            call()

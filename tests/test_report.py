@@ -13,6 +13,7 @@ import bgn
 from bgn.report import card, picture
 from bgn.report.charts import _curves
 from bgn.report.facts import Facts, checksum, controls, errors, quality, typical
+from bgn.report.svg import Chart, _ticks
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -173,6 +174,22 @@ def test_categories_become_one_choice_and_whole_numbers_stay_whole() -> None:
     assert [option["name"] for option in offered["season"]["options"]] == ["winter", "summer", "none of these"]
     assert offered["year"]["whole"]
     assert not offered["x = y"]["whole"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(2011.0, 2013.0), (-124.2, -114.5), (0.0, 3e-14), (1e6, 1e6 + 3), (0, 150)])
+def test_ticks_are_written_whole_and_inside(low: float, high: float) -> None:
+    shown = Reader()
+    shown.feed(Chart((320, 170), (low, high), (0.0, 1.0), "").svg())
+    ticks = _ticks(low, high, 4)
+    written = [text.replace("\N{MINUS SIGN}", "-") for text in shown.text[-len(ticks) :]]
+    assert len(set(ticks)) == len(ticks) > 2
+    assert [float(text) for text in written] == ticks
+
+
+def test_effects_tell_the_years_of_a_column(tmp_path) -> None:
+    network = bgn.Network([bgn.Layer([[1.0]], [-2011.5])], [1.0], 0.0, ["year"])
+    path = bgn.write_report(network, [[2011.0], [2012.0]], [0.0, 1.0], tmp_path / "r.html")
+    assert "Between 2011 and 2012: from" in path.read_text(encoding="utf-8")
 
 
 def test_the_typical_row_is_one_of_the_rows() -> None:

@@ -258,7 +258,7 @@ class Html(Text):
         return written.replace("-", "\N{MINUS SIGN}")
 
     def product(self, coefficient: str, name: str) -> str:
-        return f"{coefficient}&nbsp;{name}"
+        return f"{coefficient} {name}"
 
     def whole(self, parts: Written) -> str:
         cell = '<td style="text-align:left;padding:2px 8px;overflow-wrap:anywhere">'

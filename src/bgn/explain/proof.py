@@ -160,9 +160,9 @@ def neat(question: Question, row: Floats) -> Floats:
     """Write every changed value with the fewest digits that cost no more, to a billionth, and still do."""
     ceiling = question.price(row[np.newaxis])[0] * (1 + 1e-9)
     for column in np.flatnonzero(row != question.x):
-        for digits in range(1, 16):
+        for value in (0.0, *(float(f"{row[column]:.{digits}g}") for digits in range(1, 16))):
             trial = row.copy()
-            trial[column] = float(f"{row[column]:.{digits}g}")
+            trial[column] = value
             if question.price(trial[np.newaxis])[0] <= ceiling and question.allows(trial[np.newaxis])[0]:
                 row = trial
                 break

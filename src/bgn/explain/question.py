@@ -99,9 +99,12 @@ def read_question(
     row = _read_row(network, x)
     if at_least is None and at_most is None:
         raise ValueError("at_least or at_most must be given: the prediction that is wanted.")
+    for argument, wanted in (("at_least", at_least), ("at_most", at_most)):
+        if wanted is not None and not np.isfinite(wanted):
+            raise ValueError(f"{argument} must be a finite number; got {wanted}. Use None for no limit.")
     least = -np.inf if at_least is None else float(at_least)
     most = np.inf if at_most is None else float(at_most)
-    if not least <= most:
+    if least > most:
         raise ValueError(f"at_least must not be above at_most; got {at_least} and {at_most}.")
     if max_changed is not None and max_changed < 1:
         raise ValueError(f"max_changed must be at least 1; got {max_changed}. Use None for no limit.")
@@ -124,6 +127,11 @@ def read_question(
         raise ValueError("one_hot groups must not share columns.")
     fixed = set(columns_of(network, immutable, "immutable"))
     for column in fixed:
+        if not low[column] <= row[column] <= high[column]:
+            raise ValueError(
+                f"immutable has {network.names[column]!r}, but x has {row[column]} there, outside its bounds "
+                f"({low[column]}, {high[column]}). Leave out one of the two."
+            )
         low[column] = high[column] = row[column]
     layer = _with_constraints(network, row, constraints)
     used = (layer.weights != 0).any(axis=0)

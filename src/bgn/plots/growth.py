@@ -8,6 +8,17 @@ from typing import Any
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 
+def history_of(model: Any) -> Any:
+    """Return the history of a fitted estimator, or the history itself."""
+    history = getattr(model, "history_", model)
+    if not hasattr(history, "records"):
+        raise TypeError(
+            f"model must be a fitted estimator with history_, or that history; got {type(model).__name__}. "
+            "A network alone does not know how it grew."
+        )
+    return history
+
+
 def growth(model: Any, *, ax: Any = None) -> Any:
     """Draw training and validation error, Theorem 1's bound and accepted replacements along the path of growth.
 
@@ -22,7 +33,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    history = getattr(model, "history_", model)
+    history = history_of(model)
     records = list(history.records)
     if not records:
         raise ValueError("model has an empty history: nothing was grown.")

@@ -55,7 +55,7 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
             s=9, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
         )  # fmt: skip
     ax.set_yticks(range(len(order)), labels, parse_math=False)
-    ax.set_ylim(len(order) - 0.5, -0.5)
+    ax.set_ylim(max(len(order), 1) - 0.5, -0.5)
     ax.set_xlabel("SHAP value: change of the prediction")
     if dots is not None:
         bar = ax.figure.colorbar(dots, ax=ax, ticks=[0.0, 1.0], shrink=0.8, aspect=25, pad=0.02)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.plots.growth import history_of
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 
@@ -48,7 +49,7 @@ def tree_comparison(
     """
     from sklearn.tree import DecisionTreeRegressor
 
-    history = getattr(model, "history_", model)
+    history = history_of(model)
     widths = list(range(1, history.best_width + 1)) if sizes is None else list(sizes)
     table, target = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     tests, truth = np.asarray(X_test, dtype=np.float64), np.asarray(y_test, dtype=np.float64)

@@ -35,11 +35,12 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         places, reached = corners(curve, column)
         least, most = float(reached.min()), float(reached.max())
         name = clean(facts.network.names[i])
-        text = f"Between {_number(low, digits)} and {_number(high, digits)}: always {_number(least, digits)}."
+        between = " and ".join(Signs().number(number(end, digits + 1)) for end in (low, high))
+        text = f"Between {between}: always {_number(least, digits)}."
         if least < most:
             steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
             levels_told = f"from {_number(least, digits)} to {_number(most, digits)}{steps}."
-            text = f"Between {_number(low, digits)} and {_number(high, digits)}: {levels_told}"
+            text = f"Between {between}: {levels_told}"
         counts, edges = histogram(column)
         ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
         chart = svg.Chart(

@@ -6,11 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-import numpy as np
-
 from bgn.formats import Signs
 from bgn.plots.drawing import PAD, Drawing, percent
-from bgn.writing import number
 
 _FONT = 'font-family="system-ui, sans-serif"'
 
@@ -117,9 +114,10 @@ class Chart:
             )
         for tick in below:
             x = self.x(tick)
+            middle = min(x, self.width - 3.4 * len(_short(tick)))  # a label at the edge stays inside
             self.parts.append(
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}" class="axis"/>'
-                f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
+                f'<text x="{middle:.1f}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
             )
         self.parts.append(
             f'<line x1="{self.left:.1f}" x2="{self.width - 8}" y1="{bottom}" y2="{bottom}" class="axis"/>'
@@ -175,8 +173,9 @@ def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]
     return (low / 2.0, high * 2.0) if log else (low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5)
 
 
-def _short(value: float) -> str:
-    return Signs().number(number(float(f"{value:.3g}"), 3))
+def _short(tick: float) -> str:
+    """Write a tick whole: it is round, and neighbours such as 2011 and 2012 must not become the same."""
+    return Signs().number(f"{tick:.12g}")
 
 
 def _decades(low: float, high: float) -> list[float]:
@@ -193,4 +192,4 @@ def _ticks(low: float, high: float, count: int) -> list[float]:
     size = 10.0 ** math.floor(math.log10(raw))
     step = next((m * size for m in (1, 2, 2.5, 5, 10) if m * size >= raw), 10 * size)
     first = math.ceil(low / step - 1e-9)
-    return [float(np.round(i * step, 12)) for i in range(first, math.floor(high / step + 1e-9) + 1)]
+    return [float(f"{i * step:.12g}") for i in range(first, math.floor(high / step + 1e-9) + 1)]
