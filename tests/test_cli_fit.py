@@ -228,6 +228,8 @@ def test_wrong_usage(fitted: Path) -> None:
 def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
     path = fitted / "rents.csv"
     (tmp_path / "few.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "comma.csv").write_text("x;y\n1;2,5\n2;3,5\n")
+    (tmp_path / "mark.csv").write_text("x,y\n1,2\n2,3\n3,?\n")
     (tmp_path / "none.csv").write_text("x,y\n")
     (tmp_path / "one.csv").write_text("y\n1\n2\n")
     (tmp_path / "empty.csv").write_text("x,y\n,1\n,2\n")
@@ -240,6 +242,8 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
         ((path, "-t", "rent", "--drop", "listed", "--out", tmp_path / "no" / "m.json"), "--out: the folder "),
         ((path, "-t", "rent", "--drop", "listed", "--report", tmp_path / "no" / "m.html"), "--report: the folder "),
         ((tmp_path / "few.csv", "-t", "y"), "1 complete rows to learn from; at least 2 are needed"),
+        ((tmp_path / "comma.csv", "-t", "y"), "it holds '2,5'. If the comma is a decimal mark, add --decimal ','."),
+        ((tmp_path / "mark.csv", "-t", "y"), "it holds '?'."),
         ((tmp_path / "none.csv", "-t", "y"), "must hold numbers; it holds nothing"),
         ((tmp_path / "one.csv", "-t", "y"), "no column left to learn from"),
         ((tmp_path / "empty.csv", "-t", "y"), "no column with values to learn from"),
@@ -247,7 +251,8 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
         (("housing:other",), "columns of 'housing' must be one of 'statlib', 'averaged'; got 'other'"),
     ):
         assert message in run("fit", *arguments, code=1).err
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["empty.csv", "few.csv", "none.csv", "one.csv"]
+    left = sorted(each.stem for each in tmp_path.iterdir())
+    assert left == ["comma", "empty", "few", "mark", "none", "one"]
 
 
 # -- killed ------------------------------------------------------------------------------------------------

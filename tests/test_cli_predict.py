@@ -164,8 +164,8 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
         (b"", "no header line"),
         (b"a,b\n1,2\n", "lacks the columns"),
         (b"rooms,rooms\n1,2\n", "has two columns named 'rooms'"),
-        (b"rooms,kind,sold,garden\n1,flat,2020-01-01\n", "Expected 4 columns, got 3"),
-        (b"rooms,kind,sold,garden\nmany,flat,2020-01-01,true\n", "invalid value 'many'"),
+        (b"rooms,kind,sold,garden\n1,flat,2020-01-01\n", "standard input: CSV parse error: Expected 4 columns, got 3"),
+        (b"rooms,kind,sold,garden\nmany,flat,2020-01-01,true\n", "column 'rooms': CSV conversion error"),
         (b"rooms,kind,sold,garden\n1,flat,yesterday,true\n", "invalid value 'yesterday'"),
         (b"rooms,kind,sold,garden,\xff\n1,flat,2020-01-01,true,1\n", "not UTF-8"),
         (b"rooms,kind,sold,garden\n1,\xff,2020-01-01,true\n", "invalid UTF8"),
@@ -186,7 +186,7 @@ def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
     (tmp_path / "x.doc").write_bytes(b"no")
     pd.DataFrame({"rooms": [[1]], "kind": ["flat"], "sold": ["x"], "garden": [True]}).to_parquet(tmp_path / "l.parquet")
     for name, message in (
-        ("x.parquet", "arquet"),
+        ("x.parquet", "x.parquet' is no Parquet file that can be read"),
         ("x.xlsx", "is no workbook that can be read"),
         ("x.csv.gz", "gzip"),
         ("x.doc", "cannot tell the format of"),
@@ -197,7 +197,7 @@ def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
         assert message in run("predict", model, tmp_path / name, code=1).err
     (tmp_path / "bad.json").write_text("{}")
     assert "it is not a bgn model" in run("predict", tmp_path / "bad.json", "diabetes", code=1).err
-    assert "No such file" in run("show", tmp_path / "none.json", code=1).err
+    assert "none.json: No such file" in run("show", tmp_path / "none.json", code=1).err
 
 
 def test_dates_written_otherwise(tmp_path: Path) -> None:

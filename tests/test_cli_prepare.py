@@ -159,3 +159,19 @@ def test_headers(tmp_path: Any, text: str, names: tuple[str, ...]) -> None:
     table = open_table(str(tmp_path / "t.csv"))
     assert table.names == names
     assert table.read(names).column(names[-1]).to_pylist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (["1", "2.5", "-3e4", "?"], "'?' is not"),
+        (["1,000", "2,500", "3"], "'1,000', '2,500' are not"),
+        (["1st", "2nd", "3"], ""),
+        (["red", "green"], ""),
+    ],
+)
+def test_words_among_numbers_are_told(values: list[str], told: str) -> None:
+    preparation, notes = prepare.learn(pa.table({"x": values}), Choices())
+    assert preparation.columns == (Category("x", tuple(sorted(values))),)
+    assert bool(notes) == bool(told)
+    assert told in "".join(notes)

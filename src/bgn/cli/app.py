@@ -32,7 +32,10 @@ class OneLine(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except (Refused, ValueError, OSError, ImportError, MemoryError) as error:
-            say(str(error) or type(error).__name__)
+            if isinstance(error, OSError) and error.filename and error.strerror:
+                say(f"{error.filename}: {error.strerror}.")
+            else:
+                say(str(error) or type(error).__name__)
             ctx.exit(1)
 
 

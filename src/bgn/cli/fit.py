@@ -107,7 +107,7 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
 )
 @click.option("--validation", type=click.FloatRange(0, 0.9), help="Share of the training rows to validate on.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop growing after so long.")
-@click.option("--threads", type=int, help="Threads to use.")
+@click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores unless told.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every random choice.")
 @click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override.")
 @click.option("-o", "--out", metavar="FILE", help="Save the model as JSON.")

@@ -6,6 +6,7 @@ what stands in for missing values.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,6 +21,8 @@ from bgn.network import Floats
 from bgn.preparation import PARTS, Category, Date, Number, Preparation
 
 Column = Number | Category | Date
+
+_NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,11 @@ def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
             notes.append(f"column {name!r} is empty and left out.")
             continue
         columns.append(_kind(name, column, choices))
+        if isinstance(columns[-1], Category) and (words := not_numbers(columns[-1].values)):
+            notes.append(
+                f"column {name!r} is read as words, though most of it is numbers: {', '.join(map(repr, words[:3]))} "
+                f"{'is' if len(words) == 1 else 'are'} not. If they are numbers, mend the file or try --decimal."
+            )
     return Preparation(tuple(columns)), notes
 
 
@@ -74,6 +82,13 @@ def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
     raise Refused(
         f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: --drop {name!r}."
     )
+
+
+def not_numbers(values: Sequence[Any]) -> list[str]:
+    """Return the words among values most of which read as numbers, a comma taken for part of one."""
+    words = [value for value in values if isinstance(value, str) and not _NUMBER.fullmatch(value)]
+    commas = [value for value in values if isinstance(value, str) and "," in value and value not in words]
+    return words + commas if 2 * len(words) < len(values) and (words or commas) else []
 
 
 def _is_number(kind: pa.DataType) -> bool:

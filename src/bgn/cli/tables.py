@@ -9,9 +9,11 @@ from __future__ import annotations
 import csv
 import gzip
 import mmap
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 from zipfile import BadZipFile
@@ -97,16 +99,27 @@ class Delimited:
             if not self._more():
                 return pa.table({name: pa.array([], pa.null()) for name in names})
             # Arrow guesses the types of a whole table from all of it, those of a stream from its first block.
-            return pa_csv.read_csv(
-                self._rest(), *self._options(names, {}, not self._plain or _has_quotes(self._stream))
-            )
+            with self._naming():
+                return pa_csv.read_csv(
+                    self._rest(), *self._options(names, {}, not self._plain or _has_quotes(self._stream))
+                )
 
     def blocks(self, types: Types) -> Iterator[pa.Table]:
         with self._stream:
             if not self._more():
                 return
-            for batch in pa_csv.open_csv(self._rest(), *self._options(list(types), types, True)):
-                yield pa.Table.from_batches([batch])
+            with self._naming():
+                for batch in pa_csv.open_csv(self._rest(), *self._options(list(types), types, True)):
+                    yield pa.Table.from_batches([batch])
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Let what Arrow refuses name the file and the column, which Arrow counts."""
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            told = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self._all[int(found[1])]!r}", str(error))
+            raise Refused(f"{self._origin}: {told}") from None
 
     def _rest(self) -> Any:
         """Return what follows the header; a plain file is opened again by Arrow, which reads it faster than Python."""
@@ -155,7 +168,10 @@ class Parquet:
     def __init__(self, path: str) -> None:
         import pyarrow.parquet as pa_parquet
 
-        self._file = pa_parquet.ParquetFile(path)
+        try:
+            self._file = pa_parquet.ParquetFile(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise Refused(f"{path!r} is no Parquet file that can be read ({error}).") from None
         named = _named(self._file.schema_arrow.names, path)
         self.names = tuple(name for name in named if name and not name.startswith("__index_level_"))
 

@@ -68,8 +68,10 @@ def training_rows(
 def _target(column: pa.ChunkedArray, name: str) -> Floats:
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        shown = next((repr(value) for value in column.to_pylist() if value is not None), "nothing")
-        raise Refused(f"--target: column {name!r} must hold numbers; it holds {shown}.")
+        values = [value for value in column.unique().to_pylist() if value is not None]
+        shown = repr((prepare.not_numbers(values) or values)[0]) if values else "nothing"
+        comma = " If the comma is a decimal mark, add --decimal ','." if "," in shown else ""
+        raise Refused(f"--target: column {name!r} must hold numbers; it holds {shown}.{comma}")
     y = np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     y[~np.isfinite(y)] = np.nan
     return y
