@@ -177,6 +177,15 @@ def test_the_same_fit_writes_the_same_file(fitted: Any, tmp_path: Path) -> None:
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
+def test_callbacks_are_not_kept(tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = bgn.BGNRegressor(max_width=1, callbacks=[lambda record: None], random_state=0).fit(X, y)
+    bgn.save(model, tmp_path / "m.json")
+    loaded = bgn.load(tmp_path / "m.json")
+    assert loaded.callbacks is None
+    assert loaded.fit(X, y).network_ == model.network_
+
+
 def test_deep_estimators_and_generators_as_settings(tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True)
     model = bgn.BGNRegressor(max_width=3, max_layers=2, max_replacements=0, random_state=np.random.RandomState(0)).fit(

@@ -199,7 +199,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return None if any(map(callable, value)) else [_plain(each) for each in value]
     finite = not isinstance(value, float) or np.isfinite(value)
     return value if isinstance(value, (str, int, float, bool)) and finite else None
 
