@@ -15,6 +15,7 @@ from bgn.cli.data import data
 from bgn.cli.explain import explain, report
 from bgn.cli.fit import fit
 from bgn.cli.look import path, show
+from bgn.cli.measure import effect, margin, simplify
 from bgn.cli.predict import predict
 from bgn.cli.tables import Refused
 
@@ -57,5 +58,5 @@ def bgn() -> None:
     """
 
 
-for _command in (fit, predict, show, path, explain, counterfactual, report, data):
+for _command in (fit, predict, show, path, explain, effect, margin, counterfactual, simplify, report, data):
     bgn.add_command(_command)

@@ -20,6 +20,7 @@ from bgn.writing import clean
 @click.argument("model", type=click.Path())
 @click.argument("data")
 @click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
+@click.option("--background", help="File of rows to compare with; all of it is used. The rows of DATA unless told.")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @click.option("-o", "--out", help="CSV, TSV or Parquet file for the values of every row.")
 @file_options
@@ -27,6 +28,7 @@ def explain(
     model: str,
     data: str,
     row: int | None,
+    background: str | None,
     as_json: bool,
     out: str | None,
     sep: str | None,
@@ -36,11 +38,12 @@ def explain(
     """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
 
     Without --row: how far each column moves a prediction, on average over the rows. With it: what each column adds to
-    the mean prediction in that row.
+    the mean prediction in that row. The mean is over the rows of --background, or of DATA.
 
     \b
     bgn explain model.json houses.csv
     bgn explain model.json houses.csv --row 17
+    bgn explain model.json new.csv --background houses.csv
     bgn explain model.json houses.csv -o values.csv
     """
     from bgn.persist import read
@@ -50,7 +53,10 @@ def explain(
     if row is not None and row not in numbers:
         raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
     explained = X if row is None else X[numbers == row]
-    explanation = bgn.shap_values(file.network, explained, background=X)
+    others = X if background is None else complete_rows(file, background, sep, decimal, sheet)[0]
+    if len(others) == 1 and background is None:
+        raise Refused(f"{data} has one row, and nothing to compare it with. Name rows with --background FILE.")
+    explanation = bgn.shap_values(file.network, explained, background=others)
     used = [clean(file.network.names[column]) for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
     if out is not None:

@@ -1,0 +1,163 @@
+"""``bgn effect``, ``bgn margin`` and ``bgn simplify``: a column's steps, a row's safety, a rounder model."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import click
+
+import bgn
+from bgn.cli.source import complete_rows, file_options
+from bgn.cli.tables import Refused
+
+
+def _number(value: float) -> float | None:
+    """A float that JSON can hold."""
+    return float(value) if math.isfinite(value) else None
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.argument("data")
+@click.argument("column")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@file_options
+def effect(
+    model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str, sheet: str | None
+) -> None:
+    """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
+
+    It is a step function, given exactly: where it steps, and its level from there on.
+
+    \b
+    bgn effect model.json houses.csv income
+    """
+    from bgn.persist import read
+
+    file = read(model)
+    X, _, _ = complete_rows(file, data, sep, decimal, sheet)
+    steps: Any = bgn.effect(file.network, column, background=X)
+    if as_json:
+        plain = {"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()}
+        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        return
+    click.echo(f"mean prediction over {len(X)} rows")
+    starts = ["below", *(f"from {point:.10g}" for point in steps.breakpoints)]
+    for start, level in zip(starts, steps.levels, strict=True):
+        click.echo(f"{column} {start:<24} {level:>12.6g}")
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.argument("data")
+@click.option("--row", type=click.IntRange(1), help="This row alone, column by column; the first is 1.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@file_options
+def margin(
+    model: str, data: str, row: int | None, as_json: bool, sep: str | None, decimal: str, sheet: str | None
+) -> None:
+    """Say how far the rows of DATA are from the nearest threshold that would change a saved MODEL's prediction.
+
+    Without --row: for every row, the column whose change is smallest relative to that column's spread in DATA. With it:
+    to where each column must rise or fall for the prediction to change.
+
+    \b
+    bgn margin model.json houses.csv
+    bgn margin model.json houses.csv --row 17
+    """
+    from bgn.persist import read
+
+    file = read(model)
+    X, _, numbers = complete_rows(file, data, sep, decimal, sheet)
+    if row is not None and row not in numbers:
+        raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
+    spread = X.std(axis=0)
+    names, used = file.network.names, file.network.features_used
+    chosen = numbers == row if row is not None else numbers > 0
+    found = bgn.margin(file.network, X[chosen])
+    if row is not None:
+        lines = [
+            {"column": names[j], "at": float(X[chosen][0, j]), "up_to": _number(up), "down_to": _number(down)}
+            for j in used
+            for up, down in [(found.up[0, j], found.down[0, j])]
+        ]
+        _print(lines, as_json)
+        return
+    lines = []
+    for number, distances in zip(numbers[chosen].tolist(), found.distance, strict=True):
+        near = min(used, key=lambda j: distances[j] / spread[j] if spread[j] > 0 else math.inf, default=None)
+        name, distance = (None, math.inf) if near is None else (names[near], distances[near])
+        lines.append({"row": number, "column": name, "distance": _number(distance)})
+    _print(lines, as_json)
+
+
+def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
+    """Print records as JSON or as a table; nothing there reads as a dash."""
+    if as_json:
+        click.echo(json.dumps(lines, indent=2, ensure_ascii=False))
+        return
+    if not lines:
+        click.echo("no column matters: every prediction is the base value")
+        return
+    texts = [list(lines[0])]
+    for line in lines:
+        texts.append(["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in line.values()])
+    widths = [max(len(text[k]) for text in texts) for k in range(len(texts[0]))]
+    for text in texts:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.argument("data")
+@click.option("--digits", type=click.IntRange(1), help="Significant digits of the output weights.")
+@click.option("--max-loss", type=float, default=0.01, show_default=True, help="Largest relative rise of the error.")
+@click.option("--scorecard", is_flag=True, help="Whole points instead of weights.")
+@click.option("-o", "--out", help="Where to write the simpler model.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@file_options
+def simplify(
+    model: str,
+    data: str,
+    digits: int | None,
+    max_loss: float,
+    scorecard: bool,
+    out: str | None,
+    as_json: bool,
+    sep: str | None,
+    decimal: str,
+    sheet: str | None,
+) -> None:
+    """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
+
+    \b
+    bgn simplify model.json houses.csv
+    bgn simplify model.json houses.csv --scorecard -o points.json
+    """
+    from bgn.persist import read, save
+
+    file = read(model)
+    X, y, _ = complete_rows(file, data, sep, decimal, sheet)
+    if y is None:
+        raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the error is measured on.")
+    simple = bgn.simplify(file.network, X, y, digits=digits, max_loss=max_loss, scorecard=scorecard)
+    if out is not None:
+        save(simple.network, out, rows=X, units=file.units, preparation=file.preparation)
+    if as_json:
+        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
+        plain["equation"] = bgn.equation(simple.network)
+        if simple.scorecard is not None:
+            card = simple.scorecard
+            plain["scorecard"] = {"points": list(card.points), "unit": card.unit, "intercept": card.intercept}
+        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        return
+    click.echo(bgn.equation(simple.network))
+    click.echo(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
+    if simple.scorecard is not None:
+        card = simple.scorecard
+        points = ", ".join(map(str, card.points))
+        click.echo(f"points {points}; one point is {card.unit:g}, start at {card.intercept:g}")
+    if out is not None:
+        click.echo(f"model written to {out}")
