@@ -1,0 +1,60 @@
+"""The paper's tables and figures, one command each: ``python -m experiments NAME``.
+
+A **study** is a module of this package named in ``STUDIES``, with one line on what it rebuilds. It has
+
+``REVISION``
+    An integer, part of every run's key. Raise it when `run` changes so that its figures change.
+``tasks(options) -> list[Task]``
+    What has to be run. ``options.scale`` is ``"smoke"`` (seconds), ``"reduced"`` or ``"full"``;
+    ``options.seeds`` is how many, or None for the study's own choice. Everything that decides a result
+    stands in the task, never elsewhere. The runner picks among them by ``--datasets`` and ``--methods``. A task may be
+    another study's (``Task("accuracy", ...)`` in ``bounds``): that study's `run` does it, and the run is shared.
+``run(task) -> dict``
+    Do one and return its figures: names to numbers, strings, lists (whatever JSON holds). ``data.split(task)`` gives
+    the rows. One thread, no global state, nothing printed; raise what goes wrong, the runner records it.
+``show(runs) -> list[Table | Figure]``
+    A pure function of the runs that ``tasks(options)`` names and the store holds: some may be missing, some failed
+    (``run.error``; ``run.figures`` is then empty). Show both, ``tables.MISSING`` and ``tables.FAILED``. Times go
+    in a table of their own, so that the others come out the same, byte for byte, whenever and wherever they are run.
+
+and may have
+
+``cost(task) -> float``
+    About how long it takes, in any unit, to start the longest first and to say how much time is left.
+``PUBLISHED``
+    The scales that ``python -m experiments publish`` writes for the documentation; ``("reduced",)`` without it.
+``together(task) -> hashable``, ``run_together(tasks, device) -> list[dict]``
+    Tasks with equal, not None, answers are done by one call; each is still stored by itself.
+
+Example, a whole study::
+
+    REVISION = 1
+
+    def tasks(options):
+        rows = 200 if options.scale == "smoke" else None
+        return [
+            Task("linear", name, "ols", {}, seed, data.paper_split(rows))
+            for name in ("diabetes", "housing") for seed in range(options.seeds or 3)
+        ]
+
+    def run(task):
+        rows = data.split(task)
+        model = LinearRegression().fit(rows.X, rows.y)
+        return {"test_mse": mean_squared_error(rows.y_test, model.predict(rows.X_test))}
+
+    def show(runs):
+        body = [[name, mean(group, "test_mse")] for name, group in by(runs, "dataset").items()]
+        return [Table("linear", "Least squares", ("table", "test MSE"), body)]
+"""
+
+STUDIES = {
+    "accuracy": "Table 1: BGN and five gradient-trained networks on seven tables",
+    "timing": "Table 4: how long training takes, and the paper's definitions taken literally",
+    "bounds": "Theorem 1 along depth: where accuracy is lost",
+    "pruning": "Figures 3 and 4: pruned networks against BGN while it grows",
+    "trees": "Figure 5 and Table 5: trees and the smallest networks as good",
+    "housing_model": "Figures 6 and 7: the five-neuron model of California housing",
+    "figures": "The hyperplanes and the growth of a network",
+    "peers": "Beyond the paper: what people use today, at any size and at equal size",
+}
+"""Every study's name, and what it rebuilds in one line."""

@@ -1,0 +1,127 @@
+"""The command line: ``python -m experiments NAME``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bgn.datasets import DatasetError
+from experiments import STUDIES, runner, tables
+from experiments.options import SCALES, Options
+from experiments.publish import RESULTS, publish
+from experiments.store import Store, merge
+
+_HERE = Path(__file__).parent
+_DESCRIPTION = """\
+Rebuild a table or figure of the paper from raw data, ours beside the printed one.
+
+  python -m experiments accuracy                 what is missing is run, then the table is shown
+  python -m experiments accuracy --status        what is done, failed, missing
+  python -m experiments all --smoke              everything at toy size, to see that it works
+  python -m experiments merge ALL.sqlite A B     bring the runs of several stores together
+  python -m experiments publish accuracy --store FILE
+                                                 copy runs into experiments/results, tables into docs/results
+
+Studies:
+"""
+_EPILOG = """\
+Runs are kept in the store and never done twice: stop at any moment, start again, and it goes on. Tables are written to
+--output as text, Markdown, LaTeX and CSV, figures as PNG and SVG. The raw tables are found in the folder named by the
+environment variable BGN_DATA, or downloaded.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    titles = "".join(f"  {name:14} {title}\n" for name, title in STUDIES.items())
+    found = argparse.ArgumentParser(
+        "python -m experiments", description=_DESCRIPTION + titles, epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    found.add_argument("name", help="a study, or: all, merge, publish")
+    found.add_argument("more", nargs="*", metavar="FILE", help="for merge: target and sources; for publish: studies")
+    size = found.add_mutually_exclusive_group()
+    meanings = ("a toy", "what two cores do in an hour or so (the default)", "everything")
+    for scale, meaning in zip(SCALES, meanings, strict=True):
+        size.add_argument(f"--{scale}", dest="scale", action="store_const", const=scale, help=meaning)
+    found.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables")
+    found.add_argument("--methods", nargs="+", metavar="NAME", help="only these methods")
+    found.add_argument("--seeds", type=int, metavar="N", help="how many seeds instead of the study's own number")
+    found.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at a time (default 1)")
+    found.add_argument("--backend", default="loky", metavar="B", help="loky (default), threading or dask://HOST:PORT")
+    found.add_argument("--device", default="cpu", choices=("cpu", "cuda", "auto"), help="where networks are trained")
+    found.add_argument(
+        "--store", type=Path, metavar="FILE", help="where runs are kept (output/runs.sqlite beside this program)"
+    )
+    found.add_argument("--output", type=Path, metavar="FOLDER", help="where tables go (output beside this program)")
+    found.add_argument("--status", action="store_true", help="run nothing, say what there is")
+    found.add_argument("--retry", action="store_true", help="try again what failed")
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Do what the command line says; return the exit status."""
+    reader = parser()
+    args = reader.parse_args(arguments)
+    try:
+        return _command(args)
+    except KeyboardInterrupt:
+        print("Stopped; what was finished is stored. The same command goes on from there.", file=sys.stderr)
+        return 130
+    except (ValueError, DatasetError, FileNotFoundError) as error:
+        reader.exit(2, f"{error}\n")
+
+
+def _command(args: argparse.Namespace) -> int:
+    """Do one command."""
+    if args.name == "merge":
+        if len(args.more) < 2:
+            raise ValueError("merge needs a target and sources: python -m experiments merge ALL.sqlite A.sqlite")
+        print(f"{args.more[0]}: {merge(args.more[0], args.more[1:])} runs")
+        return 0
+    if args.name == "publish":
+        known = [name for name in STUDIES if (RESULTS / f"{name}.sqlite").exists()]
+        for path in publish(args.more or known, args.store):
+            print(path)
+        return 0
+    if args.more:
+        raise ValueError(f"one study at a time, or all; got {' '.join([args.name, *args.more])}.")
+    if args.jobs < 1:
+        raise ValueError(f"--jobs must be at least 1; got {args.jobs}.")
+    names = tuple(STUDIES) if args.name == "all" else (args.name,)
+    options = Options(
+        args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device
+    )  # fmt: skip
+    with Store(args.store or _HERE / "output" / "runs.sqlite") as store:
+        failed = [_study(name, options, store, args) for name in names]
+    return 1 if any(failed) else 0
+
+
+def _study(name: str, options: Options, store: Store, args: argparse.Namespace) -> int:
+    """Run a study or say how it stands; return how many runs failed."""
+    if args.status:
+        work = runner.look(name, options, store)
+        estimate = runner.Estimate(work)
+        left = runner.duration(estimate.seconds(estimate.cost(work.missing.values())) if work.missing else 0.0)
+        done = len(work.done) - len(work.failed)
+        print(f"{name}: {done} done, {len(work.failed)} failed, {len(work.missing)} missing; {left} left with one job")
+        return 0
+    work = runner.perform(name, options, store, args.jobs, args.backend, args.retry)
+    for shown in runner.study(name).show([work.done[key] for key in work.tasks if key in work.done]):
+        if isinstance(shown, tables.Table):
+            print(tables.text(shown))
+        for path in tables.write(shown, args.output or _HERE / "output", ("txt", "md", "tex", "csv", "png", "svg")):
+            print(path, file=sys.stderr)
+    for run in work.failed:
+        print(f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}", file=sys.stderr)
+    return len(work.failed)
+
+
+def _tuple(values: list[str] | None) -> tuple[str, ...] | None:
+    """Return a list as a tuple."""
+    return None if values is None else tuple(values)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

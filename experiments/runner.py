@@ -1,0 +1,233 @@
+"""Do what is missing of a study: on one core, several, or a cluster; each run is stored as soon as it ends.
+
+The parent process alone writes, so a run is either wholly there or not at all, and what was in flight when the
+process was killed is all that is done again. A result depends on its task only: every run has one thread, whatever
+the number of jobs.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, TextIO
+
+from joblib import Parallel, delayed, parallel_config
+from threadpoolctl import threadpool_limits
+
+from bgn.require import require
+from experiments import STUDIES, data
+from experiments.options import Options
+from experiments.store import Run, Store, Task
+
+_PACKAGES = (
+    "bgn", "numpy", "scipy", "scikit-learn", "numba", "torch", "imodels", "interpret", "xgboost", "lightgbm", "pygam",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Work:
+    """A study's tasks, sorted into what the store has and what it lacks."""
+
+    tasks: dict[str, Task]
+    done: dict[str, Run]
+    missing: dict[str, Task]
+
+    @property
+    def failed(self) -> list[Run]:
+        """Runs that ended with an error."""
+        return [run for run in self.done.values() if run.error is not None]
+
+
+def study(name: str) -> Any:
+    """Return the module of a study, or say which there are."""
+    if name not in STUDIES:
+        raise ValueError(f"no study {name!r}; there are {', '.join(STUDIES)}.")
+    return import_module(f"experiments.{name}")
+
+
+def chosen(name: str, options: Options) -> dict[str, Task]:
+    """Return the tasks of a study that the options pick, by key."""
+    tasks = [replace(task, revision=study(task.study).REVISION) for task in study(name).tasks(options)]
+    for field, wanted in (("dataset", options.datasets), ("method", options.methods)):
+        known = list(dict.fromkeys(getattr(task, field) for task in tasks))
+        for value in wanted or ():
+            if value not in known:
+                raise ValueError(f"{name} has no {field} {value!r}; choose from {', '.join(known)}.")
+        if wanted:
+            tasks = [task for task in tasks if getattr(task, field) in wanted]
+    return {task.key(data.checksum(task.dataset)): task for task in tasks}
+
+
+def look(name: str, options: Options, store: Store, retry: bool = False) -> Work:
+    """Return what there is of a study; with `retry`, runs that failed count as missing."""
+    tasks = chosen(name, options)
+    stored = store.runs()
+    done = {key: stored[key] for key in tasks if key in stored and not (retry and stored[key].error is not None)}
+    return Work(tasks, done, {key: task for key, task in tasks.items() if key not in done})
+
+
+def perform(
+    name: str, options: Options, store: Store, jobs: int = 1, backend: str = "loky", retry: bool = False,
+    log: TextIO = sys.stderr,
+) -> Work:  # fmt: skip
+    """Do what is missing of a study, the longest first, and return what there is then.
+
+    Parameters
+    ----------
+    name : str
+        The study.
+    options : Options
+    store : Store
+    jobs : int
+        Runs at a time.
+    backend : str
+        ``"loky"`` (processes), ``"threading"``, or ``"dask://HOST:PORT"`` for a cluster that is up.
+    retry : bool
+        Try again what failed.
+    log : file
+        Where progress goes, a line a batch.
+    """
+    work = look(name, options, store, retry)
+    estimate = Estimate(work)
+    batches = sorted(_batches(work.missing), key=estimate.cost, reverse=True)
+    left = sum(map(estimate.cost, batches))
+    begun = time.perf_counter()
+    count = len(work.done)
+    for runs in _results(batches, options.device, jobs, backend):
+        store.add(runs)
+        count += len(runs)
+        left -= estimate.cost([run.task for run in runs])
+        estimate.learn(runs)
+        print(_line(name, runs, count, len(work.tasks), estimate.seconds(left) / jobs), file=log, flush=True)
+    if batches:
+        print(f"{name}: done in {duration(time.perf_counter() - begun)}", file=log, flush=True)
+    return look(name, options, store)
+
+
+def execute(tasks: Sequence[Task], device: str) -> list[Run]:
+    """Do tasks of one study in one go; an error becomes part of the record of each."""
+    module = study(tasks[0].study)
+    begun = time.perf_counter()
+    error = None
+    answers: list[dict[str, Any]] = [{} for _ in tasks]
+    try:
+        with threadpool_limits(1):
+            alone = _together(tasks[0]) is None
+            answers = [module.run(tasks[0])] if alone else module.run_together(tasks, device)
+    except Exception as problem:
+        error = "".join(traceback.format_exception_only(problem)).strip()
+    seconds = (time.perf_counter() - begun) / len(tasks)
+    finished = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return [
+        Run(task, data.checksum(task.dataset), figures, error, seconds, finished, versions(device))
+        for task, figures in zip(tasks, answers, strict=True)
+    ]
+
+
+def versions(device: str) -> dict[str, str]:
+    """Return what a result may depend on besides its task."""
+    found = {"python": platform.python_version()} | ({} if device == "cpu" else {"device": device})
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+class Estimate:
+    """How long things take, from how long they took."""
+
+    def __init__(self, work: Work) -> None:
+        self._spent = 0.0
+        self._paid = 0.0
+        self.learn(work.done.values())
+
+    def learn(self, runs: Iterable[Run]) -> None:
+        """Take note of runs."""
+        for run in runs:
+            self._spent += run.seconds
+            self._paid += _cost(run.task)
+
+    def cost(self, tasks: Iterable[Task]) -> float:
+        """Return the cost of tasks in the study's unit."""
+        return float(sum(map(_cost, tasks)))
+
+    def seconds(self, cost: float) -> float:
+        """Return a cost in seconds; nan as long as nothing was run."""
+        return cost * self._spent / self._paid if self._paid else float("nan")
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> [duration(seconds) for seconds in (4.2, 130, 7300, float("nan"))]
+    ['4 s', '2 min', '2.0 h', 'unknown']
+    """
+    if seconds != seconds:
+        return "unknown"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _line(name: str, runs: list[Run], count: int, total: int, left: float) -> str:
+    """Return a line of progress."""
+    task = runs[0].task
+    what = f"{task.dataset} {task.method}" + (f" seed {task.seed}" if len(runs) == 1 else f", {len(runs)} runs")
+    result = runs[0].error or f"{duration(sum(run.seconds for run in runs))}"
+    return f"[{count}/{total}] {name} {what}: {result}; {duration(left)} left"
+
+
+def _cost(task: Task) -> float:
+    """Return about how long a task takes, in its study's unit."""
+    module = study(task.study)
+    return float(module.cost(task)) if hasattr(module, "cost") else 1.0
+
+
+def _together(task: Task) -> Any:
+    """Return what a task may be done together with, or None."""
+    module = study(task.study)
+    return module.together(task) if hasattr(module, "together") else None
+
+
+def _batches(tasks: dict[str, Task]) -> list[list[Task]]:
+    """Return tasks in lists that are done in one go."""
+    groups: dict[Any, list[Task]] = {}
+    for key, task in tasks.items():
+        partner = _together(task)
+        groups.setdefault(key if partner is None else (task.study, partner), []).append(task)
+    return list(groups.values())
+
+
+def _results(batches: list[list[Task]], device: str, jobs: int, backend: str) -> Iterator[list[Run]]:
+    """Yield the runs of every batch as it ends."""
+    if jobs == 1 and backend == "loky":
+        for tasks in batches:
+            yield execute(tasks, device)
+        return
+    with _backend(backend):
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs, batch_size=1)
+        yield from parallel(delayed(execute)(tasks, device) for tasks in batches)
+
+
+@contextmanager
+def _backend(backend: str) -> Iterator[None]:
+    """Make joblib use processes, threads or a cluster."""
+    if not backend.startswith("dask://"):
+        with parallel_config(backend):
+            yield
+        return
+    distributed = require("distributed", extra="dask")
+    with distributed.Client(f"tcp://{backend.removeprefix('dask://')}"), parallel_config("dask"):
+        yield

@@ -1,0 +1,192 @@
+"""Runs, each stored once: a task, what came of it, and the SQLite file that keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS runs (
+    key TEXT PRIMARY KEY,
+    study TEXT NOT NULL, dataset TEXT NOT NULL, checksum TEXT NOT NULL, method TEXT NOT NULL, parameters TEXT NOT NULL,
+    seed INTEGER, split TEXT NOT NULL, revision INTEGER NOT NULL,
+    figures TEXT NOT NULL, error TEXT, seconds REAL NOT NULL, finished TEXT NOT NULL, versions TEXT NOT NULL
+) WITHOUT ROWID
+"""
+_COLUMNS = (
+    "key", "study", "dataset", "checksum", "method", "parameters", "seed", "split", "revision",
+    "figures", "error", "seconds", "finished", "versions",
+)  # fmt: skip
+# A run that succeeded stays; one that failed gives way to a later try.
+_INSERT = (
+    f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) "
+    + "ON CONFLICT (key) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
+    + " WHERE runs.error IS NOT NULL"
+)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to run, wholly described.
+
+    Parameters
+    ----------
+    study : str
+        The study whose ``run`` does it.
+    dataset : str
+        A name that :func:`bgn.datasets.load` knows, with its columns after a colon where they are not the usual
+        ones: ``"housing:averaged"``.
+    method : str
+        What is fitted.
+    parameters : mapping
+        Its parameters: whatever JSON holds.
+    seed : int
+        Of the split and of the method.
+    split : str
+        How rows are split, as :func:`experiments.data.split` reads it.
+    revision : int
+        The study's ``REVISION``; the runner sets it.
+    """
+
+    study: str
+    dataset: str
+    method: str
+    parameters: Mapping[str, Any] = field(hash=False)
+    seed: int
+    split: str
+    revision: int = 1
+
+    def key(self, checksum: str) -> str:
+        """Return the hash of all that determines the result, given the checksum of the data."""
+        parts = {**vars(self), "parameters": dict(self.parameters), "checksum": checksum}
+        return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A task that was done, well or not.
+
+    Parameters
+    ----------
+    task : Task
+    checksum : str
+        SHA-256 of the raw table.
+    figures : mapping
+        What ``run`` returned; empty when it failed.
+    error : str or None
+        What went wrong.
+    seconds : float
+        Wall time.
+    finished : str
+        When, in UTC.
+    versions : mapping
+        Of the packages, and the device when there was one.
+    """
+
+    task: Task
+    checksum: str
+    figures: Mapping[str, Any] = field(hash=False)
+    error: str | None
+    seconds: float
+    finished: str
+    versions: Mapping[str, str] = field(hash=False)
+
+    @property
+    def key(self) -> str:
+        """The task's key."""
+        return self.task.key(self.checksum)
+
+
+def canonical(value: Any) -> str:
+    """Return JSON that is the same for equal values."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+class Store:
+    """A file of runs that several processes may read and write at once.
+
+    Parameters
+    ----------
+    path : path
+        Made when it is not there.
+    read_only : bool
+        Open an existing file and change nothing.
+    """
+
+    def __init__(self, path: str | Path, read_only: bool = False) -> None:
+        self.path = Path(path)
+        if read_only:
+            if not self.path.is_file():
+                raise FileNotFoundError(f"no store {str(path)!r}; run a study with --store {path} first.")
+            self._connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=60)
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute(_SCHEMA)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.close()
+
+    def add(self, runs: Iterable[Run]) -> None:
+        """Store runs, all or none of them; those that succeeded before stay as they are."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.executemany(_INSERT, [_row(run) for run in runs])
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def runs(self) -> dict[str, Run]:
+        """Return all runs by key, in the order of keys."""
+        rows = self._connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM runs ORDER BY key")
+        return {row[0]: _run(row) for row in rows}
+
+    def compact(self) -> None:
+        """Make it one small file, fit to be copied."""
+        self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.execute("VACUUM")
+
+
+def merge(target: str | Path, sources: Iterable[str | Path], keys: Collection[str] | None = None) -> int:
+    """Add the runs of other stores, or those of some keys, to a store; return how many it holds then."""
+    found: dict[str, Run] = {}
+    for source in sources:
+        with Store(source, read_only=True) as store:
+            for key, run in store.runs().items():
+                wanted = keys is None or key in keys
+                if wanted and (key not in found or found[key].error is not None):
+                    found[key] = run
+    with Store(target) as store:
+        store.add(found.values())
+        store.compact()
+        return len(store.runs())
+
+
+def _row(run: Run) -> tuple[Any, ...]:
+    """Return a run as its row."""
+    task = run.task
+    return (
+        run.key, task.study, task.dataset, run.checksum, task.method, canonical(dict(task.parameters)), task.seed,
+        task.split, task.revision, json.dumps(dict(run.figures), sort_keys=True), run.error, run.seconds,
+        run.finished, canonical(dict(run.versions)),
+    )  # fmt: skip
+
+
+def _run(row: tuple[Any, ...]) -> Run:
+    """Return a row as its run."""
+    field = dict(zip(_COLUMNS, row, strict=True))
+    for name in ("parameters", "figures", "versions"):
+        field[name] = json.loads(field[name])
+    task = Task(**{name: field[name] for name in Task.__dataclass_fields__})
+    return Run(task, **{name: field[name] for name in Run.__dataclass_fields__ if name != "task"})

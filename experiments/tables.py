@@ -1,0 +1,221 @@
+"""Tables and figures as values, and their files: the same bytes for the same value."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bgn.require import require
+from experiments.store import Run
+
+Cell = str | int | float | None
+
+MISSING = "missing"
+"""In place of a figure whose run is not there."""
+
+FAILED = "failed"
+"""In place of a figure whose run failed."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Parameters
+    ----------
+    name : str
+        Of its files.
+    title : str
+        One line.
+    header : sequence of str
+        Names of the columns.
+    rows : sequence of sequences
+        Numbers as numbers, written with four significant digits (in full in CSV); text as text; None for nothing.
+    notes : sequence of str
+        What a reader must know, a paragraph each.
+    """
+
+    name: str
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.header):
+                raise ValueError(f"every row of {self.name!r} must have {len(self.header)} cells; got {list(row)!r}.")
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers, and stand to the right."""
+        return [any(isinstance(row[k], int | float) for row in self.rows) for k in range(len(self.header))]
+
+    def words(self) -> list[list[str]]:
+        """Return the body as it is printed."""
+        return [[written(cell) for cell in row] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing: `draw` fills an empty matplotlib figure of `size` inches."""
+
+    name: str
+    title: str
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (7.0, 4.5)
+
+
+def written(cell: Cell) -> str:
+    """Return a cell as it is printed: four significant digits, thousands apart.
+
+    Examples
+    --------
+    >>> [written(cell) for cell in (3573.67, 0.31996, 1000, None, "failed", 12345.6)]
+    ['3,574', '0.3200', '1,000', '', 'failed', '12,346']
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if not math.isfinite(cell) or cell == 0:
+        return str(cell) if cell else "0"
+    digits = max(0, 3 - math.floor(math.log10(abs(cell))))
+    return f"{cell:,.{digits}f}" if digits < 8 else f"{cell:.3e}"
+
+
+def text(table: Table) -> str:
+    """Return a table for the terminal."""
+    body = [list(table.header), *table.words()]
+    widths = [max(len(row[k]) for row in body) for k in range(len(table.header))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(row, widths, table.numeric, strict=True)
+        return "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells).rstrip()
+
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([table.title, "", line(body[0]), rule, *map(line, body[1:]), *_paragraphs(table.notes)]) + "\n"
+
+
+def markdown(table: Table) -> str:
+    """Return a table in Markdown."""
+
+    def line(row: Iterable[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in row) + " |"
+
+    rule = "|" + "|".join(" ---: " if right else " :--- " for right in table.numeric) + "|"
+    body = [line(table.header), rule, *map(line, table.words())]
+    return "\n".join([f"**{table.title}**", "", *body, *_paragraphs(table.notes)]) + "\n"
+
+
+def latex(table: Table) -> str:
+    """Return a table in LaTeX, for the booktabs package."""
+    shape = "".join("r" if right else "l" for right in table.numeric)
+    lines = [" & ".join(map(_tex, row)) + r" \\" for row in [list(table.header), *table.words()]]
+    body = [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+    notes = [rf"% {note}" for note in table.notes]
+    return "\n".join([f"% {table.title}", *body, r"\end{tabular}", *notes]) + "\n"
+
+
+def comma_separated(table: Table) -> str:
+    """Return a table as CSV, numbers in full."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(table.header)
+    writer.writerows([["" if cell is None else cell for cell in row] for row in table.rows])
+    return buffer.getvalue()
+
+
+def restructured(table: Table) -> str:
+    """Return a table for the documentation."""
+    lines = [f".. list-table:: {_rst(table.title)}", "   :header-rows: 1", ""]
+    for row in [list(table.header), *table.words()]:
+        for k, cell in enumerate(row):
+            lines.append(f"   {'*' if k == 0 else ' '} - {_rst(cell)}".rstrip())
+    return "\n".join([*lines, *_paragraphs(map(_rst, table.notes))]) + "\n"
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {
+    "txt": text,
+    "md": markdown,
+    "tex": latex,
+    "csv": comma_separated,
+    "rst": restructured,
+}
+
+
+def write(shown: Table | Figure, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write a table or a figure in the formats among `formats` that it has; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(shown, Figure):
+        return _draw(shown, [folder / f"{shown.name}.{kind}" for kind in ("png", "svg") if kind in formats])
+    paths = [folder / f"{shown.name}.{kind}" for kind in FORMATS if kind in formats]
+    for path in paths:
+        path.write_text(FORMATS[path.suffix[1:]](shown), encoding="utf-8")
+    return paths
+
+
+def _draw(figure: Figure, paths: list[Path]) -> list[Path]:
+    """Draw a figure into files that hold no dates and no random names."""
+    matplotlib = require("matplotlib", extra="plot")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    settings = {"svg.hashsalt": figure.name, "svg.fonttype": "path", "font.family": "DejaVu Sans"}
+    with matplotlib.rc_context(settings):
+        for path in paths:
+            canvas = Canvas(figsize=figure.size, layout="constrained")
+            FigureCanvasAgg(canvas)
+            figure.draw(canvas)
+            empty = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
+            canvas.savefig(path, dpi=150, metadata=empty)
+    return paths
+
+
+def by(runs: Iterable[Run], *names: str) -> dict[Any, list[Run]]:
+    """Group runs by fields of their tasks (``"dataset"``, ``"method"``, ``"seed"`` or a parameter), in order.
+
+    The keys are values of the one field, or tuples of the several.
+    """
+    groups: dict[Any, list[Run]] = {}
+    for run in runs:
+        values = tuple(_field(run, name) for name in names)
+        groups.setdefault(values if len(names) > 1 else values[0], []).append(run)
+    return groups
+
+
+def mean(runs: Sequence[Run] | None, figure: str) -> float | str:
+    """Return the mean of a figure over runs; FAILED when one failed, MISSING when there is none."""
+    if not runs:
+        return MISSING
+    if any(run.error is not None for run in runs):
+        return FAILED
+    return math.fsum(run.figures[figure] for run in runs) / len(runs)
+
+
+def _field(run: Run, name: str) -> Any:
+    """Return a field of a run's task or one of its parameters."""
+    return getattr(run.task, name) if hasattr(run.task, name) else run.task.parameters.get(name)
+
+
+def _paragraphs(notes: Iterable[str]) -> list[str]:
+    """Return notes as lines, an empty one before each."""
+    return [line for note in notes for line in ("", note)]
+
+
+def _tex(cell: str) -> str:
+    """Return text that LaTeX prints as it stands."""
+    signs = {"\\": r"\textbackslash{}", "±": r"$\pm$", "<": r"$<$", ">": r"$>$"}
+    return "".join(rf"\{sign}" if sign in "&%$#_{}" else signs.get(sign, sign) for sign in cell)
+
+
+def _rst(cell: str) -> str:
+    """Return text that the documentation prints as it stands."""
+    return "".join(rf"\{sign}" if sign in "*`|_\\" else sign for sign in cell)
