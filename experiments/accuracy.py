@@ -1,0 +1,247 @@
+"""Table 1: test error, width and hidden layers of BGN and of five gradient-trained networks on seven tables.
+
+Each seed has its own split. A combination of a gradient-trained method is chosen by its validation error, mean over
+seeds; so is BGN's variant. Every grid point and seed is a run of its own, so a grid can grow without starting over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from bgn import BGNRegressor
+from bgn.theory import lower_bounds
+from experiments import data
+from experiments.options import Options
+from experiments.printed import TABLE_1
+from experiments.store import Run, Task
+from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by, mean
+
+REVISION = 1
+
+GROWN = {"bgn_paper": "BGN, as in the paper", "bgn": "BGN, our defaults"}
+TRAINED = {
+    "binaryconnect": "BC", "bnn": "BNN*", "bnn_plus": "BNN+", "bireal": "Bi-real*", "quantization": "QN",
+}  # fmt: skip
+
+# A method's own parameters: the paper tries all combinations, the reduced grid the first one.
+OWN: dict[str, list[dict[str, Any]]] = {
+    "bnn_plus": [
+        {"sharpness": beta, "penalty": penalty, "penalty_strength": strength}
+        for beta, penalty, strength in product((5.0, 1.0, 2.0), ("l1", "l2"), (1e-6, 1e-7))
+    ],
+    "quantization": [{"sharpness": temperature} for temperature in (5.0, 10.0, 20.0)],
+}
+RATES = (0.1, 0.01, 0.001)
+
+
+def tasks(options: Options) -> list[Task]:
+    """Return the fits of BGN, then the grids of the others."""
+    smoke = options.scale == "smoke"
+    names = ("diabetes", "power_plant") if smoke else data.TABLES
+    split = data.paper_split(200 if smoke else None)
+    seeds = range(options.seeds or (2 if smoke else 3))
+    limits = {"max_width": 5, "patience": 3} if smoke else {}
+    grown = [Task("accuracy", name, method, limits, seed, split) for name, method, seed in product(names, GROWN, seeds)]
+    trained = [
+        Task("accuracy", name, method, parameters, seed, split)
+        for name, method in product(names, TRAINED)
+        for parameters in grid(name, method, options.scale)
+        for seed in seeds
+    ]
+    return grown + trained
+
+
+def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
+    """Return the combinations of a method on a table.
+
+    The paper's: widths 100, 500, 1000, one to three layers, three rates, and the method's own parameters. Reduced:
+    widths 100 and 500, one or two layers (two of 500 only on small tables) and one setting of its own parameters.
+    """
+    own = OWN.get(method, [{}])
+    batch = {"batch_size": 512 if name in data.LARGE else 64}
+    if scale == "smoke":
+        return [{"hidden_layers": [4], "learning_rate": rate, "max_epochs": 2} | batch | own[0] for rate in (0.1, 0.01)]
+    if scale == "full":
+        shapes = [[width] * depth for width, depth in product((100, 500, 1000), (1, 2, 3))]
+    else:
+        shapes, own = [[100], [500], [100, 100], *([[500, 500]] if name not in data.LARGE else [])], own[:1]
+    return [
+        {"hidden_layers": shape, "learning_rate": rate} | batch | more
+        for shape, rate, more in product(shapes, RATES, own)
+    ]
+
+
+def cost(task: Task) -> float:
+    """Return about how many seconds a run takes on one thread."""
+    rows = {"bike": 17_379, "housing": 20_640, "parking": 35_717, "power_plant": 9_568}.get(task.dataset, 500)
+    if task.split != data.paper_split():
+        return 0.1
+    if task.method == "bgn_paper":
+        return 3e-6 * rows**1.9
+    if task.method == "bgn":
+        return 1 + 5e-4 * rows
+    shape = task.parameters["hidden_layers"]
+    connections = sum(a * b for a, b in zip([10, *shape], [*shape, 1], strict=True))
+    return rows * (0.0005 * len(shape) + 8e-9 * connections * 20)
+
+
+def run(task: Task) -> dict[str, Any]:
+    """Grow a network; record what it reached, and the same for every depth that was tried."""
+    rows = data.split(task)
+    make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
+    model = make(random_state=task.seed, n_jobs=1, **task.parameters)
+    model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
+    return rows.mse(model) | {"widths": list(model.network_.widths), "depths": _depths(model, rows)}
+
+
+def _depths(model: BGNRegressor, rows: data.Rows) -> list[dict[str, float]]:
+    """Return, for every hidden layer that was grown, its width, Theorem 1's bound and the errors if it is the last."""
+    found = []
+    for layer, path in enumerate(model.history_.paths):
+        width = min(range(len(path)), key=lambda k, path=path: path[k].criterion)  # type: ignore[misc]
+        if width == 0:
+            break
+        network = model.history_.network(width, layer)
+        *_, bound, training = lower_bounds(network, rows.X, rows.y).tolist()
+        found.append({"width": width, "bound": bound, "train_mse": training} | rows.mse(network))
+    return found
+
+
+def together(task: Task) -> object:
+    """Return what networks that are trained at once have in common."""
+    if task.method in GROWN:
+        return None
+    return (task.dataset, task.split, task.method, tuple(task.parameters["hidden_layers"]))
+
+
+def run_together(tasks: Sequence[Task], device: str) -> list[dict[str, Any]]:
+    """Train networks of one shape at once."""
+    import torch
+
+    from bgn.baselines import Config, Split, train_many
+
+    torch.set_num_threads(1)
+    splits = {task.seed: _split(Split, task) for task in tasks}
+    configs = [
+        Config(
+            task.method, seed=task.seed, **{**task.parameters, "hidden_layers": tuple(task.parameters["hidden_layers"])}
+        )
+        for task in tasks
+    ]
+    models = train_many(configs, [splits[task.seed] for task in tasks], device)
+    return [
+        {
+            "validation_mse": model.validation_mse,
+            "test_mse": model.test_mse,
+            "epochs": len(model.history),
+            "note": model.note,
+        }
+        for model in models
+    ]
+
+
+def _split(split: Any, task: Task) -> Any:
+    """Return a task's rows as the baselines want them."""
+    rows = data.split(task)
+    return split(rows.X, rows.y, rows.X_validation, rows.y_validation, rows.X_test, rows.y_test)
+
+
+def show(runs: Sequence[Run]) -> list[Table | Figure]:
+    """Return errors and sizes beside the printed ones, whether BGN reaches what is printed, and times."""
+    chosen = {key: choose(group) for key, group in by(runs, "dataset", "method").items()}
+    names = list(dict.fromkeys(run.task.dataset for run in runs))
+    methods = [method for method in (*GROWN, *TRAINED) if any((name, method) in chosen for name in names)]
+    for name in names:
+        chosen[name, "best"] = best_of(chosen.get((name, method)) for method in GROWN)
+    columns = ("best", *methods)
+    header = ("table", "whose", "BGN, best of two", *((GROWN | TRAINED)[method] for method in methods))
+    failed = sum(run.error is not None for run in runs)
+    note = ("Mean over seeds; the combination, and BGN's variant, with the least mean validation error.",)
+    notes = (*note, *([f"{failed} of {len(runs)} runs failed."] if failed else []))
+    return [
+        Table("accuracy", "Test MSE", header, _lines(names, columns, chosen, _error, lambda p: p[0]), notes),
+        Table(
+            "accuracy-sizes", "Width x hidden layers", header,
+            _lines(names, columns, chosen, size, lambda p: f"{p[1]} x {p[2]}"),
+            ("Width of the widest layer; means over seeds where they differ.",),
+        ),
+        Table("accuracy-targets", "BGN beside the printed BGN", TARGETS, [_target(name, chosen) for name in names]),
+        Table(
+            "accuracy-seconds", "Seconds a run", ("table", *header[3:]),
+            [[name, *(_seconds(runs, name, method) for method in methods)] for name in names],
+            ("Wall time of a fit on one thread; of networks trained at once, a share each.",),
+        ),
+    ]  # fmt: skip
+
+
+TARGETS = ("table", "printed", "ours", "variant", "ours / printed", "at or below")
+
+
+def choose(runs: Iterable[Run]) -> list[Run] | None:
+    """Return the runs, one a seed, of the combination with the least mean validation error; None when all failed."""
+    sound = [group for group in _combinations(runs) if not any(run.error for run in group)]
+    return min(sound, key=validation, default=None)
+
+
+def _combinations(runs: Iterable[Run]) -> list[list[Run]]:
+    """Return runs that differ by their seeds only in lists; combinations that lack a seed are left out."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(repr(sorted(run.task.parameters.items())), []).append(run)
+    most = max(map(len, groups.values()))
+    return [group for group in groups.values() if len(group) == most]
+
+
+def validation(runs: list[Run]) -> float:
+    """Return the mean validation error; infinite when a network diverged."""
+    found = float(np.mean([run.figures["validation_mse"] for run in runs]))
+    return found if np.isfinite(found) else float("inf")
+
+
+def best_of(groups: Iterable[list[Run] | None]) -> list[Run] | None:
+    """Return the runs with the least mean validation error."""
+    return min((group for group in groups if group), key=validation, default=None)
+
+
+def size(runs: list[Run]) -> str:
+    """Return the width and the number of hidden layers of what was chosen."""
+    widths = [run.figures.get("widths") or run.task.parameters["hidden_layers"] for run in runs]
+    width, layers = np.mean([max(each) for each in widths]), np.mean([len(each) for each in widths])
+    return f"{width:.0f} x {layers:.1f}".removesuffix(".0")
+
+
+def _error(runs: list[Run]) -> Cell:
+    """Return the mean test error."""
+    return mean(runs, "test_mse")
+
+
+def _lines(
+    names: list[str], columns: Sequence[str], chosen: dict[Any, Any], ours: Any, printed: Any
+) -> list[list[Cell]]:
+    """Return two lines a table: ours, and what is printed."""
+    lines: list[list[Cell]] = []
+    for name in names:
+        cells = [(chosen.get((name, method), MISSING), method) for method in columns]
+        lines.append([name, "ours", *(FAILED if c is None else c if c is MISSING else ours(c) for c, _ in cells)])
+        known = {"best": TABLE_1[name]["bgn"]} | {method: TABLE_1[name][method] for method in TRAINED}
+        lines.append(["", "printed", *(printed(known[method]) if method in known else None for method in columns)])
+    return lines
+
+
+def _target(name: str, chosen: dict[Any, Any]) -> list[Cell]:
+    """Return how BGN stands beside the printed BGN on one table."""
+    limit, best = TABLE_1[name]["bgn"][0], chosen[name, "best"]
+    if best is None:
+        return [name, limit, MISSING, None, None, None]
+    error = float(mean(best, "test_mse"))
+    return [name, limit, error, GROWN[best[0].task.method], error / limit, "yes" if error <= limit else "no"]
+
+
+def _seconds(runs: Sequence[Run], name: str, method: str) -> Cell:
+    """Return the mean time of a run."""
+    times = [run.seconds for run in runs if (run.task.dataset, run.task.method) == (name, method)]
+    return float(np.mean(times)) if times else MISSING
