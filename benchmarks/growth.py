@@ -169,7 +169,7 @@ def speed() -> None:
 
 def literal() -> None:
     """Seconds a neuron, against the definitions written out with scikit-learn's Lasso and a loop over splits."""
-    from tests.reference import literal_neuron
+    from experiments.literal import literal_neuron
 
     _, (X, y, *_) = next(iter(splits("power_plant", [0])))
     residual = y - y.mean()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +102,8 @@ def text(table: Table) -> str:
         return "  ".join(cell.rjust(width) if right else cell.ljust(width) for cell, width, right in cells).rstrip()
 
     rule = "  ".join("-" * width for width in widths)
-    return "\n".join([table.title, "", line(body[0]), rule, *map(line, body[1:]), *_paragraphs(table.notes)]) + "\n"
+    notes = _paragraphs(map(_wrapped, table.notes))
+    return "\n".join([table.title, "", line(body[0]), rule, *map(line, body[1:]), *notes]) + "\n"
 
 
 def markdown(table: Table) -> str:
@@ -208,6 +210,11 @@ def _field(run: Run, name: str) -> Any:
 def _paragraphs(notes: Iterable[str]) -> list[str]:
     """Return notes as lines, an empty one before each."""
     return [line for note in notes for line in ("", note)]
+
+
+def _wrapped(note: str) -> str:
+    """Return a paragraph in lines that fit a terminal."""
+    return textwrap.fill(note, 100)
 
 
 def _tex(cell: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-from sklearn.linear_model import Lasso
 
 
 def best_split(z, residual, weight=None):
@@ -42,43 +40,6 @@ def split_variance(residual, fires):
             mean = sum(values) / len(values)
             left += sum((v - mean) ** 2 for v in values)
     return left / len(residual)
-
-
-def lasso_direction(X, residual, most):
-    """The paper's direction by bisection on scikit-learn's Lasso penalty: at most `most` columns."""
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
-    low, high = 0.0, float(np.abs(Z.T @ residual).max() / len(residual))
-    weights = np.zeros(X.shape[1])
-    for _ in range(30):
-        penalty = (low + high) / 2
-        fit = Lasso(alpha=penalty, max_iter=10_000).fit(Z, residual)
-        if np.count_nonzero(fit.coef_) <= most:
-            high, weights = penalty, fit.coef_
-        else:
-            low = penalty
-    return weights / X.std(axis=0)
-
-
-def literal_neuron(X, residual, most=2):
-    """One neuron as the paper's Algorithm 1 defines it: Lasso, all m + 1 splits, side means."""
-    weights = lasso_direction(X, residual, most)
-    projection = X @ weights
-    order = np.argsort(projection)
-    best = None
-    for split in range(len(order) + 1):
-        below, above = residual[order[:split]], residual[order[split:]]
-        left = (len(below) * np.var(below) if len(below) else 0.0) + (len(above) * np.var(above) if len(above) else 0.0)
-        if best is None or left < best[0]:
-            best = (left, split)
-    split = best[1]
-    if 0 < split < len(order):
-        threshold = (projection[order[split - 1]] + projection[order[split]]) / 2
-    else:
-        threshold = -math.inf if split == 0 else math.inf
-    fires = projection >= threshold
-    up = residual[fires].mean() if fires.any() else 0.0
-    down = residual[~fires].mean() if (~fires).any() else 0.0
-    return weights, threshold, (up - down) / 2, (up + down) / 2
 
 
 def ridge_weights(H, target, ridge):

@@ -10,7 +10,7 @@ from sklearn.linear_model import lars_path_gram
 from bgn.engines.base import Direction, Neuron, Output
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
 from bgn.grow.paths import lasso_path, solve_small
-from tests.reference import lasso_direction
+from experiments.literal import lasso_direction
 from tests.test_cut import EMPTY, engine_of
 
 

@@ -11,7 +11,8 @@ import bgn.grow.rows as grow_rows
 from bgn import BGNRegressor, theory
 from bgn.engines.base import Direction, Output, Question
 from bgn.grow.output import Full, Stagewise
-from tests.reference import literal_neuron, ridge_weights
+from experiments.literal import literal_neuron
+from tests.reference import ridge_weights
 from tests.test_cut import EMPTY, engine_of
 
 SETTINGS = [
