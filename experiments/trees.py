@@ -1,0 +1,266 @@
+"""Figure 5 and Table 5: regression trees of depth 3, 4 and 5 on housing, and the smallest one-layer BGN as good.
+
+Trees have the choices the paper kept: every feature at every split, squared error, the best split. A tree and a network
+always see the same columns and the same training rows; that the printed table does is doubtful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+from bgn import BGNRegressor
+from experiments import data
+from experiments.options import Options
+from experiments.store import Run, Task
+from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by, mean
+
+REVISION = 1
+
+COLUMNS = {"housing": "StatLib's columns", "housing:averaged": "averaged columns"}
+GROWN = {"bgn": "BGN, our defaults", "bgn_paper": "BGN, as in the paper"}
+DEPTHS = (3, 4, 5)
+
+# Test MSE, size (depth of the tree, width of the network), features.
+PRINTED = {
+    3: {"network": (0.6358, 5, 3), "tree": (0.6413, 3, 3)},
+    4: {"network": (0.5849, 7, 4), "tree": (0.5779, 4, 5)},
+    5: {"network": (0.5020, 8, 5), "tree": (0.5291, 5, 6)},
+}
+
+
+def tasks(options: Options) -> list[Task]:
+    """Return the trees and the networks to grow, on both sets of columns."""
+    smoke = options.scale == "smoke"
+    split = data.paper_split(400 if smoke else None)
+    width = 6 if smoke else 60
+    seeds = range(options.seeds or (2 if smoke else 5))
+    return [
+        Task("trees", name, method, parameters, seed, split)
+        for name in COLUMNS
+        for method, parameters in [
+            *((f"tree {depth}", {"max_depth": depth}) for depth in DEPTHS),
+            *((method, {"max_width": width}) for method in GROWN),
+        ]
+        for seed in seeds
+    ]
+
+
+def cost(task: Task) -> float:
+    """Return about how many seconds a run takes."""
+    return {"bgn": 20.0, "bgn_paper": 10.0}.get(task.method, 0.1)
+
+
+def run(task: Task) -> dict[str, Any]:
+    """Fit a tree, or grow a layer and look at it at every width."""
+    rows = data.split(task)
+    if task.method in GROWN:
+        return grown(task, rows)
+    tree = DecisionTreeRegressor(**task.parameters, random_state=task.seed).fit(rows.X, rows.y)
+    return rows.mse(tree) | {
+        "splits": int((tree.tree_.children_left >= 0).sum()),
+        "features": int(len(set(tree.tree_.feature[tree.tree_.feature >= 0].tolist()))),
+        "nodes": nodes(tree, rows.names),
+    }
+
+
+def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
+    """Return errors, features and questions of one layer at every width, the base alone first."""
+    make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
+    model = make(**task.parameters, max_layers=1, patience=None, random_state=task.seed, n_jobs=1)
+    model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
+    networks = [model.history_.network(width) for width in range(len(model.history_.paths[0]))]
+    errors = [rows.mse(network) for network in networks]
+    return {
+        "validation_mse": [error["validation_mse"] for error in errors],
+        "test_mse": [error["test_mse"] for error in errors],
+        "features": [len(network.features_used) for network in networks],
+    }
+
+
+def nodes(tree: DecisionTreeRegressor, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the nodes of a fitted tree in plain values, the root first."""
+    found = tree.tree_
+    return [
+        {"value": float(found.value[k, 0, 0]), "rows": int(found.n_node_samples[k])}
+        | (
+            {
+                "name": names[found.feature[k]],
+                "threshold": float(found.threshold[k]),
+                "below": int(found.children_left[k]),
+                "above": int(found.children_right[k]),
+            }
+            if found.children_left[k] >= 0
+            else {}
+        )
+        for k in range(found.node_count)
+    ]
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------
+
+
+def show(runs: Sequence[Run]) -> list[Table | Figure]:
+    """Return trees and networks beside the printed ones, the errors by width and the tree of depth three."""
+    groups = by(runs, "dataset", "method")
+    header = ("columns", "depth", "model", "test MSE", "questions", "features", "printed MSE", "printed size", "printed features")
+    body = [line for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups)]
+    figures: list[Table | Figure] = [
+        Figure(f"trees-{_word(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
+        for name in COLUMNS
+        if any(_sound(groups.get((name, method))) for method in GROWN)
+    ]
+    first = next((run for run in runs if run.task.method == "tree 3" and run.error is None), None)
+    if first is not None:
+        figures.append(
+            Figure("trees-depth-3", "A regression tree of depth three on housing", _tree(first.figures["nodes"]), (9, 3.6))
+        )
+    return [Table("trees", "Trees, and the smallest one-layer networks as good", header, body, NOTES), *figures]
+
+
+NOTES = (
+    "Means over seeds. A question is a split of a tree or a neuron of a network. The width of a network is the smallest "
+    "at which its validation error is at most the tree's, seed by seed; the test rows have no say. \"Width by test error\" "
+    "is the smallest width at which the mean test error is at most the tree's, which is how the printed table seems "
+    "to be made. The printed size is a depth for trees and a width for networks.",
+)
+
+
+def _lines(name: str, depth: int, groups: dict[Any, list[Run]]) -> list[list[Cell]]:
+    """Return the tree of a depth, and both kinds of network beside it."""
+    trees = groups.get((name, f"tree {depth}"), [])
+    printed = PRINTED[depth]
+    head: list[Cell] = [COLUMNS[name], depth]
+    lines = [[*head, "tree", *(mean(trees, figure) for figure in ("test_mse", "splits", "features")), *printed["tree"]]]
+    for method, label in GROWN.items():
+        reached = matching(trees, groups.get((name, method), []))
+        lines.append([*head, label, *reached, *(printed["network"] if method == "bgn_paper" else (None,) * 3)])
+        lines.append([*head, f"{label}, width by test error", *matching_means(trees, groups.get((name, method), [])), *(None,) * 3])
+    return lines
+
+
+def matching(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
+    """Return mean test error, width and features of the smallest networks that validate as well as the trees."""
+    if not trees or not networks:
+        return [MISSING, None, None]
+    if not (_sound(trees) and _sound(networks)):
+        return [FAILED, None, None]
+    limits = {run.task.seed: run.figures["validation_mse"] for run in trees}
+    found = []
+    for run in networks:
+        if run.task.seed not in limits:
+            continue
+        width = smallest(run.figures["validation_mse"], limits[run.task.seed])
+        if width is None:
+            return ["not reached", None, None]
+        found.append((run.figures["test_mse"][width], width, run.figures["features"][width]))
+    return [float(value) for value in np.mean(found, axis=0)] if found else [MISSING, None, None]
+
+
+def matching_means(trees: Sequence[Run], networks: Sequence[Run]) -> list[Cell]:
+    """Return mean test error, width and mean features of the smallest width whose mean test error is the trees'."""
+    if not trees or not networks:
+        return [MISSING, None, None]
+    if not (_sound(trees) and _sound(networks)):
+        return [FAILED, None, None]
+    errors = _stacked(networks, "test_mse").mean(axis=0)
+    width = smallest(errors.tolist(), float(mean(trees, "test_mse")))
+    if width is None:
+        return ["not reached", None, None]
+    return [float(errors[width]), width, float(_stacked(networks, "features").mean(axis=0)[width])]
+
+
+def smallest(errors: Sequence[float], limit: float) -> int | None:
+    """Return the first place at which an error is at most the limit.
+
+    Examples
+    --------
+    >>> smallest([3.0, 2.0, 1.0], 2.5)
+    1
+    """
+    return next((place for place, error in enumerate(errors) if error <= limit), None)
+
+
+def _stacked(runs: Sequence[Run], figure: str) -> np.ndarray:
+    """Return a figure by width, a row a run, as far as all of them go."""
+    shortest = min(len(run.figures[figure]) for run in runs)
+    return np.array([run.figures[figure][:shortest] for run in runs])
+
+
+def _sound(runs: Sequence[Run] | None) -> bool:
+    """Whether there are runs and none failed."""
+    return bool(runs) and all(run.error is None for run in runs or ())
+
+
+def _word(name: str) -> str:
+    """Return a table's name as part of a file's."""
+    return "statlib" if name == "housing" else name.partition(":")[2]
+
+
+def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
+    """Return what draws the networks' errors by width, the trees as lines across."""
+    from bgn.plots.style import FIRST, SECOND, THIRD, ink, plain
+
+    def draw(canvas: Any) -> None:
+        ax = canvas.subplots()
+        plain(ax)
+        for (method, label), colour in zip(GROWN.items(), (FIRST, THIRD), strict=True):
+            runs = groups.get((name, method))
+            if not _sound(runs):
+                continue
+            errors = _stacked(runs or [], "test_mse")[:, 1:41]
+            middle, spread = errors.mean(axis=0), errors.std(axis=0)
+            widths = np.arange(1, errors.shape[1] + 1)
+            ax.fill_between(widths, middle - spread, middle + spread, color=colour, alpha=0.15, linewidth=0)
+            ax.plot(widths, middle, "o-", markersize=3, linewidth=1.6, color=colour, label=label)
+        for depth in DEPTHS:
+            trees = groups.get((name, f"tree {depth}"))
+            if _sound(trees):
+                error, splits = float(mean(trees, "test_mse")), float(mean(trees, "splits"))
+                ax.axhline(error, color=ink(0.35), linewidth=0.9, linestyle="--", zorder=1)
+                ax.plot([splits], [error], "s", color=SECOND, markersize=7, label="trees of depth 3, 4, 5" if depth == 3 else None)
+        ax.set(xlabel="questions: neurons of the network, splits of the tree", ylabel="test mean squared error")
+        ax.set_title(f"California housing, {COLUMNS[name]}", fontsize=11)
+        ax.legend(frameon=False)
+
+    return draw
+
+
+def _tree(nodes: list[dict[str, Any]]) -> Callable[[Any], None]:
+    """Return what draws a tree: a box a node, the question above, yes to the left."""
+    from bgn.plots.style import ink
+
+    places: dict[int, tuple[float, int]] = {}
+
+    def place(node: int, depth: int) -> float:
+        inner = "below" in nodes[node]
+        leaves = sum("below" not in nodes[k] for k in places)
+        x = (place(nodes[node]["below"], depth + 1) + place(nodes[node]["above"], depth + 1)) / 2 if inner else float(leaves)
+        places[node] = (x, depth)
+        return x
+
+    place(0, 0)
+
+    def draw(canvas: Any) -> None:
+        ax = canvas.subplots()
+        ax.set_axis_off()
+        low, high = min(n["value"] for n in nodes), max(n["value"] for n in nodes)
+        for k, node in enumerate(nodes):
+            x, depth = places[k]
+            for side, word in (("below", "yes"), ("above", "no")):
+                if side in node:
+                    to, _ = places[node[side]]
+                    ax.plot([x, to], [-depth, -depth - 1], color=ink(0.4), linewidth=1, zorder=1)
+                    ax.text((x + to) / 2, -depth - 0.5, word, fontsize=7, color=ink(0.6), ha="center", va="center",
+                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, zorder=2)  # fmt: skip
+            asked = f"{node['name']} ≤ {node['threshold']:.4g}\n" if "name" in node else ""
+            shade = 0.04 + 0.3 * (node["value"] - low) / (high - low or 1)
+            ax.text(x, -depth, f"{asked}{node['value']:.2f}\n{node['rows']:,} rows", fontsize=7.5, ha="center", va="center",
+                    bbox={"facecolor": ink(shade), "edgecolor": ink(0.6), "boxstyle": "round,pad=0.35"}, zorder=3)  # fmt: skip
+        widest, deepest = max(x for x, _ in places.values()), max(depth for _, depth in places.values())
+        ax.set(xlim=(-0.6, widest + 0.6), ylim=(-deepest - 0.45, 0.4))
+
+    return draw
