@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -64,6 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; return the exit status."""
     reader = parser()
     args = reader.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as for Ctrl-C
     try:
         return _command(args)
     except KeyboardInterrupt:
@@ -87,12 +89,13 @@ def _command(args: argparse.Namespace) -> int:
         return 0
     if args.more:
         raise ValueError(f"one study at a time, or all; got {' '.join([args.name, *args.more])}.")
-    if args.jobs < 1:
-        raise ValueError(f"--jobs must be at least 1; got {args.jobs}.")
+    for flag in ("jobs", "seeds"):
+        if (value := getattr(args, flag)) is not None and value < 1:
+            raise ValueError(f"--{flag} must be at least 1; got {value}.")
+    if args.backend not in ("loky", "threading") and not args.backend.startswith("dask://"):
+        raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
-    options = Options(
-        args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device
-    )  # fmt: skip
+    options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
     with Store(args.store or _HERE / "output" / "runs.sqlite") as store:
         failed = [_study(name, options, store, args) for name in names]
     return 1 if any(failed) else 0

@@ -22,13 +22,14 @@ from typing import Any, TextIO
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
+import bgn
 from bgn.require import require
 from experiments import STUDIES, data
 from experiments.options import Options
 from experiments.store import Run, Store, Task
 
 _PACKAGES = (
-    "bgn", "numpy", "scipy", "scikit-learn", "numba", "torch", "imodels", "interpret", "xgboost", "lightgbm", "pygam",
+    "numpy", "scipy", "scikit-learn", "numba", "torch", "imodels", "interpret", "xgboost", "lightgbm", "pygam",
 )  # fmt: skip
 
 
@@ -87,7 +88,7 @@ def perform(
     options : Options
     store : Store
     jobs : int
-        Runs at a time.
+        Runs at a time; a cluster takes as many as it has threads.
     backend : str
         ``"loky"`` (processes), ``"threading"``, or ``"dask://HOST:PORT"`` for a cluster that is up.
     retry : bool
@@ -106,7 +107,8 @@ def perform(
         count += len(runs)
         left -= estimate.cost([run.task for run in runs])
         estimate.learn(runs)
-        print(_line(name, runs, count, len(work.tasks), estimate.seconds(left) / jobs), file=log, flush=True)
+        remaining = max(0.0, estimate.seconds(left) / jobs)
+        print(_line(name, runs, count, len(work.tasks), remaining), file=log, flush=True)
     if batches:
         print(f"{name}: done in {duration(time.perf_counter() - begun)}", file=log, flush=True)
     return look(name, options, store)
@@ -134,7 +136,9 @@ def execute(tasks: Sequence[Task], device: str) -> list[Run]:
 
 def versions(device: str) -> dict[str, str]:
     """Return what a result may depend on besides its task."""
-    found = {"python": platform.python_version()} | ({} if device == "cpu" else {"device": device})
+    found = {"python": platform.python_version(), "bgn": bgn.__version__} | (
+        {} if device == "cpu" else {"device": device}
+    )
     for package in _PACKAGES:
         try:
             found[package] = version(package)
@@ -216,18 +220,18 @@ def _results(batches: list[list[Task]], device: str, jobs: int, backend: str) ->
         for tasks in batches:
             yield execute(tasks, device)
         return
-    with _backend(backend):
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs, batch_size=1)
+    with _backend(backend, jobs):
+        parallel = Parallel(return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
         yield from parallel(delayed(execute)(tasks, device) for tasks in batches)
 
 
 @contextmanager
-def _backend(backend: str) -> Iterator[None]:
-    """Make joblib use processes, threads or a cluster."""
+def _backend(backend: str, jobs: int) -> Iterator[None]:
+    """Make joblib use so many processes or threads, or all of a cluster."""
     if not backend.startswith("dask://"):
-        with parallel_config(backend):
+        with parallel_config(backend, n_jobs=jobs):
             yield
         return
     distributed = require("distributed", extra="dask")
-    with distributed.Client(f"tcp://{backend.removeprefix('dask://')}"), parallel_config("dask"):
+    with distributed.Client(f"tcp://{backend.removeprefix('dask://')}"), parallel_config("dask", n_jobs=-1):
         yield

@@ -124,7 +124,10 @@ class Store:
         if read_only:
             if not self.path.is_file():
                 raise FileNotFoundError(f"no store {str(path)!r}; run a study with --store {path} first.")
-            self._connection = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True, timeout=60)
+            # With no log beside it nobody writes, and the file may lie where nothing can be written.
+            quiet = not self.path.with_name(f"{self.path.name}-wal").exists()
+            address = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
+            self._connection = sqlite3.connect(address, uri=True, timeout=60)
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
