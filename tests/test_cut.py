@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import bgn.engines.memory as memory
+import bgn.engines.part as parts
 from bgn.engines.base import Direction, Neuron, Output, Question
-from bgn.engines.integers import Grid, whole_weights
+from bgn.engines.integers import Grid, weight_exponent
 from bgn.engines.memory import MemoryEngine
+from bgn.engines.part import Part
+from bgn.grow.rows import InMemory
 from tests.reference import best_split, split_variance
 
 EMPTY = Output(np.zeros(0, np.int64), 0)
@@ -16,14 +18,15 @@ EMPTY = Output(np.zeros(0, np.int64), 0)
 
 def engine_of(X, y, weight=None, threads=1):
     weight = None if weight is None else np.asarray(weight, np.int64)
-    grid = Grid.for_target(y, len(y) if weight is None else int(weight.sum()))
-    return MemoryEngine(np.ascontiguousarray(X.T), grid.steps(y), weight, grid, threads)
+    grid = Grid.for_range(y.min(), y.max(), len(y) if weight is None else int(weight.sum()))
+    return MemoryEngine(Part(np.ascontiguousarray(X.T), grid.steps(y), weight, grid.limit, threads), grid)
 
 
 def same_cut(engine, direction, weight=None):
     cut = engine.cuts([Question(EMPTY, direction)])[0]
-    z = sum(c * engine.columns[j].astype(float) for j, c in zip(direction.columns, direction.coefficients, strict=True))
-    best = best_split(z, engine.target, weight)
+    pairs = zip(direction.columns, direction.coefficients, strict=True)
+    z = sum(c * engine.part.columns[j].astype(float) for j, c in pairs)
+    best = best_split(z, engine.part.target, weight)
     if best is None:
         assert cut is None
         return
@@ -81,11 +84,11 @@ def test_cut_minimises_the_paper_objective(table):
     cut = engine.cuts([Question(EMPTY, Direction((0,), (1.0,)))])[0]
     if cut is None:
         return
-    left = split_variance(engine.target, X[:, 0] >= cut.neuron.threshold)
-    everything = split_variance(engine.target, np.ones(len(y)))
+    left = split_variance(engine.part.target, X[:, 0] >= cut.neuron.threshold)
+    everything = split_variance(engine.part.target, np.ones(len(y)))
     assert float(everything - left) == pytest.approx(cut.gain, rel=1e-9, abs=1e-3)
     for threshold in X[:, 0]:
-        assert float(left) <= float(split_variance(engine.target, X[:, 0] >= threshold)) * (1 + 1e-9)
+        assert float(left) <= float(split_variance(engine.part.target, X[:, 0] >= threshold)) * (1 + 1e-9)
 
 
 def test_blocks_and_threads_do_not_matter(monkeypatch):
@@ -93,8 +96,8 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     X = rng.normal(size=(4000, 3)).round(2)
     y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
     question = [Question(EMPTY, Direction((0, 1), (1.0, -1.7))), Question(EMPTY, Direction((2,), (1.0,)))]
-    monkeypatch.setattr(memory, "_ROWS_FOR_SHARING", 1)
-    monkeypatch.setattr(memory, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(parts, "_ROWS_FOR_SHARING", 1)
+    monkeypatch.setattr(parts, "_ROWS_FOR_THREADS", 1)
     neuron = Neuron(Direction((0, 2), (1.0, 0.3)), 0.1)
     answers = []
     for threads in (1, 2, 7, 23):
@@ -124,14 +127,16 @@ def test_a_window_bounds_the_cut(table, low, width):
         for threshold in X[(X[:, 0] > low + 0.01) & (X[:, 0] < low + width), 0]:
             fires = X[:, 0] >= threshold
             if 0 < fires.sum() < len(y):
-                left = split_variance(engine.target, X[:, 0] >= kept.neuron.threshold)
-                assert float(left) <= float(split_variance(engine.target, fires)) * (1 + 1e-9)
+                left = split_variance(engine.part.target, X[:, 0] >= kept.neuron.threshold)
+                assert float(left) <= float(split_variance(engine.part.target, fires)) * (1 + 1e-9)
 
 
 @given(st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=50).filter(lambda w: sum(w) > 1e-3))
 def test_whole_weights_keep_proportions(weights):
     weights = np.array(weights)
-    whole, exponent = whole_weights(weights)
+    source = InMemory(np.zeros((len(weights), 1)), weights, weights)
+    exponent = weight_exponent(source)
+    whole = np.rint(np.ldexp(weights, exponent))
     assert whole.sum() < 2**32
     np.testing.assert_allclose(np.ldexp(whole.astype(float), -exponent), weights, atol=weights.sum() / 2**28)
     if np.array_equal(weights, np.rint(weights)) and weights.sum() <= 2**31:
@@ -141,7 +146,7 @@ def test_whole_weights_keep_proportions(weights):
 @given(st.lists(st.floats(-1e150, 1e150), min_size=2, max_size=30))
 def test_grid_is_fine_and_safe(y):
     y = np.array(y)
-    grid = Grid.for_target(y, len(y))
+    grid = Grid.for_range(y.min(), y.max(), len(y))
     steps = grid.steps(y)
     assert np.abs(steps).max() <= 1 << grid.bits
     half = y.max() / 2 - y.min() / 2

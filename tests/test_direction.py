@@ -90,8 +90,8 @@ def test_inner_products_are_those_of_the_rows(seed, weighted):
     w = np.ones(50) if weight is None else weight
     mean = np.average(X, axis=0, weights=w)
     Z = (X - mean) / np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
-    direct = (Z.T * w) @ engine.target / w.sum()
-    np.testing.assert_allclose(products.with_residual(EMPTY), direct, atol=np.abs(engine.target).max() * 1e-7)
+    direct = (Z.T * w) @ engine.part.target / w.sum()
+    np.testing.assert_allclose(products.with_residual(EMPTY), direct, atol=np.abs(engine.part.target).max() * 1e-7)
     products.least_squares(EMPTY, np.arange(3))
     np.testing.assert_allclose(products.gram, (Z.T * w) @ Z / w.sum(), atol=1e-6)
     engine.put(0, Neuron(Direction((1,), (1.0,)), float(np.median(X[:, 1]))))

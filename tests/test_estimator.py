@@ -168,15 +168,15 @@ def test_numbers_out_of_reach_are_named():
 def test_validation_rows_follow_content():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 4, size=(500, 2)).astype(float), rng.integers(0, 3, 500).astype(float)
-    hashes = row_hashes(X, y, 1)
+    hashes = row_hashes(X.T, y, 1)
     held = lowest(hashes, None, 0.2)
     assert abs(held.mean() - 0.2) < 0.03
     rows = np.column_stack([X, y])
     assert not {tuple(row) for row in rows[held]} & {tuple(row) for row in rows[~held]}
     order = rng.permutation(500)
-    np.testing.assert_array_equal(lowest(row_hashes(X[order], y[order], 1), None, 0.2), held[order])
-    assert not np.array_equal(lowest(row_hashes(X, y, 2), None, 0.2), held)
-    assert not lowest(row_hashes(np.ones((5, 1)), np.ones(5), 0), None, 0.2).any()
+    np.testing.assert_array_equal(lowest(row_hashes(X[order].T, y[order], 1), None, 0.2), held[order])
+    assert not np.array_equal(lowest(row_hashes(X.T, y, 2), None, 0.2), held)
+    assert not lowest(row_hashes(np.ones((1, 5)), np.ones(5), 0), None, 0.2).any()
     assert (row_hashes(np.array([[0.0]]), np.zeros(1), 0) == row_hashes(np.array([[-0.0]]), np.zeros(1), 0)).all()
 
 

@@ -1,12 +1,14 @@
 """Growth: the paper's propositions, exactness, stopping, and what the path keeps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, make_friedman1
 
-import bgn.engines.memory as memory
+import bgn.engines.part as parts
 import bgn.grow.rows as grow_rows
 from bgn import BGNRegressor, theory
 from bgn.engines.base import Direction, Output, Question
@@ -82,9 +84,9 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
-def test_training_error_falls_and_bounds_hold(setting):
+def test_training_error_falls_and_bounds_hold(setting, engine):
     X, y = table()
-    model = BGNRegressor(**setting, max_width=8, patience=None, random_state=1).fit(X, y)
+    model = engine(BGNRegressor(**setting, max_width=8, patience=None, random_state=1), X, y)
     for layer in range(len(model.history_.paths)):
         records = [record for record in model.history_.records if record.layer == layer]
         errors = [record.train_mse for record in records]
@@ -98,7 +100,28 @@ def test_training_error_falls_and_bounds_hold(setting):
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
 @pytest.mark.parametrize("case", ["weights", "float32", "plain"])
-def test_same_bits_whatever_the_threads_blocks_and_order(setting, case, monkeypatch):
+def test_same_bits_wherever_the_rows_live(setting, case, engine):
+    X, y = table(220, seed=3)
+    X = X.round(2).astype(np.float32 if case == "float32" else np.float64)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)) if case == "weights" else None
+    model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1)
+    expected = model.fit(X, y, weight).history_
+    assert same(engine(model, X, y, weight).history_, expected)
+
+
+def same(history, expected):
+    """True when two histories hold the same steps and networks, to the bit; only the clock may differ."""
+
+    def told(each):
+        steps = [replace(record, seconds=0.0) for record in each.records]
+        return repr(steps), [each.network(w, k) for k, path in enumerate(each.paths) for w in range(len(path))]
+
+    return told(history) == told(expected)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=names)
+@pytest.mark.parametrize("case", ["weights", "float32", "plain"])
+def test_same_bits_whatever_the_threads_and_order(setting, case, monkeypatch):
     X, y = table(220, seed=3)
     X = X.round(2)
     X = X.astype(np.float32) if case == "float32" else X
@@ -109,19 +132,19 @@ def test_same_bits_whatever_the_threads_blocks_and_order(setting, case, monkeypa
     assert model.fit(X[order], y[order], None if weight is None else weight[order]).network_ == reference
     if weight is not None:
         assert model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).network_ == reference
-    monkeypatch.setattr(memory, "_ROWS_FOR_SHARING", 1)
-    monkeypatch.setattr(memory, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(parts, "_ROWS_FOR_SHARING", 1)
+    monkeypatch.setattr(parts, "_ROWS_FOR_THREADS", 1)
     for threads in (2, 7):
         assert model.set_params(n_jobs=threads).fit(X, y, weight).network_ == reference
 
 
-def test_a_sample_is_enough_to_search_on(monkeypatch):
+def test_a_sample_is_enough_to_search_on(monkeypatch, engine):
     X, y = table(3000)
     monkeypatch.setattr(grow_rows, "SAMPLE_ROWS", 500)
     model = BGNRegressor(max_width=8, random_state=0)
     network = model.fit(X, y).network_
     order = np.random.default_rng(1).permutation(len(y))
-    assert model.fit(X[order], y[order]).network_ == network
+    assert engine(model, X[order], y[order]).network_ == network
     assert model.score(X, y) > 0.7
 
 
@@ -140,10 +163,10 @@ def test_history_gives_every_width():
         history.network(7)
 
 
-def test_recorded_errors_are_those_of_the_network():
+def test_recorded_errors_are_those_of_the_network(engine):
     X, y = table(500)
     held = slice(400, None)
-    model = BGNRegressor(max_width=5, random_state=0).fit(X[:400], y[:400], eval_set=(X[held], y[held]))
+    model = engine(BGNRegressor(max_width=5, random_state=0), X[:400], y[:400], eval_set=(X[held], y[held]))
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
         assert snapshot.train_mse == pytest.approx(np.mean((network.predict(X[:400]) - y[:400]) ** 2), rel=1e-9)
@@ -163,13 +186,14 @@ def test_compact_is_no_wider_than_best():
     assert chosen.validation_mse <= winner.validation_mse + error
 
 
-def test_replacement_helps_and_is_capped():
+def test_replacement_helps_and_is_capped(engine):
     X, y = table(500)
     errors = {}
     for attempts in (0, 2, None):
         model = BGNRegressor(
             max_width=10, max_replacements=attempts, patience=None, validation_fraction=0.0, random_state=0
-        ).fit(X, y)
+        )
+        model = engine(model, X, y)
         errors[attempts] = model.history_.records[-1].train_mse
         replaced = [r.width for r in model.history_.records if r.kind == "replacement"]
         assert attempts is None or all(replaced.count(width) <= attempts for width in range(11))

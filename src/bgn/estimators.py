@@ -19,7 +19,7 @@ from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.progress import progress_bar
-from bgn.grow.rows import rows_in_memory
+from bgn.grow.rows import InMemory, Source, share_out
 from bgn.network import Network
 
 _CHOICES = {
@@ -195,12 +195,12 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         """
         settings, callbacks = self._settings(), self._callbacks()
         name = None if getattr(y, "name", None) is None else str(y.name)
-        rows = self._validated(X, y, sample_weight, eval_set)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        sources = self._sources(X, y, sample_weight, eval_set, threads)
         with progress_bar(self.verbose, self.max_width) as show:
             monitor = Monitor(self.max_seconds, callbacks, show)
-            engines, scaled = rows_in_memory(*rows, self.validation_fraction, seed, threads)
+            engines, scaled = share_out(*sources, self.validation_fraction, seed)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
         self.network_: Network = self.history_.network()
         if monitor.stopped == "interrupted":
@@ -284,8 +284,10 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
                 raise ValueError(f"callbacks must be callables that take a record; got {each!r}.")
         return callbacks
 
-    def _validated(self, X: Any, y: Any, sample_weight: Any, eval_set: Any) -> tuple[Any, Any, Any, Any]:
-        """Judge the rows: numeric, finite, of one length."""
+    def _sources(
+        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, threads: int
+    ) -> tuple[Source, Source | None]:
+        """Judge the rows, numeric, finite, of one length: those to learn from and those to validate on."""
         X, y = self._table(X, y)
         self._representable(X, y)
         weight = None
@@ -298,7 +300,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
                 raise ValueError("eval_set must be one pair (X, y) of validation rows.")
             eval_set = self._table(eval_set[0], eval_set[1], reset=False)
             self._representable(*eval_set)
-        return X, y, weight, eval_set
+        evaluation = None if eval_set is None else InMemory(eval_set[0], eval_set[1], threads=threads)
+        return InMemory(X, y, weight, threads), evaluation
 
     def _table(self, X: Any, y: Any = _NO_TARGET, reset: bool = True) -> Any:
         """Return X (and y) as finite numeric arrays, or name the column that is not."""

@@ -107,5 +107,5 @@ def _held_out(X: Floats, y: Floats, whole: NDArray[np.bool_], test: float, seed:
     """Choose test rows by their content, as the fit chooses validation rows: equal rows stay on one side."""
     held = np.zeros(len(y), dtype=bool)
     # Another seed than that of the fit, whose validation rows are chosen the same way from what is left.
-    held[whole] = lowest(row_hashes(X[whole], y[whole], seed ^ 0x7E57), None, test)
+    held[whole] = lowest(row_hashes(X[whole].T, y[whole], seed ^ 0x7E57), None, test)
     return held

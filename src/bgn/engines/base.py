@@ -95,10 +95,6 @@ class Engine(Protocol):
         """Answer each question with its best cut; None where there is none."""
         ...
 
-    def residual(self, output: Output) -> Integers:
-        """The residual that `output` leaves, row by row."""
-        ...
-
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
         ...

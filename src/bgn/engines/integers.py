@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ _SUM_BITS = 61
 _HEADROOM = 4
 _MOST_TARGET_BITS = 38
 _FRACTIONAL_TOTAL = 2**30
+_FINE_WEIGHT_BITS = 30
 COLUMN_BITS = 30
 
 
@@ -31,9 +33,8 @@ class Grid:
     bits: int
 
     @classmethod
-    def for_target(cls, y: NDArray[np.float64], total_weight: int) -> Grid:
-        """The finest grid on which sums of residuals of `y` stay below 2**61."""
-        low, high = float(y.min()), float(y.max())
+    def for_range(cls, low: float, high: float, total_weight: int) -> Grid:
+        """The finest grid on which sums of residuals of targets between `low` and `high` stay below 2**61."""
         centre, half = low / 2 + high / 2, high / 2 - low / 2
         room = _SUM_BITS - _HEADROOM - max(total_weight, 1).bit_length()
         bits = min(_MOST_TARGET_BITS, room)
@@ -64,14 +65,23 @@ class Grid:
             return math.inf
 
 
-def whole_weights(weight: NDArray[np.float64]) -> tuple[Integers, int]:
-    """Return integer row weights and the power of two they were scaled by.
+class _Weighted(Protocol):
+    """Blocks of rows that know their weights."""
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question to all blocks."""
+        ...
+
+
+def weight_exponent(source: _Weighted) -> int:
+    """The power of two that makes row weights whole once they are rounded.
 
     Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
     """
-    total = float(weight.sum())
-    if total <= 2**31 and np.array_equal(weight, np.rint(weight)):
-        return weight.astype(np.int64), 0
-    target = max(_FRACTIONAL_TOTAL, 16 * len(weight))
-    exponent = math.frexp(target)[1] - math.frexp(total)[1]
-    return np.rint(np.ldexp(weight, exponent)).astype(np.int64), exponent
+    weights = source.ask("weights")
+    if all(each.whole for each in weights) and sum(each.total for each in weights) <= 2**31:
+        return 0
+    number = sum(each.positive for each in weights)
+    room = _FINE_WEIGHT_BITS - math.frexp(max(each.largest for each in weights))[1]
+    total = math.ldexp(float(sum(source.ask("weigh", room))), -room)
+    return math.frexp(max(_FRACTIONAL_TOTAL, 16 * number))[1] - math.frexp(total)[1]

@@ -1,47 +1,82 @@
-"""Validation rows, chosen by what a row holds and never by where it stands."""
+"""Rows told apart by what they hold, never by where they stand: which validate, and which make up a sample."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Hashes = NDArray[np.uint64]
+Integers = NDArray[np.int64]
+# Hashes that fall in one bin, their weights, and the largest hash below the bin (None where there is none).
+Inside = tuple[Hashes, Integers, int | None]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_BIN_BITS = 16
 
 
-def _mix(h: Hashes) -> Hashes:
+def mix(h: Hashes) -> Hashes:
     """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return h ^ (h >> np.uint64(31))
 
 
-def row_hashes(X: NDArray[Any], y: NDArray[np.float64], seed: int) -> Hashes:
+def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: int) -> Hashes:
     """Return a 64-bit hash of every row's content, the target included."""
     with np.errstate(over="ignore"):
-        h = np.full(len(y), _mix(np.array([seed], dtype=np.uint64) + _GOLDEN)[0])
-        for column in [*(X[:, j] for j in range(X.shape[1])), y]:
+        h = np.full(len(y), mix(np.array([seed], dtype=np.uint64) + _GOLDEN)[0])
+        for column in [*columns, y]:
             bits = (column.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: both zeros are one value
-            h = _mix((h ^ bits) * _GOLDEN + _GOLDEN)
+            h = mix((h ^ bits) * _GOLDEN + _GOLDEN)
     return h
 
 
-def lowest(hashes: Hashes, weight: NDArray[np.int64] | None, share: float) -> NDArray[np.bool_]:
+def histogram(hashes: Hashes, weight: Integers | None) -> Integers:
+    """Weight of the hashes in each of 2^16 bins."""
+    bins = (hashes >> np.uint64(64 - _BIN_BITS)).astype(np.int64)
+    return np.bincount(bins, weight, 1 << _BIN_BITS).astype(np.int64)
+
+
+def inside_bin(hashes: Hashes, weight: Integers | None, number: int) -> Inside:
+    """What :func:`find_edge` wants to know of one bin."""
+    bins = hashes >> np.uint64(64 - _BIN_BITS)
+    here, below = bins == np.uint64(number), hashes[bins < np.uint64(number)]
+    heavy = np.ones(int(here.sum()), np.int64) if weight is None else weight[here]
+    return hashes[here], heavy, int(below.max()) if len(below) else None
+
+
+def find_edge(counts: Integers, fetch: Callable[[int], list[Inside]], share: float) -> int | None:
+    """The hash up to which rows weigh nearest to `share` of all; equal rows stay together.
+
+    `counts` are the bins of all rows, `fetch` tells of a bin, part by part. None when no row, or every row, would
+    be marked.
+    """
+    reached = np.cumsum(counts)
+    total = int(reached[-1])
+    wanted = share * float(total)
+    if share <= 0 or total == 0:
+        return None
+    number = int(np.searchsorted(reached, wanted, side="right"))
+    parts = fetch(number)
+    hashes, where = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    weights = np.zeros(len(hashes), np.int64)
+    np.add.at(weights, where, np.concatenate([part[1] for part in parts]))
+    before = int(reached[number] - counts[number])
+    ends = [(before + int(w), int(h)) for h, w in zip(hashes, np.cumsum(weights), strict=True)]
+    below = [part[2] for part in parts if part[2] is not None]
+    if below:
+        ends.insert(0, (before, max(below)))
+    ends = [end for end in ends if end[0] < total]
+    return min(ends, key=lambda end: (abs(end[0] - wanted), end[0]))[1] if ends else None
+
+
+def lowest(hashes: Hashes, weight: Integers | None, share: float) -> NDArray[np.bool_]:
     """Mark the rows of lowest hash that together weigh nearest to `share` of all; equal rows go together.
 
     Never marks everything: where all rows are equal nothing is marked.
     """
-    order = np.argsort(hashes, kind="stable")
-    sorted_hashes = hashes[order]
-    heavy = np.ones(len(hashes), np.int64) if weight is None else weight[order]
-    ends = np.flatnonzero(np.append(sorted_hashes[1:] != sorted_hashes[:-1], True))
-    reached = np.cumsum(heavy)[ends]
-    wanted = share * float(reached[-1])
-    marked = np.zeros(len(hashes), dtype=bool)
-    if len(ends) > 1 and share > 0:
-        choice = int(np.argmin(np.abs(reached[:-1] - wanted)))
-        marked[order[: ends[choice] + 1]] = True
-    return marked
+    edge = find_edge(histogram(hashes, weight), lambda number: [inside_bin(hashes, weight, number)], share)
+    return np.zeros(len(hashes), dtype=bool) if edge is None else hashes <= np.uint64(edge)

@@ -1,18 +1,20 @@
-"""The rows a network grows on, in three roles."""
+"""The rows a network grows on, in three roles, wherever they live."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Engine, Neuron
-from bgn.engines.integers import Grid, whole_weights
+from bgn.engines.base import Engine, Floats, Neuron
+from bgn.engines.block import Block, Plan, Sample
+from bgn.engines.integers import Grid, weight_exponent
 from bgn.engines.memory import MemoryEngine
-from bgn.engines.split import lowest, row_hashes
+from bgn.engines.part import Part
+from bgn.engines.split import find_edge
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384
@@ -24,7 +26,7 @@ class Rows:
 
     train: Engine
     validation: Engine | None
-    sample: Engine
+    sample: MemoryEngine
 
     @property
     def followers(self) -> list[Engine]:
@@ -36,57 +38,90 @@ class Rows:
         """The same rows behind a finished layer."""
         train = self.train.next_layer(neurons)
         sample = train if self.sample is self.train else self.sample.next_layer(neurons)
+        assert isinstance(sample, MemoryEngine)
         return Rows(train, self.validation and self.validation.next_layer(neurons), sample)
 
 
-def rows_in_memory(
-    X: NDArray[Any],
-    y: NDArray[np.float64],
-    sample_weight: NDArray[np.float64] | None,
-    eval_set: tuple[NDArray[Any], NDArray[np.float64]] | None,
-    validation_fraction: float,
-    seed: int,
-    threads: int,
-) -> tuple[Rows, int]:
-    """Share out rows by their content; also returns the power of two that row weights were scaled by."""
-    weight, scaled = None, 0
-    if sample_weight is not None:
-        X, y, sample_weight = _positive(X, y, sample_weight)
-        weight, scaled = whole_weights(sample_weight)
-        X, y, weight = _positive(X, y, weight)
-        if np.all(weight == 1):
-            weight = None
-    total = len(y) if weight is None else int(weight.sum())
-    grid = Grid.for_target(y if eval_set is None else np.append(y, eval_set[1]), total)
-    hashes = row_hashes(X, y, seed)
-    held_out = np.zeros(len(y), dtype=bool)
-    if eval_set is None:
-        held_out = lowest(hashes, weight, validation_fraction)
+class Source(Protocol):
+    """Raw rows in blocks, each of which answers like :class:`bgn.engines.block.Block`.
 
-    def engine(X: NDArray[Any], y: NDArray[np.float64], weight: Any, which: Any) -> MemoryEngine:
-        columns = np.empty((X.shape[1], int(which.sum())), X.dtype)
-        for j, column in enumerate(columns):
-            column[:] = X[which, j]
-        heavy = None if weight is None else weight[which]
-        return MemoryEngine(columns, grid.steps(y[which]), heavy, grid, threads)
+    A source may check its rows when it is first asked; one that holds all rows in memory answers with a
+    :class:`~bgn.engines.memory.MemoryEngine`.
+    """
 
-    train = engine(X, y, weight, ~held_out)
+    weighted: bool
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question, the name of a method of a block, to all blocks."""
+        ...
+
+    def engine(self, plan: Plan, held_out: bool) -> Engine:
+        """The rows that learn, or those that validate."""
+        ...
+
+
+class InMemory:
+    """Rows in memory, in one block."""
+
+    def __init__(self, X: NDArray[Any], y: Floats, sample_weight: Floats | None = None, threads: int = 1) -> None:
+        self._block, self._threads = Block(X.T, y, sample_weight), threads
+        self.weighted = sample_weight is not None
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question to the block."""
+        return [getattr(self._block, question)(*arguments)]
+
+    def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
+        """The rows that learn, or those that validate."""
+        return MemoryEngine(self._block.part(plan, held_out, self._threads), plan.grid)
+
+
+def share_out(source: Source, evaluation: Source | None, validation_fraction: float, seed: int) -> tuple[Rows, int]:
+    """Give every row its role by its content; also returns the power of two that row weights were scaled by."""
+    plan, scaled = _plan(source, evaluation, validation_fraction, seed)
+    train = source.engine(plan, False)
     validation = None
-    if eval_set is not None:
-        validation = engine(*eval_set, None, np.ones(len(eval_set[1]), dtype=bool))
-    elif held_out.any():
-        validation = engine(X, y, weight, held_out)
-    kept = hashes[~held_out]
-    sample = train
-    if len(np.unique(kept)) > SAMPLE_ROWS:
-        limit = np.partition(np.unique(kept), SAMPLE_ROWS)[SAMPLE_ROWS]
-        chosen = ~held_out
-        chosen[chosen] = kept < limit
-        sample = engine(X, y, weight, chosen)
-    return Rows(train, validation, sample), scaled
+    if evaluation is not None:
+        validation = evaluation.engine(Plan(seed, None, plan.grid), False)
+    elif plan.edge is not None:
+        validation = source.engine(plan, True)
+    if plan.limit is None and isinstance(train, MemoryEngine):
+        return Rows(train, validation, train), scaled
+    return Rows(train, validation, _sample(source.ask("sample", plan), plan.grid)), scaled
 
 
-def _positive(X: NDArray[Any], y: NDArray[Any], weight: NDArray[Any]) -> tuple[Any, Any, Any]:
-    """Leave out rows without weight."""
-    keep = weight > 0
-    return (X, y, weight) if keep.all() else (X[keep], y[keep], weight[keep])
+def _plan(source: Source, evaluation: Source | None, validation_fraction: float, seed: int) -> tuple[Plan, int]:
+    exponent = weight_exponent(source) if source.weighted else None
+    surveys = source.ask("survey", seed, exponent)
+    total = sum(each.total for each in surveys)
+    if exponent == 0 and total == sum(each.n_rows for each in surveys):
+        exponent = None  # all weights are one
+    if total == 0:
+        raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
+    everything = surveys if evaluation is None else [*surveys, *evaluation.ask("survey", seed, None)]
+    low, high = min(each.low for each in everything), max(each.high for each in everything)
+    plan = Plan(seed, exponent, Grid.for_range(low, high, total))
+    if evaluation is None:
+        counts = sum(each.counts for each in surveys)
+        plan = replace(
+            plan,
+            edge=find_edge(counts, lambda number: source.ask("inside", seed, exponent, number), validation_fraction),
+        )
+    answers = source.ask("smallest", seed, exponent, plan.edge, SAMPLE_ROWS + 1)
+    smallest = np.unique(np.concatenate(answers))
+    if len(smallest) > SAMPLE_ROWS:
+        plan = replace(plan, limit=int(smallest[SAMPLE_ROWS]))
+    return plan, exponent or 0
+
+
+def _sample(parts: Sequence[Sample], grid: Grid) -> MemoryEngine:
+    """The sample of all blocks, equal rows put together, as an engine in memory."""
+    hashes, first, number = np.unique(
+        np.concatenate([part.hashes for part in parts]), return_index=True, return_inverse=True
+    )
+    weight = np.zeros(len(hashes), np.int64)
+    np.add.at(weight, number, np.concatenate([part.weight for part in parts]))
+    columns = np.concatenate([part.columns for part in parts], axis=1)[:, first]
+    target = np.concatenate([part.target for part in parts])[first]
+    part = Part(np.ascontiguousarray(columns), target, None if np.all(weight == 1) else weight, grid.limit)
+    return MemoryEngine(part, grid)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bgn.engines.kernels import gain, project
+from bgn.engines.cut_kernels import gain
+from bgn.engines.kernels import project
 
 FINE = 256  # bins of one column
 COARSE = 32  # bins of each column of a pair

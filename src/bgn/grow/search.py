@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.base import Direction, Floats, Integers, Output, Question
-from bgn.engines.memory import BITS, MemoryEngine
+from bgn.engines.part import BITS
 from bgn.grow.direction import InnerProducts, Others, direction_of
 from bgn.grow.rows import Rows
 from bgn.grow.screen import COARSE, FINE, judge_directions, pair_gains, single_gains
@@ -77,13 +77,12 @@ class Search:
 
     def __init__(self, rows: Rows, max_features: int) -> None:
         self._rows, self._most = rows, max_features
-        assert isinstance(rows.sample, MemoryEngine)
-        self._sample = rows.sample
+        self._sample, self._part = rows.sample, rows.sample.part
         self._products = InnerProducts(rows.train)
-        columns = self._sample.columns
+        columns = self._part.columns
         self._usable = np.flatnonzero(self._products.usable)
         self._fine = np.stack([_codes(column, FINE)[0] for column in columns]) if len(columns) else columns
-        weight = self._sample.weight if len(self._sample.weight) else np.ones(self._sample.n_rows, np.int64)
+        weight = self._part.weight if len(self._part.weight) else np.ones(self._part.n_rows, np.int64)
         self._count = np.stack(
             [np.bincount(codes, weight, FINE).astype(np.int64) for codes in self._fine]
         )
@@ -121,9 +120,9 @@ class Search:
 
     def _values(self, output: Output) -> tuple[Integers, int]:
         """Weighted residual of the sample's rows, and its sum."""
-        values = self._sample.residual(output)
-        if len(self._sample.weight):
-            values = values * self._sample.weight
+        values = self._part.residual(output)
+        if len(self._part.weight):
+            values = values * self._part.weight
         return values, int(values.sum())
 
     def _judge(self, output: Output, others: Others, directions: Sequence[Direction]) -> list[_Judged]:
@@ -138,12 +137,12 @@ class Search:
         ends = coefficients[:, :, None] * self._binned.reach[index]
         reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
         width = len(self._sample.output.weights) if len(others.slots) else 0  # neurons whose company matters
-        residual, found = self._sample.residual(output), np.empty((len(directions), 3))
+        residual, found = self._part.residual(output), np.empty((len(directions), 3))
 
         def part(some: slice) -> None:
             judge_directions(
-                self._sample.columns, index[some], coefficients[some], size[some], reach[some], residual,
-                self._sample.weight, self._sample.codes, BITS, width, others.slots,
+                self._part.columns, index[some], coefficients[some], size[some], reach[some], residual,
+                self._part.weight, self._part.codes, BITS, width, others.slots,
                 others.inverse, float(others.total), others.ridge, found[some],
             )  # fmt: skip
 
@@ -157,8 +156,8 @@ class Search:
 
     def _share(self, part: Callable[[slice], None], number: int) -> None:
         """Share `number` items out among the threads."""
-        size = -(-number // self._sample.threads)
-        self._sample.each(part, [slice(k, k + size) for k in range(0, number, size)])
+        size = -(-number // self._part.threads)
+        self._part.each(part, [slice(k, k + size) for k in range(0, number, size)])
 
     def _single_gains(self, values: Integers, total: int) -> Floats:
         gains = np.zeros(len(self._fine))
@@ -177,7 +176,7 @@ class Search:
 
         def part(some: slice) -> None:
             pair_gains(
-                table.codes, table.centres, table.bins, pairs[some], angles[some], self._sample.weight, values,
+                table.codes, table.centres, table.bins, pairs[some], angles[some], self._part.weight, values,
                 self._sample.total, total, gains[some], best[some],
             )  # fmt: skip
 
@@ -214,7 +213,7 @@ class Search:
     def _extended(self, direction: Direction, values: Integers, total: int) -> list[Direction]:
         """The direction with one more column, at the angle that the tables like best."""
         line = sum(
-            c * self._sample.columns[j].astype(np.float64)
+            c * self._part.columns[j].astype(np.float64)
             for j, c in zip(direction.columns, direction.coefficients, strict=True)
         )
         others = np.array([j for j in self._usable if j not in direction.columns])

@@ -1,0 +1,162 @@
+"""The exact cut of a projection, from what parts of the rows know about it.
+
+A :class:`Sieve` sorts rows into cells along a direction. Parts add up what a cut needs to know of every cell; these
+sums merge, and judged together they leave a few cells where the best cut may hide (:func:`judge`). Their rows, from
+all parts, are then sorted and tried one by one (:func:`best_inside`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines import cut_kernels
+from bgn.engines.base import Direction, Floats, Integers, Output
+
+CELLS = 2048
+_FEW_ROWS = 2048
+
+# Gain, weight below, sum below, projection just below, projection just above.
+Best = tuple[float, int, int, float, float]
+NO_CUT: Best = (-1.0, 0, 0, 0.0, 0.0)
+# Projection, residual, weight (or nothing) and cell of some rows.
+RowsInCells = tuple[Floats, Integers, Integers, NDArray[np.uint16]]
+# Weight, (residual sum, sum of positive residuals) and (smallest, largest) projection of every cell.
+CellSums = tuple[Integers, Integers, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Finer:
+    """Cells inside cells: `size` for each that has a family number in `family` (-1 for those left out)."""
+
+    family: Integers
+    extent: Floats
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sieve:
+    """Which cell a row falls in, given the residual that `output` leaves.
+
+    Cell ``floor((z - low) * scale)``, clamped to 0 .. size - 1; then, level by level, a finer one inside it.
+    """
+
+    output: Output
+    direction: Direction
+    low: float
+    scale: float
+    size: int
+    finer: tuple[Finer, ...] = ()
+
+    @property
+    def line(self) -> tuple[Integers, Floats]:
+        """Columns and coefficients of the direction, as arrays."""
+        return np.array(self.direction.columns, np.int64), np.array(self.direction.coefficients)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of the last level."""
+        return self.finer[-1].size * (int(self.finer[-1].family.max()) + 1) if self.finer else self.size
+
+    def same(self, other: Sieve) -> bool:
+        """True when both sort rows into the same affine cells."""
+        return (self.direction, self.low, self.scale, self.size) == (
+            other.direction, other.low, other.scale, other.size
+        )  # fmt: skip
+
+    def inside(self, judged: Judged) -> Sieve:
+        """The sieve that splits the cells that survived."""
+        return replace(self, finer=(*self.finer, judged.finer()))
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Cells after judgement: the best cut so far, which cells may hide a better one, and what lies before each."""
+
+    best: Best
+    cells: CellSums
+    survives: NDArray[np.uint8]
+    survivors: int
+    prefix: Integers
+
+    @property
+    def weight_inside(self) -> int:
+        """Weight of the rows in surviving cells; at least their number."""
+        return int(self.cells[0][self.survives > 0].sum())
+
+    @property
+    def chosen(self) -> Integers:
+        """Numbers of the surviving cells."""
+        return np.flatnonzero(self.survives)
+
+    def finer(self) -> Finer:
+        """Cells of its own for every surviving cell."""
+        family = np.full(len(self.survives), -1, np.int64)
+        family[self.chosen] = np.arange(self.survivors)
+        return Finer(family, self.cells[2], max(2, 2 * CELLS // self.survivors))
+
+
+def merge(parts: Sequence[CellSums]) -> CellSums:
+    """Cells of several parts, as one; the first part's arrays are written over."""
+    whole, *others = parts
+    for count, sums, extent in others:
+        whole[0][:] += count
+        whole[1][:] += sums
+        np.minimum(whole[2][:, 0], extent[:, 0], out=whole[2][:, 0])
+        np.maximum(whole[2][:, 1], extent[:, 1], out=whole[2][:, 1])
+    return whole
+
+
+def judge(
+    cells: CellSums, rows: int, total: int, best: Best = NO_CUT, starts: Integers | None = None, bounded: bool = False
+) -> Judged:
+    """The best cut at an edge between cells, and the cells that may hide a better one.
+
+    `starts` holds weight and residual sum before each family of cells. When `bounded`, nothing is looked for
+    inside the first and the last cell.
+    """
+    size = len(cells[0])
+    survives, prefix = np.empty(size, np.uint8), np.empty((size, 2), np.int64)
+    starts = np.zeros((1, 2), np.int64) if starts is None else starts
+    best, survivors = cut_kernels.judge_cells(*cells, starts, rows, total, best, survives, prefix)
+    if bounded:
+        survivors -= int(survives[0]) + int(survives[-1])
+        survives[0] = survives[-1] = 0
+    return Judged(best, cells, survives, survivors, prefix)
+
+
+def best_inside(rows: RowsInCells, judged: Judged, weight: int, total: int) -> Best:
+    """Try the cuts inside the surviving cells: split them once more if they hold many rows, then sort."""
+    if len(rows[0]) > _FEW_ROWS and 2 * judged.survivors <= CELLS:
+        rows, judged = _split(rows, judged, weight, total)
+    z, values, heavy, cells = chosen_rows(rows, np.argsort(rows[0]))
+    return cut_kernels.scan_sorted(z, cells, values, heavy, judged.prefix, weight, total, judged.best)
+
+
+def _split(rows: RowsInCells, judged: Judged, weight: int, total: int) -> tuple[RowsInCells, Judged]:
+    """Give every surviving cell finer cells of its own; keep the rows of those that survive."""
+    z, values, heavy, cells = rows
+    finer = judged.finer()
+    cut_kernels.refine_cells(z, cells, finer.family, finer.extent, finer.size)
+    sums = cut_kernels.empty_cells(finer.size * judged.survivors)
+    cut_kernels.add_to_cells(z, values, heavy, cells, *sums)
+    again = judge(sums, weight, total, judged.best, judged.prefix[judged.chosen])
+    return chosen_rows(rows, np.flatnonzero(again.survives[cells])), again
+
+
+def joined_rows(parts: Sequence[RowsInCells]) -> RowsInCells:
+    """Rows of several parts, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    z, values, heavy, cells = zip(*parts, strict=True)
+    return np.concatenate(z), np.concatenate(values), np.concatenate(heavy), np.concatenate(cells)
+
+
+def chosen_rows(rows: RowsInCells, which: NDArray[Any]) -> RowsInCells:
+    """Some of the rows, in the given order."""
+    z, values, heavy, cells = rows
+    return z[which], values[which], heavy[which] if len(heavy) else heavy, cells[which]

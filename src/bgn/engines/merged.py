@@ -1,0 +1,248 @@
+"""An engine made of parts: every question goes to all of them, and their answers are put together exactly.
+
+What the parts are and where they live is up to :class:`Parts`: rows in memory, blocks on disk, a cluster's workers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from bgn.engines import cut_kernels, kernels
+from bgn.engines.base import Columns, Cut, Direction, Floats, Integers, Neuron, Output, Question
+from bgn.engines.cells import CELLS, Best, Judged, Sieve, best_inside, joined_rows, judge, merge
+from bgn.engines.integers import COLUMN_BITS, Grid
+from bgn.engines.part import PROBES
+
+# Surviving cells are split where their rows are, until they hold no more weight than this.
+ROWS_TO_FETCH = 1 << 20
+_MOST_TO_SPLIT = 1 << 14  # cells are numbered in 16 bits
+_TARGET_BITS = 31
+
+
+class Parts(Protocol):
+    """Rows in parts, each of which answers like :class:`bgn.engines.part.Part`."""
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question, the name of a method of a part, to all parts; their answers in the parts' order."""
+        ...
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> Parts:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        ...
+
+
+class MergedEngine:
+    """Rows in parts, as one; see :class:`bgn.engines.base.Engine`."""
+
+    def __init__(self, parts: Parts, grid: Grid) -> None:
+        self.parts, self.grid = parts, grid
+        measures = parts.ask("measure")
+        self.n_rows = sum(each.n_rows for each in measures)
+        self.total = sum(each.total for each in measures)
+        self.target_sum = sum(each.target_sum for each in measures)
+        self._target_squares = _from_limbs(sum(each.squares for each in measures))
+        self._low = np.min([each.low for each in measures], axis=0)
+        self._high = np.max([each.high for each in measures], axis=0)
+        self.n_columns = len(self._low)
+        self._reach: list[float] = np.maximum(self._high, -self._low).tolist()
+        probes = np.concatenate([each.probes for each in measures], axis=1)
+        some = min(probes.shape[1], PROBES)
+        self._probes = np.ascontiguousarray(probes[:, np.arange(some) * probes.shape[1] // max(some, 1)])
+        self._cells = min(CELLS, 1 << max(4, (self.n_rows // 16).bit_length()))
+        self.output = Output(np.zeros(0, np.int64), 0)
+        self._columns: Columns | None = None
+        self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
+
+    def _sum(self, question: str, *arguments: Any) -> Any:
+        return sum(self.parts.ask(question, *arguments))
+
+    # -- cuts ----------------------------------------------------------------------------------------------
+
+    def cuts(self, questions: Sequence[Question]) -> list[Cut | None]:
+        """Answer each question with its best cut; None where there is none."""
+        asked = [k for k, question in enumerate(questions) if self.can_project(question.direction)]
+        sieves = [self._sieve(questions[k]) for k in asked]
+        found: list[Cut | None] = [None] * len(questions)
+        if not asked:
+            return found
+        bounded = [questions[k].window is not None for k in asked]
+        answers = zip(*self.parts.ask("cells", sieves), strict=True)
+        tables = [merge(cells) for cells in answers]
+        totals = [int(cells[1][:, 0].sum()) for cells in tables]
+        judged = [
+            judge(cells, self.total, total, bounded=limits)
+            for cells, total, limits in zip(tables, totals, bounded, strict=True)
+        ]
+        for k, total, best in zip(asked, totals, self._look_inside(sieves, judged, totals), strict=True):
+            found[k] = self._cut(questions[k].direction, total, best)
+        return found
+
+    def _cut(self, direction: Direction, total: int, best: Best) -> Cut | None:
+        gain, silent, silent_sum, below, above = best
+        if not gain > 0.0:
+            return None
+        threshold = below / 2 + above / 2
+        if not below < threshold <= above:  # neighbouring floats leave no room between them
+            threshold = above
+        return Cut(Neuron(direction, threshold), gain, self.total - silent, total - silent_sum, silent, silent_sum)
+
+    def _bound(self, direction: Direction) -> float:
+        """No projection is beyond this; infinity when some could overflow."""
+        bound = 0.0
+        for j, c in zip(direction.columns, direction.coefficients, strict=True):
+            bound += abs(c) * self._reach[j]
+        return bound if bound < 1e307 else np.inf
+
+    def can_project(self, direction: Direction) -> bool:
+        """True unless a projection could overflow."""
+        return self._bound(direction) < np.inf
+
+    def _sieve(self, question: Question) -> Sieve:
+        """Cells over a window, with one for all rows below and one for all above; or over the reach of a few dozen
+        rows, on which only speed depends."""
+        sieve = Sieve(question.output, question.direction, 0.0, 1.0, self._cells)
+        if question.window is None:
+            low, scale = cut_kernels.reach_of(self._probes, *sieve.line, self._cells, self._probes.shape[1])
+        else:
+            bound = self._bound(question.direction)
+            bottom, top = max(question.window[0], -bound), min(question.window[1], bound)
+            width = (top - bottom) / (self._cells - 2)
+            low, scale = bottom - width, (1.0 / width if width > 1e-307 else 1.0)
+        return Sieve(question.output, question.direction, low, scale, self._cells)
+
+    def _look_inside(self, sieves: list[Sieve], judged: list[Judged], totals: list[int]) -> list[Best]:
+        """Try the cuts inside the surviving cells: split them while they hold too many rows to fetch, then fetch."""
+        best = [each.best for each in judged]
+        open_ = [k for k, each in enumerate(judged) if each.survivors]
+        for k in open_:
+            while judged[k].weight_inside > ROWS_TO_FETCH and judged[k].survivors <= _MOST_TO_SPLIT:
+                sieves[k], judged[k] = self._split(sieves[k], judged[k], totals[k])
+            best[k] = judged[k].best
+        open_ = [k for k in open_ if judged[k].survivors]
+        if open_:
+            survives = [judged[k].survives for k in open_]
+            answers = zip(*self.parts.ask("inside", [sieves[k] for k in open_], survives), strict=True)
+            for k, rows in zip(open_, answers, strict=True):
+                best[k] = best_inside(joined_rows(rows), judged[k], self.total, totals[k])
+        return best
+
+    def _split(self, sieve: Sieve, judged: Judged, total: int) -> tuple[Sieve, Judged]:
+        """Split the surviving cells where their rows are."""
+        finer = sieve.inside(judged)
+        cells = merge([answer for (answer,) in self.parts.ask("cells", [finer])])
+        return finer, judge(cells, self.total, total, judged.best, judged.prefix[judged.chosen])
+
+    # -- answers and outputs -------------------------------------------------------------------------------
+
+    def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
+        fired, target_sum, changed = self._sum("put", slot, neuron).tolist()
+        self._fired[slot] = fired
+        return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+        self.parts.ask("move", source, target)
+        self._fired[target] = self._fired[source]
+
+    def settle(self, output: Output) -> int:
+        """Make `output` the current one; the sum of squared residuals, in squared steps."""
+        self.output = output
+        self._squared = _from_limbs(self._sum("settle", output))
+        return self._squared
+
+    def squared_error_deviation(self) -> float:
+        """Standard deviation of the squared residuals, in squared steps."""
+        unit = max(self.parts.ask("largest"))
+        if unit == 0:
+            return 0.0
+        fourth = self._sum("fourth_powers", 1.0 / unit)
+        mean = self._squared / self.total
+        return math.sqrt(max(fourth / 2**30 / self.total * float(unit) ** 4 - mean**2, 0.0))
+
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+        return int(self._sum("correlation", slot))
+
+    def overlaps(self, slot: int) -> Integers:
+        """For every slot up to `slot` or the current width, the weight of the rows where both fire."""
+        return self._sum("overlaps", slot, max(slot + 1, len(self.output.weights)))
+
+    # -- columns -------------------------------------------------------------------------------------------
+
+    def describe(self) -> Columns:
+        """Integer columns and their moments, worked out once."""
+        if self._columns is None:
+            self._columns = self._measure()
+        return self._columns
+
+    def _measure(self) -> Columns:
+        centre = self._low / 2 + self._high / 2
+        half = self._high / 2 - self._low / 2
+        room = min(COLUMN_BITS, 60 - self.total.bit_length())
+        exponent = np.where(half > 0, room - np.frexp(half)[1], 0)
+        scale = np.ldexp(1.0, np.clip(exponent, -1022, 1022))
+        sums = self._sum("column_sums", centre, scale)
+        # The target in 31 bits is plenty for a direction.
+        shift = max(0, self.grid.bits + 4 - _TARGET_BITS)
+        target_sum = self._sum("target_sum", shift)
+        products = self._covariances(self._sum("target_products", centre, scale, shift), sums, target_sum)
+        limbs = self._sum("column_squares", centre, scale)
+        variance = [
+            self._covariances(limbs[j : j + 1], sums[j : j + 1], int(own))[0] / self.total for j, own in enumerate(sums)
+        ]
+        deviation = np.sqrt(np.maximum(np.array(variance), 0.0))
+        return Columns(centre, scale, sums, sums / self.total, deviation, products * 2.0**shift)
+
+    def _covariances(self, limbs: Integers, sums: Integers, other_sum: int) -> Floats:
+        """Sum over rows of (x_j - mean_j) * other, given the limbs of x_j * other; exact until the last rounding."""
+        return np.array(
+            [
+                (((high << 31) + low) * self.total - own * other_sum) / self.total
+                for (high, low), own in zip(limbs.tolist(), sums.tolist(), strict=True)
+            ]
+        )
+
+    def gram(self, column: int) -> Floats:
+        """Covariances of one column with all, in integer units, times the total weight."""
+        about = self.describe()
+        limbs = self._sum("gram", column, about.centre, about.scale)
+        return self._covariances(limbs, about.sums, int(about.sums[column]))
+
+    def cross(self, slot: int) -> Floats:
+        """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
+        about, fired = self.describe(), self._fired[slot]
+        sums = self._sum("column_sums", about.centre, about.scale, slot)
+        pairs = zip(sums.tolist(), about.sums.tolist(), strict=True)
+        return np.array([2 * (s * self.total - own * fired) / self.total for s, own in pairs])
+
+    # -- depth and theory ----------------------------------------------------------------------------------
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> MergedEngine:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        return MergedEngine(self.parts.next_layer(neurons), self.grid)
+
+    def bound(self) -> float:
+        """Theorem 1's bound for the answers stored, in squared steps."""
+        answers = self.parts.ask("regions", len(self.output.weights))
+        sums = answers[0][1]
+        if len(answers) > 1:
+            keys, number = np.unique(np.concatenate([keys for keys, _ in answers]), return_inverse=True)
+            sums = np.zeros((len(keys), 2), np.int64)
+            np.add.at(sums, number, np.concatenate([part for _, part in answers]))
+        n, s = sums.astype(np.float64).T
+        everything = self._target_squares
+        # Whole numbers again, so that the order of the regions does not matter.
+        shift = max(0, everything.bit_length() - 60)
+        explained = int(np.rint(np.ldexp(s * s / n, -shift)).astype(np.int64).sum()) << shift
+        return max(everything - explained, 0) / self.total
+
+
+def _from_limbs(limbs: Integers) -> int:
+    """The sum of squares that :func:`bgn.engines.kernels.squares` added up in limbs."""
+    high, middle, low, last = (int(limb) for limb in limbs)
+    return (high << 2 * kernels.LIMB) + (middle << kernels.LIMB + 1) + (low << kernels.LIMB) + last

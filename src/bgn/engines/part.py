@@ -1,0 +1,378 @@
+"""Rows in memory: the answers of one part of the rows to every question of a pass.
+
+Each method returns integers that add up, extremes that merge, or rows; :mod:`bgn.engines.merged` puts the answers
+of all parts together. Methods that read rows run compiled kernels on the threads there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines import cut_kernels, kernels
+from bgn.engines.base import Floats, Integers, Neuron, Output
+from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
+from bgn.engines.split import mix
+
+PROBES = 64
+# From so many rows on threads share out directions, and from so many on rows.
+_ROWS_FOR_SHARING = 1 << 12
+_ROWS_FOR_THREADS = 1 << 16
+_CHUNK = 1 << 18
+_NO_WEIGHT = np.empty(0, np.int64)
+_NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
+# The eight bits of every byte.
+BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What a part tells of itself: rows, weight, target sum, limbs of the squared targets, reach of the columns."""
+
+    n_rows: int
+    total: int
+    target_sum: int
+    squares: Integers
+    low: Floats
+    high: Floats
+    probes: NDArray[Any]
+
+
+class Part:
+    """Some rows and the answers of the neurons of the layer being grown, one slot a neuron.
+
+    Parameters
+    ----------
+    columns : array, shape (columns, rows)
+        Each column contiguous; float64, float32 or int8.
+    target : int64 array
+        Whole steps of a grid.
+    weight : int64 array or None
+        Whole, positive row weights; None when all are one.
+    limit : int
+        Residuals beyond this are clipped where they are squared.
+    threads : int
+    below : uint8 array, shape (groups, rows), optional
+        The columns as bits, where they are the answers of a layer.
+    """
+
+    def __init__(
+        self,
+        columns: NDArray[Any],
+        target: Integers,
+        weight: Integers | None,
+        limit: int,
+        threads: int = 1,
+        below: NDArray[np.uint8] | None = None,
+    ) -> None:
+        self.columns, self.target, self.limit, self.below = columns, target, limit, below
+        self.weight = _NO_WEIGHT if weight is None else weight
+        self.n_columns, self.n_rows = columns.shape
+        self.threads = threads if self.n_rows >= _ROWS_FOR_SHARING else 1
+        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        edges = np.linspace(0, self.n_rows, (self.threads if self.n_rows >= _ROWS_FOR_THREADS else 1) + 1)
+        self._spans = list(pairwise(edges.astype(int).tolist()))
+        self.codes = np.zeros((1, self.n_rows), np.uint8)
+        self.output = _NO_OUTPUT
+        self._known: list[tuple[Output, Integers]] = [(_NO_OUTPUT, target)]  # residuals; the current output's first
+        self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
+
+    # -- sharing work --------------------------------------------------------------------------------------
+
+    def each(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
+        """Run `work` on every item, on the threads there are."""
+        items = list(items)
+        if self._pool is None or len(items) < 2:
+            return [work(item) for item in items]
+        return list(self._pool.map(work, items))
+
+    def _each_sieve(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Run `work` on every item, side by side when rows are too few to share out."""
+        return self.each(work, items) if len(self._spans) == 1 else [work(item) for item in items]
+
+    def _sum(self, shape: int | tuple[int, ...], kernel: Callable[..., Any], *arguments: Any) -> Integers:
+        """Run a summing kernel on every span of rows and add up the parts."""
+
+        def part(span: tuple[int, int]) -> Integers:
+            out = np.zeros(shape, np.int64)
+            kernel(*arguments, *span, out)
+            return out
+
+        return sum(self.each(part, self._spans))
+
+    def _fill(self, kernel: Callable[..., Any], *arguments: Any) -> Integers:
+        """Run a kernel that writes one integer a row."""
+        out = np.empty(self.n_rows, np.int64)
+        self.each(lambda span: kernel(*arguments, *span, out), self._spans)
+        return out
+
+    def measure(self) -> Measures:
+        """Sums and extremes."""
+        n = min(self.n_rows, PROBES)
+        probes = self.columns[:, np.arange(n) * self.n_rows // max(n, 1)]
+        reach = [(float(c.min()), float(c.max())) if n else (np.inf, -np.inf) for c in self.columns]
+        low, high = np.array(reach, np.float64).reshape(-1, 2).T
+        return Measures(
+            self.n_rows,
+            int(self.weight.sum()) if len(self.weight) else self.n_rows,
+            int(self._sum(1, kernels.plain_sum, self.target, self.weight)[0]),
+            self._squares(self.target),
+            low,
+            high,
+            probes,
+        )
+
+    # -- cuts ----------------------------------------------------------------------------------------------
+
+    def cells(self, sieves: Sequence[Sieve]) -> list[CellSums]:
+        """What every cell of each sieve holds."""
+        self._cells = []
+        for sieve in sieves:
+            self.residual(sieve.output)
+        return self._each_sieve(self._finer_cells if sieves[0].finer else self._coarse_cells, sieves)
+
+    def _coarse_cells(self, sieve: Sieve) -> CellSums:
+        residual, cells, line = self.residual(sieve.output), np.empty(self.n_rows, np.uint16), sieve.line
+        place = sieve.low, sieve.scale
+
+        def fill(span: tuple[int, int]) -> CellSums:
+            sums = cut_kernels.empty_cells(sieve.size)
+            cut_kernels.fill_cells(self.columns, *line, residual, self.weight, *place, *span, cells, *sums)
+            return sums
+
+        found = self.each(fill, self._spans)
+        self._cells.append((sieve, cells))
+        return merge(found)
+
+    def _finer_cells(self, sieve: Sieve) -> CellSums:
+        sums = cut_kernels.empty_cells(sieve.n_cells)
+        for start in range(0, self.n_rows, _CHUNK):
+            rows = self._sieved(sieve, start, min(start + _CHUNK, self.n_rows))
+            cut_kernels.add_to_cells(*rows, *sums)
+        return sums
+
+    def _sieved(self, sieve: Sieve, start: int, stop: int) -> RowsInCells:
+        """The rows that pass a sieve of several levels, and their cells."""
+        line, residual = sieve.line, self.residual(sieve.output)[start:stop]
+        weight = self.weight[start:stop] if len(self.weight) else self.weight
+        cells, z = np.empty(stop - start, np.uint16), np.empty(stop - start)
+        columns, line = self.columns[line[0], start:stop], (np.arange(len(line[0])), line[1])
+        unused = cut_kernels.empty_cells(sieve.size)
+        place = sieve.low, sieve.scale, 0, stop - start
+        cut_kernels.fill_cells(columns, *line, residual, weight, *place, cells, *unused)
+        kernels.project(columns, *line, 0, stop - start, z)
+        rows: RowsInCells = z, residual, weight, cells
+        for finer in sieve.finer:
+            rows = chosen_rows(rows, np.flatnonzero(finer.family[rows[3]] >= 0))
+            cut_kernels.refine_cells(rows[0], rows[3], finer.family, finer.extent, finer.size)
+        return rows
+
+    def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
+        """The rows in the cells of each sieve that survive."""
+        answer = self._each_sieve(self._inside, list(zip(sieves, survives, strict=True)))
+        self._cells = []
+        return answer
+
+    def _inside(self, question: tuple[Sieve, NDArray[np.uint8]]) -> RowsInCells:
+        sieve, survives = question
+        if sieve.finer:
+            chunks = [(k, min(k + _CHUNK, self.n_rows)) for k in range(0, max(self.n_rows, 1), _CHUNK)]
+            rows = [self._sieved(sieve, *chunk) for chunk in chunks]
+            return joined_rows([chosen_rows(some, np.flatnonzero(survives[some[3]])) for some in rows])
+        cells = next((cells for known, cells in self._cells if known.same(sieve)), None)
+        if cells is None:
+            self._coarse_cells(sieve)
+            cells = self._cells[-1][1]
+        residual, line = self.residual(sieve.output), sieve.line
+
+        def part(span: tuple[int, int]) -> RowsInCells:
+            n = span[1] - span[0]
+            heavy = np.empty(min(n, len(self.weight)), np.int64)
+            room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
+            found = cut_kernels.gather(self.columns, *line, residual, self.weight, cells, survives, *span, *room)
+            return room[0][:found], room[1][:found], room[2][:found], room[3][:found]
+
+        return joined_rows(self.each(part, self._spans))
+
+    # -- answers and outputs -------------------------------------------------------------------------------
+
+    def put(self, slot: int, neuron: Neuron) -> Integers:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
+        while slot >> 3 >= len(self.codes):
+            self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
+        index, coefficients = np.array(neuron.direction.columns, np.int64), np.array(neuron.direction.coefficients)
+        told = self._sum(
+            3, kernels.fire, self.columns, index, coefficients, neuron.threshold, self.weight, self.target,
+            self.codes[slot >> 3], slot & 7,
+        )  # fmt: skip
+        if told[2] and slot < len(self.output.weights):
+            self._known = []
+        return told
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+        a, b = self.codes[source >> 3], self.codes[target >> 3]
+        self.each(lambda span: kernels.move_bit(a, source & 7, b, target & 7, *span), self._spans)
+        self._known = []
+
+    def residual(self, output: Output) -> Integers:
+        """The residual that `output` leaves, row by row; the current output's and the last one are remembered."""
+        for known, residual in self._known:
+            if known is output or _same(known, output):
+                return residual
+        residual = self._work_out(output)
+        self._known = [*self._known[:1], (output, residual)]
+        return residual
+
+    def _work_out(self, output: Output) -> Integers:
+        if self._known:
+            now, residual = self._known[0]
+            if len(output.weights) == len(now.weights):
+                changed = np.flatnonzero(output.weights != now.weights)
+                if len(changed) <= 1:
+                    slot = int(changed[0]) if len(changed) else 0
+                    up = int(now.weights[slot] - output.weights[slot]) if len(changed) else 0
+                    down = now.base - output.base
+                    return self._fill(kernels.shift, residual, self.codes[slot >> 3], slot & 7, down + up, down - up)
+        return self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
+
+    def settle(self, output: Output) -> Integers:
+        """Make `output` the current one; the limbs of the sum of squared residuals."""
+        residual = self.residual(output)
+        self.output, self._known = output, [(output, residual)]
+        return self._squares(residual)
+
+    def forget(self) -> None:
+        """Drop everything that can be worked out again."""
+        self._known, self._cells = [], []
+
+    def _squares(self, residual: Integers) -> Integers:
+        return self._sum(4, kernels.squares, residual, self.weight, self.limit)
+
+    def largest(self) -> int:
+        """The largest residual of the current output."""
+        return int(np.abs(self.residual(self.output)).max(initial=0))
+
+    def fourth_powers(self, unit: float) -> int:
+        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
+        return int(self._sum(1, kernels.fourth_powers, self.residual(self.output), self.weight, unit)[0])
+
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+        residual = self.residual(self.output)
+        return int(self._sum(1, kernels.fired_sum, self.codes[slot >> 3], slot & 7, residual, self.weight)[0])
+
+    def overlaps(self, slot: int, width: int) -> Integers:
+        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+        return self._sum(width, kernels.fired_sums, self.codes, self._fired(slot), width)
+
+    def _fired(self, slot: int) -> Integers:
+        return self._fill(kernels.answers, self.codes[slot >> 3], slot & 7, self.weight)
+
+    # -- columns -------------------------------------------------------------------------------------------
+
+    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+        """Sum of every integer column over all rows, or over those where `slot` fires."""
+        if slot is not None:
+            values = self._fired(slot)
+        else:
+            values = self.weight if len(self.weight) else np.ones(self.n_rows, np.int64)
+        if self.below is None:
+            return self._sum(self.n_columns, kernels.column_sums, self.columns, centre, scale, values)
+        return self._signed_sums(values) * _signs(centre, scale)
+
+    def _signed_sums(self, values: Integers) -> Integers:
+        """Sum of every column of +-1 times `values`: what the rows that fire hold, less what the others do."""
+        return 2 * self._sum(self.n_columns, kernels.fired_sums, self.below, values, self.n_columns) - values.sum()
+
+    def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the target, the target without its last `shift` bits."""
+        return self._products(slice(None), centre, scale, self.target >> shift)
+
+    def target_sum(self, shift: int) -> int:
+        """Sum of the targets without their last `shift` bits."""
+        return int(self._sum(1, kernels.plain_sum, self.target >> shift, self.weight)[0])
+
+    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of every integer column squared."""
+        columns = range(self.n_columns)
+        return np.concatenate(
+            [self._products(slice(j, j + 1), centre, scale, self._column(j, centre, scale)) for j in columns]
+        )
+
+    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of one integer column times all."""
+        if self.below is None:
+            return self._products(slice(None), centre, scale, self._column(column, centre, scale))
+        values = self.columns[column].astype(np.int64)
+        sums = self._signed_sums(values * self.weight if len(self.weight) else values)
+        signs = _signs(centre, scale)
+        whole = sums.astype(object) * signs.astype(object) * int(signs[column])
+        return np.stack([whole >> 31, whole & 0x7FFFFFFF], axis=1).astype(np.int64)
+
+    def _column(self, j: int, centre: Floats, scale: Floats) -> Integers:
+        return np.rint((self.columns[j].astype(np.float64) - centre[j]) * scale[j]).astype(np.int64)
+
+    def _products(self, which: slice, centre: Floats, scale: Floats, other: Integers) -> Integers:
+        columns = self.columns[which]
+        return self._sum(
+            (len(columns), 2), kernels.column_products, columns, centre[which], scale[which], other, self.weight
+        )
+
+    # -- depth and theory ----------------------------------------------------------------------------------
+
+    def answers(self, neurons: Sequence[Neuron]) -> NDArray[np.int8]:
+        """The +-1 answers of `neurons`, a row each."""
+        columns = np.empty((len(neurons), self.n_rows), np.int8)
+        z = np.empty(self.n_rows)
+        for row, neuron in zip(columns, neurons, strict=True):
+            index, coefficients = np.array(neuron.direction.columns), np.array(neuron.direction.coefficients)
+            kernels.project(self.columns, index, coefficients, 0, self.n_rows, z)
+            row[:] = np.where(z >= neuron.threshold, 1, -1)
+        return columns
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> Part:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        columns = self.answers(neurons)
+        below = np.packbits(columns > 0, axis=0, bitorder="little")
+        weight = self.weight if len(self.weight) else None
+        return Part(columns, self.target, weight, self.limit, self.threads, below)
+
+    def regions(self, width: int) -> tuple[NDArray[np.uint64], Integers]:
+        """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
+        groups = (width + 7) >> 3
+        with np.errstate(over="ignore"):
+            keys = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        keys = keys.reshape(groups, 256)
+        if width & 7:  # bits beyond the width hold old answers
+            keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
+        size = 2 << self.n_rows.bit_length()
+        table, number = np.empty(size, np.uint64), np.full(size, -1, np.int64)
+        sums = np.zeros((self.n_rows, 2), np.int64)
+        found = kernels.region_sums(self.codes, groups, keys, self.target, self.weight, table, number, sums)
+        names, used = np.empty(found, np.uint64), np.flatnonzero(number >= 0)
+        names[number[used]] = table[used]
+        return names, sums[:found].copy()
+
+
+def _signs(centre: Floats, scale: Floats) -> Integers:
+    """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
+    return np.where(centre == 0.0, scale, 0.0).astype(np.int64)
+
+
+def _same(a: Output, b: Output) -> bool:
+    return a.base == b.base and np.array_equal(a.weights, b.weights)
+
+
+def _tables(output: Output) -> tuple[Integers, int]:
+    """For every group of eight neurons, what each of their 256 answers adds; and the base."""
+    groups = (len(output.weights) + 7) >> 3
+    weights = np.zeros((groups, 8), np.int64)
+    weights.ravel()[: len(output.weights)] = output.weights
+    return (weights[:, None, :] * (2 * BITS - 1)).sum(axis=2), int(output.base)
