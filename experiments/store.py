@@ -10,25 +10,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+# What many runs share is kept once, in `texts`; `runs` refers to it by number.
 _SCHEMA = """
+CREATE TABLE IF NOT EXISTS texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS runs (
-    key TEXT PRIMARY KEY,
-    study TEXT NOT NULL, dataset TEXT NOT NULL, checksum TEXT NOT NULL, method TEXT NOT NULL, parameters TEXT NOT NULL,
-    seed INTEGER, split TEXT NOT NULL, revision INTEGER NOT NULL,
-    figures TEXT NOT NULL, error TEXT, seconds REAL NOT NULL, finished TEXT NOT NULL, versions TEXT NOT NULL
-) WITHOUT ROWID
+    key BLOB PRIMARY KEY,
+    study INTEGER NOT NULL, dataset INTEGER NOT NULL, checksum INTEGER NOT NULL, method INTEGER NOT NULL,
+    parameters INTEGER NOT NULL, split INTEGER NOT NULL, versions INTEGER NOT NULL,
+    seed INTEGER NOT NULL, revision INTEGER NOT NULL,
+    figures TEXT NOT NULL, error TEXT, seconds REAL NOT NULL, finished TEXT NOT NULL
+) WITHOUT ROWID;
 """
-_COLUMNS = (
-    "key", "study", "dataset", "checksum", "method", "parameters", "seed", "split", "revision",
-    "figures", "error", "seconds", "finished", "versions",
-)  # fmt: skip
+_SHARED = ("study", "dataset", "checksum", "method", "parameters", "split", "versions")
+_OWN = ("key", "seed", "revision", "figures", "error", "seconds", "finished")
 # A run that succeeded stays; one that failed gives way to a later try.
-_INSERT = (
-    f"INSERT INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) "
-    + "ON CONFLICT (key) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
-    + " WHERE runs.error IS NOT NULL"
-)
+_INSERT = f"""
+INSERT INTO runs ({", ".join(_SHARED + _OWN)})
+VALUES ({", ".join(f"(SELECT id FROM texts WHERE text = :{name})" for name in _SHARED)}, :{", :".join(_OWN)})
+ON CONFLICT (key) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _SHARED + _OWN)}
+WHERE runs.error IS NOT NULL
+"""
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute(_SCHEMA)
+        self._connection.executescript(_SCHEMA)
 
     def __enter__(self) -> Self:
         return self
@@ -144,7 +145,10 @@ class Store:
         """Store runs, all or none of them; those that succeeded before stay as they are."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
-            self._connection.executemany(_INSERT, [_row(run) for run in runs])
+            for row in map(_row, runs):
+                texts = [(row[name],) for name in _SHARED]
+                self._connection.executemany("INSERT OR IGNORE INTO texts (text) VALUES (?)", texts)
+                self._connection.execute(_INSERT, row)
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise
@@ -152,8 +156,10 @@ class Store:
 
     def runs(self) -> dict[str, Run]:
         """Return all runs by key, in the order of keys."""
-        rows = self._connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM runs ORDER BY key")
-        return {row[0]: _run(row) for row in rows}
+        texts = dict(self._connection.execute("SELECT id, text FROM texts"))
+        rows = self._connection.execute(f"SELECT {', '.join(_SHARED + _OWN)} FROM runs ORDER BY key").fetchall()
+        found = (_run(dict(zip(_SHARED + _OWN, row, strict=True)), texts) for row in rows)
+        return {run.key: run for run in found}
 
     def compact(self) -> None:
         """Make it one small file, fit to be copied."""
@@ -176,20 +182,21 @@ def merge(target: str | Path, sources: Iterable[str | Path], keys: Collection[st
         return len(store.runs())
 
 
-def _row(run: Run) -> tuple[Any, ...]:
+def _row(run: Run) -> dict[str, Any]:
     """Return a run as its row."""
-    task = run.task
-    return (
-        run.key, task.study, task.dataset, run.checksum, task.method, canonical(dict(task.parameters)), task.seed,
-        task.split, task.revision, json.dumps(dict(run.figures), sort_keys=True), run.error, run.seconds,
-        run.finished, canonical(dict(run.versions)),
-    )  # fmt: skip
+    own = {name: getattr(run, name) for name in ("checksum", "error", "seconds", "finished")}
+    written = {
+        "key": bytes.fromhex(run.key),
+        "parameters": canonical(dict(run.task.parameters)),
+        "versions": canonical(dict(run.versions)),
+        "figures": json.dumps(dict(run.figures), sort_keys=True),
+    }
+    return vars(run.task) | own | written
 
 
-def _run(row: tuple[Any, ...]) -> Run:
+def _run(row: dict[str, Any], texts: dict[int, str]) -> Run:
     """Return a row as its run."""
-    field = dict(zip(_COLUMNS, row, strict=True))
-    for name in ("parameters", "figures", "versions"):
-        field[name] = json.loads(field[name])
-    task = Task(**{name: field[name] for name in Task.__dataclass_fields__})
-    return Run(task, **{name: field[name] for name in Run.__dataclass_fields__ if name != "task"})
+    row |= {name: texts[row[name]] for name in _SHARED}
+    row |= {name: json.loads(row[name]) for name in ("parameters", "versions", "figures")}
+    task = Task(**{name: row[name] for name in Task.__dataclass_fields__})
+    return Run(task, **{name: row[name] for name in Run.__dataclass_fields__ if name != "task"})
