@@ -1,0 +1,171 @@
+"""Figures 6 and 7: a network of five neurons on housing, its equation and its drawing, beside the printed model.
+
+The printed equation is evaluated and explained on our rows too, so that its error and its percentages can be checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bgn import BGNRegressor, Layer, Network, equation, importance
+from bgn.explain.importance import Importance
+from experiments import data
+from experiments.options import Options
+from experiments.store import Run, Task
+from experiments.tables import Cell, Figure, Table, by, mean
+
+REVISION = 1
+
+MODELS = {
+    "printed": "the printed equation",
+    "bgn_paper": "BGN, as in the paper",
+    "bgn": "BGN, our defaults",
+}
+TARGET = "value, 100 k$"
+
+# Figure 6: weight, coefficients by column, threshold; the base is 1.00.
+PRINTED = (
+    (1.27, {"MedInc": 1.0}, 65.46),
+    (1.01, {"MedAge": 0.59, "MedInc": 1.0}, 63.56),
+    (0.60, {"MedInc": 1.0}, 28.20),
+    (0.36, {"TotalBed": 1.0}, 622.0),
+    (0.27, {"MedAge": 1.0}, 20.0),
+)
+PRINTED_FEATURES = {"MedInc": 0.62, "TotalBed": 0.28, "MedAge": 0.10}
+PRINTED_NEURONS = (0.51, 0.19, 0.12, 0.10, 0.08)
+NAMES = {"MedInc": "medianIncome", "MedAge": "housingMedianAge", "TotalBed": "totalBedrooms"}
+
+
+def tasks(options: Options) -> list[Task]:
+    """Return the printed model to evaluate and two to grow, each on five splits."""
+    smoke = options.scale == "smoke"
+    split = data.paper_split(400 if smoke else None)
+    return [
+        Task("housing_model", "housing", method, {"width": 5}, seed, split)
+        for method in MODELS
+        for seed in range(options.seeds or (1 if smoke else 5))
+    ]
+
+
+def run(task: Task) -> dict[str, Any]:
+    """Grow a network, or take the printed one; record it, its errors, and what matters in it on the test rows."""
+    rows = data.split(task)
+    if task.method == "printed":
+        network = printed_network(rows.names)
+    else:
+        make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
+        model = make(max_layers=1, max_width=task.parameters["width"], patience=None, random_state=task.seed, n_jobs=1)
+        model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
+        network = model.history_.network(task.parameters["width"])
+    return rows.mse(network) | {
+        "features": len(network.features_used),
+        "names": list(rows.names),
+        "weights": network.layers[0].weights.tolist(),
+        "bias": network.layers[0].bias.tolist(),
+        "output_weights": network.output_weights.tolist(),
+        "base": network.base,
+        "importance": {kind: plain(importance(network, rows.X_test, kind=kind)) for kind in ("shap", "paper")},
+    }
+
+
+def printed_network(names: Sequence[str]) -> Network:
+    """Return the equation of the paper's Figure 6 as a network. It prints ">", we ask ">="."""
+    weights = np.zeros((len(PRINTED), len(names)))
+    for row, (_, coefficients, _) in zip(weights, PRINTED, strict=True):
+        for name, value in coefficients.items():
+            row[list(names).index(NAMES[name])] = value
+    outputs = np.array([weight / 2 for weight, _, _ in PRINTED])
+    layer = Layer(weights, [-threshold for _, _, threshold in PRINTED])
+    return Network([layer], outputs, 1.0 + float(outputs.sum()), list(names), TARGET)
+
+
+def plain(found: Importance) -> dict[str, Any]:
+    """Return importances in plain values."""
+    return {name: getattr(found, name).tolist() for name in ("features", "connections", "neurons")}
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------
+
+
+def show(runs: Sequence[Run]) -> list[Table | Figure]:
+    """Return errors, equations, percentages and drawings; of grown models those of the first split."""
+    groups = by(runs, "method")
+    first = {method: run for method, found in groups.items() if (run := found[0]).error is None}
+    errors = [
+        [label, mean(groups.get(method), "test_mse"), mean(groups.get(method), "features"), 0.6358, 3]
+        for method, label in MODELS.items()
+    ]
+    shown: list[Table | Figure] = [
+        Table(
+            "housing_model", "Five neurons on housing (StatLib's columns)",
+            ("model", "test MSE", "features", "printed MSE", "printed features"), errors, NOTES,
+        )
+    ]  # fmt: skip
+    for method, run in first.items():
+        name = f"housing_model-{method.replace('_', '-')}"
+        shown.append(Table(name, f"The equation: {MODELS[method]}", ("", "if"), _equation(run)))
+        shown.append(Figure(f"{name}-drawing", f"The drawing: {MODELS[method]}", _drawing(run), (8.2, 3.6)))
+    if "printed" in first:
+        shown += _percentages(first["printed"])
+    return shown
+
+
+NOTES = (
+    "Means over seeds. The printed equation was fitted to rows that are unknown, some of which are among our test rows. "
+    "Grown models have five neurons each, of at most two features.",
+)
+
+
+def network_of(run: Run) -> Network:
+    """Return the network that a run recorded."""
+    found = run.figures
+    layer = Layer(found["weights"], found["bias"])
+    return Network([layer], found["output_weights"], found["base"], found["names"], TARGET)
+
+
+def importance_of(run: Run, kind: str = "shap") -> Importance:
+    """Return the importances that a run recorded."""
+    found = run.figures["importance"][kind]
+    parts = {name: np.array(found[name]) for name in ("features", "connections", "neurons")}
+    return Importance(**parts, feature_names=tuple(run.figures["names"]), kind=kind)
+
+
+def _equation(run: Run) -> list[list[Cell]]:
+    """Return the equation, a line a term."""
+    first, *terms = equation(network_of(run)).splitlines()
+    lines: list[list[Cell]] = [[first.strip(), "always"]]
+    for term in terms:
+        weight, _, condition = term.strip().partition(" [")
+        lines.append([weight, condition.removesuffix("]")])
+    return lines
+
+
+def _drawing(run: Run) -> Callable[[Any], None]:
+    """Return what draws the network with its percentages."""
+    from bgn import plots
+
+    return lambda canvas: plots.network(network_of(run), importance_of(run), ax=canvas.subplots())
+
+
+def _percentages(run: Run) -> list[Table | Figure]:
+    """Return the percentages of the printed drawing beside those we compute for the printed equation."""
+    kinds = {kind: importance_of(run, kind) for kind in ("shap", "paper")}
+    names = run.figures["names"]
+    body: list[list[Cell]] = []
+    for short, share in PRINTED_FEATURES.items():
+        place = names.index(NAMES[short])
+        found = [float(kind.relative_features[place]) for kind in kinds.values()]
+        body.append([NAMES[short], *map(_percent, (share, *found))])
+    neurons = [sorted(kind.relative_neurons, reverse=True) for kind in kinds.values()]
+    for place, share in enumerate(PRINTED_NEURONS):
+        body.append([f"neuron {place + 1}, by importance", *map(_percent, (share, *(n[place] for n in neurons)))])
+    header = ("share of", "printed", "ours, mean |SHAP|", "ours, the paper's algorithm")
+    return [Table("housing_model-shares", "The printed model's percentages", header, body)]
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent."""
+    return f"{100 * share:.0f} %"
