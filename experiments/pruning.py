@@ -1,0 +1,238 @@
+"""Figures 3 and 4: networks trained by gradients and pruned, against BGN while it grows.
+
+BNN+ on power plant and QN on Istanbul, halved again and again by five rankings, fine-tuned after every cut. Every seed
+chooses rate (and temperature) of the network to prune on its validation rows. All rankings of a seed prune the same
+network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from bgn import BGNRegressor
+from experiments import data
+from experiments.options import Options
+from experiments.store import Run, Task
+from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
+
+REVISION = 1
+
+GROWN = {"bgn_paper": "BGN, as in the paper", "bgn": "BGN, our defaults"}
+PRUNED = {
+    "global_magnitude": "global magnitude",
+    "global_magnitude, raw": "global magnitude, raw targets",
+    "layer_magnitude": "layerwise magnitude",
+    "global_gradient": "global gradient magnitude",
+    "layer_gradient": "layerwise gradient magnitude",
+    "random": "random",
+}
+METHODS = {"power_plant": "BNN+", "istanbul": "QN"}
+BUDGETS = (1000, 300, 100, 30)
+COLOURS = ("#D55E00", "#E69F00", "#CC79A7", "#009E73", "#56B4E9", "#7F7F7F")
+
+
+def tasks(options: Options) -> list[Task]:
+    """Return every ranking with both schedules of the rate, and BGN's two variants, seed by seed."""
+    smoke = options.scale == "smoke"
+    split = data.paper_split(200 if smoke else None)
+    seeds = range(options.seeds or (1 if smoke else 5))
+    found = []
+    for name, seed in product(METHODS, seeds):
+        trained = {"smoke": SMOKE, "reduced": REDUCED, "full": FULL}[options.scale][name]
+        grown = {"max_width": 5} if smoke else {}
+        found += [Task("pruning", name, method, grown, seed, split) for method in GROWN]
+        found += [
+            Task("pruning", name, method, trained | {"schedule": schedule}, seed, split)
+            for method, schedule in product(PRUNED, ("constant", "paper"))
+        ]
+    return found
+
+
+# The paper prunes what it had chosen: 1000 x 2 on power plant, 1000 x 1 on Istanbul.
+FULL: dict[str, dict[str, Any]] = {
+    "power_plant": {"hidden_layers": [1000, 1000], "rates": [0.1, 0.01, 0.001], "batch_size": 512},
+    "istanbul": {"hidden_layers": [1000], "rates": [0.1, 0.01, 0.001], "temperatures": [5, 10, 20], "batch_size": 64},
+}
+REDUCED = FULL | {"power_plant": {"hidden_layers": [100, 100], "rates": [0.1, 0.01], "batch_size": 512}}
+SMOKE = {
+    "power_plant": {"hidden_layers": [8, 8], "rates": [0.1], "batch_size": 64, "max_epochs": 3},
+    "istanbul": {"hidden_layers": [16], "rates": [0.1], "temperatures": [5], "batch_size": 64, "max_epochs": 3},
+}
+
+
+def cost(task: Task) -> float:
+    """Return about how many seconds a run takes."""
+    if task.method in GROWN:
+        return 20.0
+    layers = task.parameters["hidden_layers"]
+    return 30.0 if len(layers) == 1 else 30.0 * (layers[0] / 100) ** 2
+
+
+def together(task: Task) -> object:
+    """Return what the rankings of one network have in common: they prune the same one."""
+    if task.method in GROWN:
+        return None
+    return (task.dataset, task.split, task.seed, task.method.endswith(", raw"))
+
+
+def run_together(tasks: Sequence[Task], device: str) -> list[dict[str, Any]]:
+    """Train the networks that the tasks prune, keep the one that validates best, and prune it."""
+    from bgn.baselines import prune
+
+    rows = data.split(tasks[0])
+    model = trained(tasks[0], rows, device)
+    whole = {"weights": model.network_.n_weights} | rows.mse(model)
+    answers = []
+    for task in tasks:
+        ranking = task.method.partition(",")[0]
+        rounds = prune(model, ranking, schedule=task.parameters["schedule"], random_state=task.seed)
+        curve = [whole, *({"weights": small.n_weights} | rows.mse(small) for small in rounds)]
+        answers.append({"curve": curve, "learning_rate": model.learning_rate})
+    return answers
+
+
+def trained(task: Task, rows: data.Rows, device: str) -> Any:
+    """Return the network that validates best among those a task names."""
+    import torch
+
+    from bgn.baselines import BNNPlusRegressor, QuantizationNetworkRegressor
+
+    torch.set_num_threads(1)
+    make = {"power_plant": BNNPlusRegressor, "istanbul": QuantizationNetworkRegressor}[task.dataset]
+    asked = task.parameters
+    common = {
+        "batch_size": asked["batch_size"], "max_epochs": asked.get("max_epochs", 200), "random_state": task.seed,
+        "scale_target": not task.method.endswith(", raw"), "device": device,
+    }  # fmt: skip
+    own = [{"temperature": float(value)} for value in asked.get("temperatures", [])] or [{}]
+    models = [
+        make(tuple(asked["hidden_layers"]), learning_rate=rate, **more, **common).fit(
+            rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)
+        )
+        for rate, more in product(asked["rates"], own)
+    ]
+    return min(models, key=lambda model: model.validation_mse_)
+
+
+def run(task: Task) -> dict[str, Any]:
+    """Grow a network and look at it after every neuron, layer after layer, up to where it converged."""
+    rows = data.split(task)
+    make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
+    model = make(random_state=task.seed, n_jobs=1, **task.parameters)
+    model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
+    history = model.history_
+    curve = []
+    for layer, path in enumerate(history.paths[: history.best_layer + 1]):
+        last = history.best_width if layer == history.best_layer else len(path) - 1
+        for width in range(1, last + 1):
+            network = history.network(width, layer)
+            curve.append({"weights": network.n_weights} | rows.mse(network))
+    return {"curve": curve, "widths": list(model.network_.widths)}
+
+
+# -- what is shown ---------------------------------------------------------------------------------------------
+
+
+def show(runs: Sequence[Run]) -> list[Table | Figure]:
+    """Return a table of errors by size and a figure for each of the two tables, with either schedule."""
+    groups = by(runs, "dataset", "method", "schedule")
+    names = [name for name in METHODS if any(run.task.dataset == name for run in runs)]
+    budgets = tuple(f"at most {budget:,}" for budget in BUDGETS)
+    header = ("table", "method", "rate", "weights", "test MSE", *budgets)
+    body = [line for name in names for line in _lines(name, groups)]
+    shown: list[Table | Figure] = [Table("pruning", "Test MSE by non-zero weights", header, body, NOTES)]
+    for name, schedule in product(names, ("constant", "paper")):
+        title = f"{METHODS[name]} pruned on {name.replace('_', ' ')}, {RATES[schedule]}"
+        drawn = Figure(f"pruning-{name.replace('_', '-')}-{schedule}", title, _figure(name, schedule, title, groups))
+        shown.append(drawn)
+    return shown
+
+
+RATES = {"constant": "rate / 10 in every round", "paper": "rate / 10 once more every round"}
+NOTES = (
+    "Means over seeds. \"weights\" and \"test MSE\" are those of the network before pruning, or of BGN where it "
+    "converged. Then the network that validates best among those on the way with at most so many weights, a mean over "
+    "seeds; empty where pruning ended before.",
+    "On standardised targets a global ranking by magnitude takes the whole output layer at the first cut, and pruning "
+    "ends; so that ranking is tried on raw targets too.",
+)
+
+
+def _lines(name: str, groups: dict[Any, list[Run]]) -> list[list[Cell]]:
+    """Return the lines of one table: BGN, then every ranking with both schedules."""
+    keys = [(method, None) for method in GROWN] + list(product(PRUNED, RATES))
+    lines = []
+    for method, schedule in keys:
+        runs = groups.get((name, method, schedule), [])
+        label = GROWN.get(method) or f"{METHODS[name]}, {PRUNED[method]}"
+        head: list[Cell] = [name, label, RATES.get(schedule or "")]
+        if not runs or any(run.error is not None for run in runs):
+            lines.append([*head, FAILED if runs else MISSING, *[None] * (1 + len(BUDGETS))])
+            continue
+        curves = [run.figures["curve"] for run in runs]
+        whole = [curve[-1 if method in GROWN else 0] for curve in curves]
+        sizes = [float(np.mean([point[figure] for point in whole])) for figure in ("weights", "test_mse")]
+        lines.append([*head, round(sizes[0]), sizes[1], *(at_most(curves, budget) for budget in BUDGETS)])
+    return lines
+
+
+def at_most(curves: Sequence[Sequence[dict[str, float]]], budget: int) -> float | None:
+    """Return the mean test error of what validates best among networks with at most so many weights, if all have one.
+
+    Examples
+    --------
+    >>> large = {"weights": 8, "validation_mse": 1.0, "test_mse": 1.0}
+    >>> at_most([[large, {"weights": 4, "validation_mse": 3.0, "test_mse": 2.0}]], 5)
+    2.0
+    """
+    found = []
+    for curve in curves:
+        small = [point for point in curve if point["weights"] <= budget]
+        if not small:
+            return None
+        found.append(min(small, key=lambda point: point["validation_mse"])["test_mse"])
+    return float(np.mean(found))
+
+
+def by_step(curves: Sequence[Sequence[dict[str, float]]]) -> np.ndarray:
+    """Return mean weights, mean test error and its deviation, a row a step that all seeds took."""
+    steps = min(map(len, curves))
+    values = np.array([[(point["weights"], point["test_mse"]) for point in curve[:steps]] for curve in curves])
+    return np.column_stack([values[:, :, 0].mean(axis=0), values[:, :, 1].mean(axis=0), values[:, :, 1].std(axis=0)])
+
+
+def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
+    """Return what draws the errors of all rankings and of BGN by weights, both on a log scale."""
+    from bgn.plots.style import FIRST, ink, plain
+
+    def draw(canvas: Any) -> None:
+        ax = canvas.subplots()
+        plain(ax)
+        for (method, label), colour, sign in zip(PRUNED.items(), COLOURS, "sDv^<x", strict=True):
+            curves = _curves(groups.get((name, method, schedule)))
+            if curves and min(map(len, curves)) > 1:
+                x, y, spread = by_step(curves).T
+                ax.errorbar(x, y, spread, fmt=f"{sign}-", color=colour, markersize=4, linewidth=1.1, elinewidth=0.8, label=label)
+        for (method, label), dash, colour in zip(GROWN.items(), ("-", "--"), (FIRST, ink(0.9)), strict=True):
+            curves = _curves(groups.get((name, method, None)))
+            if curves:
+                x, y, spread = by_step(curves).T
+                ax.plot(x, y, dash, color=colour, linewidth=2.2, label=label, zorder=4)
+                ax.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
+                ends = np.mean([[curve[-1]["weights"], curve[-1]["test_mse"]] for curve in curves], axis=0)
+                ax.axvline(ends[0], color=colour, linestyle=":", linewidth=1)
+                ax.axhline(ends[1], color=colour, linestyle=":", linewidth=1)
+        ax.set(xscale="log", yscale="log", xlabel="non-zero weights", ylabel="test mean squared error")
+        ax.set_title(title, fontsize=11)
+        ax.legend(frameon=False, fontsize=8)
+
+    return draw
+
+
+def _curves(runs: Sequence[Run] | None) -> list[Any]:
+    """Return the curves of runs that did not fail."""
+    return [run.figures["curve"] for run in runs or () if run.error is None]
