@@ -109,6 +109,14 @@ def test_same_bits_wherever_the_rows_live(setting, case, engine):
     assert same(engine(model, X, y, weight).history_, expected)
 
 
+def test_rows_of_weight_zero_are_left_out(engine):
+    X, y = table(200)
+    weight = np.random.default_rng(0).integers(0, 2, len(y))
+    model = BGNRegressor(max_width=3, random_state=0, n_jobs=1)
+    expected = model.fit(X[weight > 0], y[weight > 0]).network_
+    assert engine(model, X, y, weight).network_ == expected
+
+
 def same(history, expected):
     """True when two histories hold the same steps and networks, to the bit; only the clock may differ."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -132,27 +131,33 @@ class Block:
             return np.full(len(hashes), not held_out)
         return (hashes <= np.uint64(plan.edge)) == held_out
 
+    def hashes(self, seed: int) -> Hashes:
+        """A hash of every row's content."""
+        return row_hashes(self.columns, self.target, seed)
+
     def _rows(self, seed: int, exponent: int | None) -> _Counted:
         """The rows with weight, hashed; the last answer is remembered."""
         known = getattr(self, "_last", None)
         if known is None or known[0] != (seed, exponent):
-            columns, target, weight = self.columns, self.target, None
-            if exponent is not None:
-                assert self.weight is not None
-                weight = np.rint(np.ldexp(self.weight, exponent)).astype(np.int64)
-                keep = weight > 0
-                if not keep.all():
-                    columns, target, weight = columns[:, keep], target[keep], weight[keep]
-            known = self._last = (seed, exponent), _Counted(columns, target, weight, seed)
+            rows = _Counted(self.columns, self.target, self.hashes(seed), None)
+            if self.weight is not None:
+                rows = rows.weighted(np.rint(np.ldexp(self.weight, exponent or 0)).astype(np.int64))
+            known = self._last = (seed, exponent), rows if exponent is not None else replace(rows, weight=None)
         return known[1]
 
 
+@dataclass(frozen=True, eq=False)
 class _Counted:
     """Rows that count."""
 
-    def __init__(self, columns: NDArray[Any], target: Floats, weight: Integers | None, seed: int) -> None:
-        self.columns, self.target, self.weight, self._seed = columns, target, weight, seed
+    columns: NDArray[Any]
+    target: Floats
+    hashes: Hashes
+    weight: Integers | None
 
-    @cached_property
-    def hashes(self) -> Hashes:
-        return row_hashes(self.columns, self.target, self._seed)
+    def weighted(self, weight: Integers) -> _Counted:
+        """The rows that have weight."""
+        keep = weight > 0
+        if keep.all():
+            return replace(self, weight=weight)
+        return _Counted(self.columns[:, keep], self.target[keep], self.hashes[keep], weight[keep])
