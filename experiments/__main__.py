@@ -58,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--output", type=Path, metavar="FOLDER", help="where tables go (output beside this program)")
     found.add_argument("--status", action="store_true", help="run nothing, say what there is")
     found.add_argument("--retry", action="store_true", help="try again what failed")
+    found.add_argument("--redo", action="store_true", help="forget what is stored of the chosen runs and do them again")
     return found
 
 
@@ -110,6 +111,8 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
         done = len(work.done) - len(work.failed)
         print(f"{name}: {done} done, {len(work.failed)} failed, {len(work.missing)} missing; {left} left with one job")
         return 0
+    if args.redo:
+        store.forget(runner.chosen(name, options))
     work = runner.perform(name, options, store, args.jobs, args.backend, args.retry)
     for shown in runner.study(name).show([work.done[key] for key in work.tasks if key in work.done]):
         if isinstance(shown, tables.Table):

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from bgn import BGNRegressor
 from bgn.theory import lower_bounds
@@ -46,7 +47,10 @@ def tasks(options: Options) -> list[Task]:
     split = data.paper_split(200 if smoke else None)
     seeds = range(options.seeds or (2 if smoke else 3))
     limits = {"max_width": 5, "patience": 3} if smoke else {}
-    grown = [Task("accuracy", name, method, limits, seed, split) for name, method, seed in product(names, GROWN, seeds)]
+    grown = [
+        Task("accuracy", name, method, growth(method) | limits, seed, split)
+        for name, method, seed in product(names, GROWN, seeds)
+    ]
     trained = [
         Task("accuracy", name, method, parameters, seed, split)
         for name, method in product(names, TRAINED)
@@ -54,6 +58,13 @@ def tasks(options: Options) -> list[Task]:
         for seed in seeds
     ]
     return grown + trained
+
+
+def growth(method: str) -> dict[str, Any]:
+    """Return all parameters of BGN that decide what it grows, so that new defaults make new runs."""
+    model = BGNRegressor.as_in_paper() if method == "bgn_paper" else BGNRegressor()
+    others = ("callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose")
+    return {name: value for name, value in model.get_params().items() if name not in others}
 
 
 def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
@@ -93,9 +104,8 @@ def cost(task: Task) -> float:
 def run(task: Task) -> dict[str, Any]:
     """Grow a network; record what it reached, and the same for every depth that was tried."""
     rows = data.split(task)
-    make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    model = make(random_state=task.seed, n_jobs=1, **task.parameters)
-    make(max_layers=1, max_width=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
+    model = BGNRegressor(**task.parameters, random_state=task.seed, n_jobs=1)
+    clone(model).set_params(max_width=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     return rows.mse(model) | {

@@ -161,6 +161,10 @@ class Store:
         found = (_run(dict(zip(_SHARED + _OWN, row, strict=True)), texts) for row in rows)
         return {run.key: run for run in found}
 
+    def forget(self, keys: Iterable[str]) -> None:
+        """Drop runs."""
+        self._connection.executemany("DELETE FROM runs WHERE key = ?", [(bytes.fromhex(key),) for key in keys])
+
     def compact(self) -> None:
         """Make it one small file, fit to be copied."""
         self._connection.execute("PRAGMA journal_mode = DELETE")

@@ -1,0 +1,175 @@
+"""Studies from the command line, in real processes: at toy size, killed, failed, on threads, on a cluster."""
+
+import os
+import signal
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from experiments import STUDIES
+from experiments.__main__ import main
+from experiments.store import Store
+
+ROOT = Path(__file__).parents[1]
+needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="PyTorch is not installed")
+needs_raw = pytest.mark.skipif(
+    "BGN_DATA" not in os.environ, reason="BGN_DATA does not name a folder with the raw tables"
+)
+GROWN = ("accuracy", "--smoke", "--methods", "bgn", "bgn_paper", "--datasets", "diabetes", "--seeds", "5")
+
+
+def start(*arguments, folder):
+    """Start a study that keeps everything in a folder."""
+    command = [
+        sys.executable,
+        "-m",
+        "experiments",
+        *arguments,
+        "--store",
+        str(folder / "runs"),
+        "--output",
+        str(folder),
+    ]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def finish(*arguments, folder):
+    """Run a study to its end; return exit status, output and log."""
+    process = start(*arguments, folder=folder)
+    output, log = process.communicate()
+    return process.returncode, output, log
+
+
+def shown(folder):
+    """Return the bytes of all tables and figures but those of times."""
+    kinds = (".txt", ".md", ".tex", ".csv", ".png", ".svg")
+    files = (path for path in sorted(folder.iterdir()) if path.suffix in kinds and "seconds" not in path.name)
+    return {path.name: path.read_bytes() for path in files}
+
+
+@needs_torch
+@needs_raw
+def test_every_study_runs_at_toy_size(tmp_path):
+    status, output, log = finish("all", "--smoke", folder=tmp_path)
+    assert status == 0, log
+    for name in STUDIES:
+        assert any(path.name.startswith(name.partition("_")[0]) for path in tmp_path.iterdir()), name
+    assert "failed" not in output
+
+
+def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(tmp_path):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole.mkdir()
+    cut.mkdir()
+    assert finish(*GROWN, folder=whole)[0] == 0
+    process = start(*GROWN, "--jobs", "2", folder=cut)
+    for line in process.stderr:
+        if line.startswith("[3/10]"):
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    with Store(cut / "runs") as store:
+        before = store.runs()
+    assert 3 <= len(before) < 10
+    status, _, log = finish(*GROWN, folder=cut)
+    assert status == 0
+    assert log.startswith(f"[{len(before) + 1}/10]")
+    assert shown(cut) == shown(whole) != {}
+    with Store(cut / "runs") as store:
+        after = store.runs()
+    assert {key: after[key] for key in before} == before
+
+
+def test_asked_to_stop_it_says_how_to_go_on(tmp_path):
+    process = start(*GROWN, folder=tmp_path)
+    assert process.stderr.readline().startswith("[1/10]")
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate()
+    assert process.returncode == 130
+    assert "The same command goes on from there." in log
+
+
+@needs_torch
+def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path):
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU, so asking for one does not fail")
+    study = ("accuracy", "--smoke", "--methods", "bnn", "bgn", "--datasets", "diabetes")
+    status, output, log = finish(*study, "--device", "cuda", folder=tmp_path)
+    assert status == 1
+    assert "4 of 6 runs failed." in output
+    line = next(line for line in output.splitlines() if line.startswith("diabetes     ours") or " ours " in line)
+    assert "failed" in line
+    assert "failed: diabetes bnn seed 0: RuntimeError: device='cuda' but torch sees no CUDA device." in log
+    status, output, log = finish(*study, folder=tmp_path)
+    assert (status, "runs failed" in output, "[" in log.split("failed:")[0]) == (1, True, False)
+    status, output, _ = finish(*study, "--retry", folder=tmp_path)
+    assert (status, "failed" in output) == (0, False)
+
+
+def test_threads_give_the_same_tables(tmp_path):
+    for name, more in (("one", ()), ("two", ("--jobs", "2", "--backend", "threading"))):
+        (tmp_path / name).mkdir()
+        assert finish(*GROWN[:-1], "2", *more, folder=tmp_path / name)[0] == 0
+    assert shown(tmp_path / "one") == shown(tmp_path / "two")
+
+
+CLUSTER = """
+from distributed import LocalCluster
+if __name__ == "__main__":
+    with LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"
+    ) as cluster:
+        print(cluster.scheduler_address.removeprefix("tcp://"), flush=True)
+        input()
+"""
+
+
+@pytest.mark.skipif(not find_spec("distributed"), reason="dask.distributed is not installed")
+def test_a_cluster_gives_the_same_tables(tmp_path):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    assert finish(*GROWN[:-1], "2", folder=tmp_path / "here")[0] == 0
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", CLUSTER], cwd=ROOT, **pipes) as cluster:
+        address = cluster.stdout.readline().strip()
+        status, _, log = finish(*GROWN[:-1], "2", "--backend", f"dask://{address}", folder=tmp_path / "there")
+        cluster.communicate("\n")
+    assert status == 0, log
+    assert shown(tmp_path / "here") == shown(tmp_path / "there")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing",), "no study 'nothing'; there are accuracy, "),
+        (("accuracy", "--datasets", "boston"), "accuracy has no dataset 'boston'; choose from bike, "),
+        (("accuracy", "--methods", "mlp"), "accuracy has no method 'mlp'; choose from bgn_paper, "),
+        (("accuracy", "--jobs", "0"), "--jobs must be at least 1; got 0."),
+        (("accuracy", "--backend", "mpi"), "--backend must be loky, threading or dask://HOST:PORT; got 'mpi'."),
+        (("accuracy", "timing"), "one study at a time, or all; got accuracy timing."),
+        (("merge", "a.sqlite"), "merge needs a target and sources"),
+        (("merge", "a.sqlite", "b.sqlite"), "no store 'b.sqlite'"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_remedy(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--store", str(tmp_path / "runs")])
+    assert message in capsys.readouterr().err
+
+
+def test_status_says_what_there_is(tmp_path, capsys):
+    arguments = [*GROWN[:-1], "1", "--store", str(tmp_path / "runs"), "--output", str(tmp_path)]
+    assert main([*arguments, "--status"]) == 0
+    assert "accuracy: 0 done, 0 failed, 2 missing; unknown left with one job" in capsys.readouterr().out
+    assert main(arguments) == 0
+    assert "Test MSE" in capsys.readouterr().out
+    assert main([*arguments, "--status"]) == 0
+    assert "accuracy: 2 done, 0 failed, 0 missing; 0 s left with one job" in capsys.readouterr().out
