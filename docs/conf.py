@@ -20,7 +20,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "results/generated"]
 if not find_spec("torch"):  # the page needs it to read the docstrings
     exclude_patterns.append("api_baselines.rst")
     suppress_warnings = ["toc.excluded"]

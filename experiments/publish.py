@@ -16,7 +16,8 @@ GENERATED = Path(__file__).parents[1] / "docs" / "results" / "generated"
 def publish(names: Iterable[str], source: Path | None = None, folder: Path = GENERATED) -> list[Path]:
     """Add the runs of a store to the published ones and write what the pages include; return the files.
 
-    A study that is published at another scale than ``"reduced"`` says so in its ``PUBLISHED``.
+    A study that is published at other scales than ``"reduced"`` names them in its ``PUBLISHED``. Of a table and a
+    method, all runs must be there or none is shown; a scale that adds nothing to the one before is left out.
     """
     written = []
     for name in names:
@@ -24,11 +25,21 @@ def publish(names: Iterable[str], source: Path | None = None, folder: Path = GEN
         if source is not None:
             keys = {key for options in scales.values() for key in runner.chosen(name, options)}
             merge(RESULTS / f"{name}.sqlite", [source], keys)
+        seen: set[str] = set()
         with Store(RESULTS / f"{name}.sqlite", read_only=True) as store:
             for scale, options in scales.items():
-                work = runner.look(name, options, store)
-                written += _pages(name, scale, [work.done[key] for key in work.tasks if key in work.done], folder)
+                done = complete(runner.look(name, options, store))
+                if not done.keys() <= seen:
+                    written += _pages(name, scale, list(done.values()), folder)
+                seen |= done.keys()
     return written
+
+
+def complete(work: runner.Work) -> dict[str, Run]:
+    """Return the runs of those tables and methods that lack none."""
+    lacking = {(task.dataset, task.method) for task in work.missing.values()}
+    found = {key: work.done[key] for key in work.tasks if key in work.done}
+    return {key: run for key, run in found.items() if (run.task.dataset, run.task.method) not in lacking}
 
 
 def _pages(name: str, scale: str, runs: list[Run], folder: Path) -> list[Path]:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any, TextIO
 
 from joblib import Parallel, delayed, parallel_config
@@ -28,9 +28,11 @@ from experiments import STUDIES, data
 from experiments.options import Options
 from experiments.store import Run, Store, Task
 
-_PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "numba", "torch", "imodels", "interpret", "xgboost", "lightgbm", "pygam",
-)  # fmt: skip
+# Packages whose versions are recorded when a run uses them, and the modules that tell.
+_PACKAGES = {
+    "numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba", "torch": "torch",
+    "imodels": "imodels", "interpret-core": "interpret", "xgboost": "xgboost", "lightgbm": "lightgbm", "pygam": "pygam",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -139,12 +141,7 @@ def versions(device: str) -> dict[str, str]:
     found = {"python": platform.python_version(), "bgn": bgn.__version__} | (
         {} if device == "cpu" else {"device": device}
     )
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    return found | {package: version(package) for package, module in _PACKAGES.items() if module in sys.modules}
 
 
 class Estimate:
