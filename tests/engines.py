@@ -11,9 +11,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 
+import bgn.estimators as estimators
 from bgn import BGNRegressor
 from bgn.engines.block import Block, Plan
+from bgn.engines.gpu_block import Tensors
 from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.grow.rows import InMemory
@@ -50,8 +53,6 @@ def in_blocks(number: int) -> Callable[..., BGNRegressor]:
     Source.number = number
 
     def fit(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
-        import bgn.estimators as estimators
-
         kept = estimators.InMemory
         estimators.InMemory = Source
         try:
@@ -61,7 +62,32 @@ def in_blocks(number: int) -> Callable[..., BGNRegressor]:
 
     return fit
 
+def in_tensors(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+    """Fit on the tensors' engine, without a GPU."""
+
+    def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
+        weight = None if sample_weight is None else torch.from_numpy(sample_weight)
+        return Tensors(torch.from_numpy(X), torch.from_numpy(y), weight)
+
+    kept = estimators.InMemory
+    estimators.InMemory = source
+    try:
+        return model.fit(X, y, sample_weight, eval_set)
+    finally:
+        estimators.InMemory = kept
+
+
+def on_gpu(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+    """Fit on CUDA tensors; everything beside X stays an array."""
+    X = torch.tensor(np.asarray(X), device="cuda")
+    if eval_set is not None:
+        eval_set = torch.tensor(np.asarray(eval_set[0]), device="cuda"), eval_set[1]
+    return model.fit(X, y, sample_weight, eval_set)
+
+
 ENGINES: dict[str, Callable[..., BGNRegressor]] = {
     "memory": in_memory,
     **{f"{number} blocks": in_blocks(number) for number in (1, 2, 7, 23)},
+    "torch cpu": in_tensors,
+    **({"torch cuda": on_gpu} if torch.cuda.is_available() else {}),
 }

@@ -14,7 +14,7 @@ from bgn.engines.part import Part
 class PartsInMemory:
     """Parts in this process, asked one after the other; see :class:`bgn.engines.merged.Parts`."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Any]) -> None:
         self.parts = parts
 
     def ask(self, question: str, *arguments: Any) -> list[Any]:

@@ -1,0 +1,320 @@
+"""Rows in torch tensors, on a GPU: a cut is a sort and running sums of integers.
+
+Every sum is a sum of integers and every float is rounded once a step, as in :mod:`bgn.engines.part`: torch runs one
+operation after the other and fuses none, so the bits are the same. Tensors on a CPU work as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bgn.engines.base import Cut, Direction, Floats, Integers, Neuron, Output, Question
+from bgn.engines.gpu_bits import Answers
+from bgn.engines.gpu_sums import group_sums, numbers, project
+from bgn.engines.integers import Grid
+from bgn.engines.kernels import LIMB
+from bgn.engines.memory import PartsInMemory
+from bgn.engines.merged import MergedEngine
+from bgn.engines.part import PROBES, Measures
+
+_NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
+
+
+class TensorPart:
+    """Rows on one device and the answers of the neurons of the layer being grown; see `bgn.engines.part.Part`.
+
+    Parameters
+    ----------
+    columns : tensor, shape (columns, rows)
+        Each column contiguous; float64, float32 or int8.
+    target : int64 tensor
+    weight : int64 tensor or None
+    limit : int
+        Residuals beyond this are clipped where they are squared.
+    """
+
+    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, limit: int) -> None:
+        self.columns, self.target, self.weight, self.limit = columns, target, weight, limit
+        self.n_columns, self.n_rows = columns.shape
+        self.answers = Answers(self.n_rows, columns.device)
+        self.output = _NO_OUTPUT
+        # Residuals and their sums; the current output's first.
+        self._known: list[tuple[Output, Tensor, Tensor]] = [(_NO_OUTPUT, target, self._sum(target))]
+        self._whole: dict[int, Tensor] = {}
+
+    def _sum(self, values: Tensor, where: Tensor | None = None) -> Tensor:
+        """The weighted sum of `values`, over all rows or those marked."""
+        if where is not None:
+            values = values * where
+        return values.sum() if self.weight is None else (values * self.weight).sum()
+
+    def measure(self) -> Measures:
+        """Sums and extremes."""
+        n = min(self.n_rows, PROBES)
+        index = torch.from_numpy(np.arange(n) * self.n_rows // n).to(self.target.device)
+        low, high = zip(*(torch.aminmax(column) for column in self.columns), strict=True)
+        return Measures(
+            self.n_rows,
+            self.n_rows if self.weight is None else int(self.weight.sum()),
+            int(self._known[0][2]),
+            self._squares(self.target),
+            numbers(low).astype(np.float64),
+            numbers(high).astype(np.float64),
+            self.columns[:, index].cpu().numpy(),
+        )
+
+    # -- cuts ----------------------------------------------------------------------------------------------
+
+    def best(self, question: Question, edges: tuple[float, float] | None, rows: int) -> tuple[Tensor, int]:
+        """The best cut next to a row between two `edges`, and the number of such rows.
+
+        Nothing is copied from the device: the tensor holds gain, weight and sum below, projection below and above,
+        residual sum and place of the cut among those rows, floats as their bits. At a place at either end the
+        neighbour on the other side is not known.
+        """
+        z = project(self.columns, question.direction)
+        residual, total = self.residual(question.output)
+        n, s, weight = torch.zeros_like(total), torch.zeros_like(total), self.weight
+        if edges is not None:
+            under = z < edges[0]
+            index = ((z < edges[1]) ^ under).nonzero().squeeze(1)
+            n, s = self._sum(under), self._sum(residual, under)
+            z, residual = z[index], residual[index]
+            weight = None if weight is None else weight[index]
+        z, order = torch.sort(z)
+        residual = residual[order]
+        if weight is None:
+            n = torch.arange(len(z) + 1, device=z.device) + n
+        else:
+            weight = weight[order]
+            n, residual = _running(n, weight), residual * weight
+        s = _running(s, residual)
+        del order, residual
+        gain = _gains(n, s, rows, total)
+        possible = (n > 0) & (n < rows)
+        possible[1:-1] &= z[1:] != z[:-1]
+        gain = torch.where(possible, gain, -1.0)
+        place = gain.argmax().view(1)  # the first of equals
+        if len(z) == 0:
+            z = z.new_zeros(1)
+        below, above = z[(place - 1).clamp(min=0)], z[place.clamp(max=len(z) - 1)]
+        found = [gain[place].view(torch.int64), n[place], s[place], below.view(torch.int64), above.view(torch.int64)]
+        return torch.cat([*found, total.view(1), place]), len(gain) - 1
+
+    def beside(self, direction: Direction, edges: tuple[float, float]) -> tuple[float, float]:
+        """The largest projection below the edges and the smallest above; infinite where there is none."""
+        z = project(self.columns, direction)
+        low, high = torch.where(z < edges[0], z, -torch.inf).max(), torch.where(z < edges[1], torch.inf, z).min()
+        return float(low), float(high)
+
+    # -- answers and outputs -------------------------------------------------------------------------------
+
+    def put(self, slot: int, neuron: Neuron) -> Integers:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
+        fires = project(self.columns, neuron.direction) >= neuron.threshold
+        changed = self.answers.put(slot, fires)
+        told = numbers([self._sum(fires), self._sum(self.target, fires), changed])
+        if told[2] and slot < len(self.output.weights):
+            self._known = []
+        return told
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+        self.answers.put(target, self.answers.of(source))
+        self._known = []
+
+    def residual(self, output: Output) -> tuple[Tensor, Tensor]:
+        """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
+        for known, residual, total in self._known:
+            if known is output or (known.base == output.base and np.array_equal(known.weights, output.weights)):
+                return residual, total
+        residual = self._work_out(output)
+        self._known = [*self._known[:1], (output, residual, self._sum(residual))]
+        return self._known[-1][1:]
+
+    def _work_out(self, output: Output) -> Tensor:
+        if self._known:
+            now, residual, _ = self._known[0]
+            if len(output.weights) == len(now.weights):
+                changed = np.flatnonzero(output.weights != now.weights).tolist()
+                down = now.base - output.base
+                if not changed:
+                    return residual + down
+                if len(changed) == 1:
+                    up = int(now.weights[changed[0]] - output.weights[changed[0]])
+                    return residual + torch.where(self.answers.of(changed[0]), down + up, down - up)
+        return self.answers.subtracted(self.target - output.base, output.weights)
+
+    def settle(self, output: Output) -> Integers:
+        """Make `output` the current one; the limbs of the sum of squared residuals."""
+        residual, total = self.residual(output)
+        self.output, self._known = output, [(output, residual, total)]
+        return self._squares(residual)
+
+    def _squares(self, residual: Tensor) -> Integers:
+        residual = residual.clamp(-self.limit, self.limit)
+        a, b = residual >> LIMB, residual & ((1 << LIMB) - 1)
+        squared = b * b
+        return numbers(
+            [self._sum(a * a), self._sum(a * b), self._sum(squared >> LIMB), self._sum(squared & ((1 << LIMB) - 1))]
+        )
+
+    def largest(self) -> int:
+        """The largest residual of the current output."""
+        return int(self.residual(self.output)[0].abs().max())
+
+    def fourth_powers(self, unit: float) -> int:
+        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
+        share = (self.residual(self.output)[0].double() * unit).abs().clamp(max=1.0)
+        share *= share
+        return int(self._sum((share * share * 1073741824.0).round().long()))
+
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+        return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
+
+    def overlaps(self, slot: int, width: int) -> Integers:
+        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+        if self.weight is None:
+            return self.answers.together(slot, width).cpu().numpy()
+        fired = self.weight * self.answers.of(slot)
+        return numbers([(fired * self.answers.of(k)).sum() for k in range(width)])
+
+    # -- columns -------------------------------------------------------------------------------------------
+
+    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+        """Sum of every integer column over all rows, or over those where `slot` fires."""
+        fires = None if slot is None else self.answers.of(slot)
+        return numbers([self._sum(column, fires) for column in self._columns(centre, scale)])
+
+    def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the target, the target without its last `shift` bits."""
+        return self._products(self._columns(centre, scale), self.target >> shift)
+
+    def target_sum(self, shift: int) -> int:
+        """Sum of the targets without their last `shift` bits."""
+        return int(self._sum(self.target >> shift))
+
+    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of every integer column squared."""
+        return np.concatenate([self._products([column], column) for column in self._columns(centre, scale)])
+
+    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of one integer column times all."""
+        return self._products(self._columns(centre, scale), self._column(column, centre, scale))
+
+    def _columns(self, centre: Floats, scale: Floats) -> Iterable[Tensor]:
+        return (self._column(j, centre, scale) for j in range(self.n_columns))
+
+    def _column(self, j: int, centre: Floats, scale: Floats) -> Tensor:
+        """The column as whole numbers, which 32 bits hold; those of +-1 are quick to make, others are kept."""
+        if j in self._whole:
+            return self._whole[j]
+        whole = ((self.columns[j].double() - float(centre[j])) * float(scale[j])).round().int()
+        if self.columns.is_floating_point():
+            self._whole[j] = whole
+        return whole
+
+    def _products(self, columns: Iterable[Tensor], other: Tensor) -> Integers:
+        limbs = []
+        for column in columns:
+            product = other.long() * column
+            limbs += [self._sum(product >> 31), self._sum(product & 0x7FFFFFFF)]
+        return numbers(limbs).reshape(-1, 2)
+
+    # -- depth and theory ----------------------------------------------------------------------------------
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> TensorPart:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
+        for row, neuron in zip(columns, neurons, strict=True):
+            row[:] = (project(self.columns, neuron.direction) >= neuron.threshold) * 2 - 1
+        return TensorPart(columns, self.target, self.weight, self.limit)
+
+    def explained(self, width: int, shift: int) -> int:
+        """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole
+        number of ``2**shift`` each."""
+        weight = None if self.weight is None else self.weight
+        target = self.target if weight is None else self.target * weight
+        _, n, s = group_sums(self.answers.keys(width), weight, target)
+        s = s.double()
+        return int((s * s / n.double() * 2.0**-shift).round().long().sum())
+
+
+class TensorEngine(MergedEngine):
+    """Rows in tensors, in one part."""
+
+    def __init__(self, part: TensorPart, grid: Grid) -> None:
+        self.part = part
+        super().__init__(PartsInMemory([part]), grid)
+
+    def cuts(self, questions: Sequence[Question]) -> list[Cut | None]:
+        """Answer each question with its best cut; None where there is none."""
+        found: list[Cut | None] = [None] * len(questions)
+        asked = [k for k, question in enumerate(questions) if self.can_project(question.direction)]
+        edges = [self._edges(questions[k]) for k in asked]
+        answers = [self.part.best(questions[k], limits, self.total) for k, limits in zip(asked, edges, strict=True)]
+        told = torch.stack([answer for answer, _ in answers]).cpu().numpy() if answers else ()
+        for k, limits, (_, inside), answer in zip(asked, edges, answers, told, strict=True):
+            (gain, below, above), (n, s, total, place) = answer[[0, 3, 4]].view(np.float64), answer[[1, 2, 5, 6]]
+            if limits is not None and gain > 0 and place in (0, inside):
+                low, high = self.part.beside(questions[k].direction, limits)
+                below, above = low if place == 0 else below, high if place == inside else above
+            best = float(gain), int(n), int(s), float(below), float(above)
+            found[k] = self._cut(questions[k].direction, int(total), best)
+        return found
+
+    def _edges(self, question: Question) -> tuple[float, float] | None:
+        """The projections from the second cell of the question's sieve on, up to the last cell."""
+        if question.window is None:
+            return None
+        sieve = self._sieve(question)
+        return _reaching(sieve.low, sieve.scale, 1.0), _reaching(sieve.low, sieve.scale, float(sieve.size - 1))
+
+    def bound(self) -> float:
+        """Theorem 1's bound for the answers stored, in squared steps."""
+        everything = self._target_squares
+        shift = max(0, everything.bit_length() - 60)
+        explained = self.part.explained(len(self.output.weights), shift) << shift
+        return max(everything - explained, 0) / self.total
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        return TensorEngine(self.part.next_layer(neurons), self.grid)
+
+
+def _running(start: Tensor, values: Tensor) -> Tensor:
+    """`start`, and with each of the values added after the other."""
+    sums = values.new_empty(len(values) + 1)
+    sums[0] = 0
+    torch.cumsum(values, 0, out=sums[1:])
+    return sums.add_(start)
+
+
+def _gains(n: Tensor, s: Tensor, rows: int, total: Tensor) -> Tensor:
+    """What :func:`bgn.engines.cut_kernels.gain` says, rounding by rounding."""
+    below = n.double()
+    excess = s.double() - below * (total.double() / float(rows))
+    return excess * excess / (below * (rows - n).double())
+
+
+def _reaching(low: float, scale: float, edge: float) -> float:
+    """The smallest float z for which ``(z - low) * scale`` reaches `edge`."""
+    guess = low + edge / scale
+    step = max(math.ulp(guess), math.ulp(low))
+    below = above = guess
+    while (below - low) * scale >= edge:
+        below, step = below - step, 2 * step
+    while (above - low) * scale < edge:
+        above, step = above + step, 2 * step
+    while below < (middle := below / 2 + above / 2) < above:
+        if (middle - low) * scale >= edge:
+            above = middle
+        else:
+            below = middle
+    return above

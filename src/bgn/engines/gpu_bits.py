@@ -1,0 +1,93 @@
+"""Answers of neurons on a device, packed twice: eight neurons a byte to look residuals up, a row a bit to count."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bgn.engines.base import Integers
+from bgn.engines.part import BITS
+from bgn.engines.split import mix
+
+# Bytes to hold at once when rows are counted.
+_ROOM = 1 << 28
+
+
+class Answers:
+    """The answers of some rows, one slot a neuron."""
+
+    def __init__(self, n_rows: int, device: torch.device) -> None:
+        self.n_rows = n_rows
+        self._codes = torch.zeros((1, n_rows), dtype=torch.uint8, device=device)
+        self._words = torch.zeros((8, -(-n_rows // 64)), dtype=torch.int64, device=device)
+
+    def of(self, slot: int) -> Tensor:
+        """Where a slot fires."""
+        return ((self._codes[slot >> 3] >> (slot & 7)) & 1).bool()
+
+    def put(self, slot: int, fires: Tensor) -> Tensor:
+        """Store the answers of a slot; how many are new."""
+        while slot >> 3 >= len(self._codes):
+            self._codes = torch.cat([self._codes, torch.zeros_like(self._codes)])
+            self._words = torch.cat([self._words, torch.zeros_like(self._words)])
+        row, bit = self._codes[slot >> 3], slot & 7
+        after = (row & (255 - (1 << bit))) | (fires.to(torch.uint8) << bit)
+        changed = (after != row).sum()
+        row[:] = after
+        self._words[slot] = _packed(fires)
+        return changed
+
+    def together(self, slot: int, width: int) -> Tensor:
+        """For each of the first `width` slots, the number of rows where both it and `slot` fire."""
+        words = self._words[:width]
+        some = max(1, _ROOM // (8 * max(words.shape[1], 1)))
+        return torch.cat([_ones(part & self._words[slot]).sum(dim=1) for part in words.split(some)])
+
+    def subtracted(self, values: Tensor, weights: Integers) -> Tensor:
+        """The values less what the answers, +-1, of the first slots add up to with these weights; written over."""
+        groups = (len(weights) + 7) >> 3
+        padded = np.zeros((groups, 8), np.int64)
+        padded.ravel()[: len(weights)] = weights
+        tables = torch.from_numpy((padded[:, None, :] * (2 * BITS - 1)).sum(axis=2)).to(values.device)
+        for table, codes in zip(tables, self._codes, strict=False):
+            values -= table.index_select(0, codes.int())
+        return values
+
+    def keys(self, width: int) -> Tensor:
+        """A number for every row, the same where the first `width` slots answer the same."""
+        if width > 62:
+            return self._hashes(width)
+        kind = torch.int16 if width < 16 else torch.int32 if width < 32 else torch.int64
+        keys = torch.zeros(self.n_rows, dtype=kind, device=self._codes.device)
+        for g in range((width + 7) >> 3):
+            used = min(8, width - 8 * g)  # bits beyond the width hold old answers
+            keys |= (self._codes[g] & ((1 << used) - 1)).to(kind) << (8 * g)
+        return keys
+
+    def _hashes(self, width: int) -> Tensor:
+        groups = (width + 7) >> 3
+        with np.errstate(over="ignore"):
+            tables = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        tables = torch.from_numpy(tables.view(np.int64).reshape(groups, 256)).to(self._codes.device)
+        keys = torch.zeros(self.n_rows, dtype=torch.int64, device=self._codes.device)
+        for g, table in enumerate(tables):
+            used = min(8, width - 8 * g)
+            keys += table.index_select(0, (self._codes[g] & ((1 << used) - 1)).int())
+        return keys
+
+
+def _packed(fires: Tensor) -> Tensor:
+    """A bit a row, in words of 64; the order of the bits in a byte is of no concern."""
+    bools = torch.zeros(-(-len(fires) // 64) * 64, dtype=torch.bool, device=fires.device)
+    bools[: len(fires)] = fires
+    eights = bools.view(torch.int64) * 0x0102040810204080 >> 56
+    return eights.to(torch.uint8).view(torch.int64)
+
+
+def _ones(words: Tensor) -> Tensor:
+    """The number of ones in every word."""
+    words = words - ((words >> 1) & 0x5555555555555555)
+    words = (words & 0x3333333333333333) + ((words >> 2) & 0x3333333333333333)
+    words = (words + (words >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return words * 0x0101010101010101 >> 56
