@@ -154,7 +154,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
 
 RATES = {"constant": "rate / 10 in every round", "paper": "rate / 10 once more every round"}
 NOTES = (
-    "Means over seeds. \"weights\" and \"test MSE\" are those of the network before pruning, or of BGN where it "
+    'Means over seeds. "weights" and "test MSE" are those of the network before pruning, or of BGN where it '
     "converged. Then the network that validates best among those on the way with at most so many weights, a mean over "
     "seeds; empty where pruning ended before.",
     "On standardised targets a global ranking by magnitude takes the whole output layer at the first cut, and pruning "
@@ -216,7 +216,9 @@ def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) 
             curves = _curves(groups.get((name, method, schedule)))
             if curves and min(map(len, curves)) > 1:
                 x, y, spread = by_step(curves).T
-                ax.errorbar(x, y, spread, fmt=f"{sign}-", color=colour, markersize=4, linewidth=1.1, elinewidth=0.8, label=label)
+                ax.errorbar(
+                    x, y, spread, fmt=f"{sign}-", color=colour, markersize=4, linewidth=1.1, elinewidth=0.8, label=label
+                )
         for (method, label), dash, colour in zip(GROWN.items(), ("-", "--"), (FIRST, ink(0.9)), strict=True):
             curves = _curves(groups.get((name, method, None)))
             if curves:

@@ -1,13 +1,13 @@
 """The models that people use today, each a family of candidates: what was set, how large it came out, how to predict.
 
-Two tables of families: ``SMALL``, models made of threshold conditions, from one condition up; ``FREE``, models of
-whatever size serves them best. Every family gets a grid of comparable effort; the caller chooses on validation rows.
+Here are families made of threshold conditions, from one condition up; ``anysize`` has models of whatever size serves
+them best. Every family gets a grid of comparable effort; ``peers`` chooses among its candidates on validation rows.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,11 +61,33 @@ def sizes_up_to(most: int) -> list[int]:
 # -- ours ------------------------------------------------------------------------------------------------------
 
 
-def bgn_path(rows: Rows, seed: int, most: int, settings: Sequence[dict[str, Any]]) -> Iterator[Candidate]:
-    """Yield every width of one fit a setting, the fit left to grow to the end."""
+def two_features(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield BGN with searched and with debiased directions of at most two features."""
+    return _grown(rows, seed, most, {"direction": "search"}, {"direction": "debiased"})
+
+
+def one_feature(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield BGN with one feature a neuron: the same questions as a tree's."""
+    return _grown(rows, seed, most, {"max_features": 1})
+
+
+def four_features(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
+    """Yield BGN with directions of at most three and four features."""
+    return _grown(rows, seed, most, {"max_features": 3}, {"max_features": 4})
+
+
+def _grown(rows: Rows, seed: int, most: int, *settings: dict[str, Any]) -> Iterator[Candidate]:
+    """Yield every width of one fit a setting, each left to grow to the end.
+
+    Below 5,000 rows the output weights are shrunk by 0.3 times the rows: so few validation rows cannot tell both the
+    penalty and the width. Above, ``"auto"`` does not choose either.
+    """
+    shrinkage = 0.3 * len(rows.y) if len(rows.y) < 5000 else "auto"
     for setting in settings:
-        model = BGNRegressor(max_width=most, patience=None, n_jobs=1, random_state=seed, **setting)
-        seconds, _ = timed(lambda m=model: m.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)))
+        model = BGNRegressor(
+            max_width=most, patience=None, shrinkage=shrinkage, n_jobs=1, random_state=seed, **setting
+        )  # fmt: skip
+        seconds = timed(lambda m=model: m.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)))
         for width in range(1, len(model.history_.paths[0])):
             network = model.history_.network(width)
             yield Candidate(named(setting), network.widths[0], 0, network.predict, seconds)
@@ -84,7 +106,7 @@ def best_first_trees(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
     for leaf in (1, 5, 20):
         for size in range(1, most + 1):
             tree = DecisionTreeRegressor(max_leaf_nodes=size + 1, min_samples_leaf=leaf, random_state=seed)
-            seconds, _ = timed(lambda t=tree: t.fit(rows.X, rows.y))
+            seconds = timed(lambda t=tree: t.fit(rows.X, rows.y))
             yield Candidate(f"leaves of {leaf}", splits(tree), 0, tree.predict, seconds)
 
 
@@ -96,7 +118,7 @@ def shrunken_trees(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
         for size in sizes_up_to(most):
             tree = DecisionTreeRegressor(max_leaf_nodes=size + 1, random_state=seed)
             model = HSTreeRegressor(tree, reg_param=strength)
-            seconds, _ = timed(lambda m=model: m.fit(rows.X, rows.y))
+            seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
             yield Candidate(f"shrinkage {strength:g}", splits(model.estimator_), 0, model.predict, seconds)
 
 
@@ -107,7 +129,7 @@ def figs(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
     for trees in (None, 2, 4):
         for size in sizes_up_to(most):
             model = FIGSRegressor(max_rules=size, max_trees=trees, random_state=seed)
-            seconds, _ = timed(lambda m=model: m.fit(rows.X, rows.y))
+            seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
             setting = "any number of trees" if trees is None else f"at most {trees} trees"
             yield Candidate(setting, figs_splits(model), 0, model.predict, seconds)
 
@@ -133,7 +155,7 @@ def stumps(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
             model = xgboost.XGBRegressor(
                 max_depth=1, n_estimators=15 * most, learning_rate=rate, max_bin=bins, random_state=seed, n_jobs=1
             )
-            seconds, _ = timed(lambda m=model: m.fit(rows.X, rows.y))
+            seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
             sizes = distinct_stumps(model)
             rounds = [k for k in sizes_up_to(len(sizes)) if sizes[k - 1] <= most]
             for count in rounds:
@@ -278,13 +300,13 @@ def _line(scale: StandardScaler, weights: Floats, base: float) -> Callable[[Floa
 # -- shared ----------------------------------------------------------------------------------------------------
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds a call took, and its value."""
+def timed(call: Callable[[], object]) -> float:
+    """Return the seconds a call took."""
     started = time.perf_counter()
-    value = call()
-    return time.perf_counter() - started, value
+    call()
+    return time.perf_counter() - started
 
 
 def named(setting: dict[str, Any]) -> str:
     """Return parameters in words."""
-    return ", ".join(f"{name} {value}" for name, value in setting.items()) or "default settings"
+    return ", ".join(f"{name} {value}" for name, value in setting.items())

@@ -106,7 +106,17 @@ def nodes(tree: DecisionTreeRegressor, names: Sequence[str]) -> list[dict[str, A
 def show(runs: Sequence[Run]) -> list[Table | Figure]:
     """Return trees and networks beside the printed ones, the errors by width and the tree of depth three."""
     groups = by(runs, "dataset", "method")
-    header = ("columns", "depth", "model", "test MSE", "questions", "features", "printed MSE", "printed size", "printed features")
+    header = (
+        "columns",
+        "depth",
+        "model",
+        "test MSE",
+        "questions",
+        "features",
+        "printed MSE",
+        "printed size",
+        "printed features",
+    )
     body = [line for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups)]
     figures: list[Table | Figure] = [
         Figure(f"trees-{_word(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
@@ -116,14 +126,16 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     first = next((run for run in runs if run.task.method == "tree 3" and run.error is None), None)
     if first is not None:
         figures.append(
-            Figure("trees-depth-3", "A regression tree of depth three on housing", _tree(first.figures["nodes"]), (9, 3.6))
+            Figure(
+                "trees-depth-3", "A regression tree of depth three on housing", _tree(first.figures["nodes"]), (9, 3.6)
+            )
         )
     return [Table("trees", "Trees, and the smallest one-layer networks as good", header, body, NOTES), *figures]
 
 
 NOTES = (
     "Means over seeds. A question is a split of a tree or a neuron of a network. The width of a network is the smallest "
-    "at which its validation error is at most the tree's, seed by seed; the test rows have no say. \"Width by test error\" "
+    'at which its validation error is at most the tree\'s, seed by seed; the test rows have no say. "Width by test error" '
     "is the smallest width at which the mean test error is at most the tree's, which is how the printed table seems "
     "to be made. The printed size is a depth for trees and a width for networks.",
 )
@@ -138,7 +150,14 @@ def _lines(name: str, depth: int, groups: dict[Any, list[Run]]) -> list[list[Cel
     for method, label in GROWN.items():
         reached = matching(trees, groups.get((name, method), []))
         lines.append([*head, label, *reached, *(printed["network"] if method == "bgn_paper" else (None,) * 3)])
-        lines.append([*head, f"{label}, width by test error", *matching_means(trees, groups.get((name, method), [])), *(None,) * 3])
+        lines.append(
+            [
+                *head,
+                f"{label}, width by test error",
+                *matching_means(trees, groups.get((name, method), [])),
+                *(None,) * 3,
+            ]
+        )
     return lines
 
 
@@ -221,7 +240,14 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
             if _sound(trees):
                 error, splits = float(mean(trees, "test_mse")), float(mean(trees, "splits"))
                 ax.axhline(error, color=ink(0.35), linewidth=0.9, linestyle="--", zorder=1)
-                ax.plot([splits], [error], "s", color=SECOND, markersize=7, label="trees of depth 3, 4, 5" if depth == 3 else None)
+                ax.plot(
+                    [splits],
+                    [error],
+                    "s",
+                    color=SECOND,
+                    markersize=7,
+                    label="trees of depth 3, 4, 5" if depth == 3 else None,
+                )
         ax.set(xlabel="questions: neurons of the network, splits of the tree", ylabel="test mean squared error")
         ax.set_title(f"California housing, {COLUMNS[name]}", fontsize=11)
         ax.legend(frameon=False)
@@ -238,7 +264,11 @@ def _tree(nodes: list[dict[str, Any]]) -> Callable[[Any], None]:
     def place(node: int, depth: int) -> float:
         inner = "below" in nodes[node]
         leaves = sum("below" not in nodes[k] for k in places)
-        x = (place(nodes[node]["below"], depth + 1) + place(nodes[node]["above"], depth + 1)) / 2 if inner else float(leaves)
+        x = (
+            (place(nodes[node]["below"], depth + 1) + place(nodes[node]["above"], depth + 1)) / 2
+            if inner
+            else float(leaves)
+        )
         places[node] = (x, depth)
         return x
 
