@@ -76,8 +76,13 @@ class InMemory:
         return MemoryEngine(self._block.part(plan, held_out, self._threads), plan.grid)
 
 
-def share_out(source: Source, evaluation: Source | None, validation_fraction: float, seed: int) -> tuple[Rows, int]:
-    """Give every row its role by its content; also returns the power of two that row weights were scaled by."""
+def share_out(
+    source: Source, evaluation: Source | None, validation_fraction: float, seed: int, threads: int = 1
+) -> tuple[Rows, int]:
+    """Give every row its role by its content; also returns the power of two that row weights were scaled by.
+
+    `threads` search the sample, where it is apart from the rows.
+    """
     plan, scaled = _plan(source, evaluation, validation_fraction, seed)
     train = source.engine(plan, False)
     validation = None
@@ -87,7 +92,7 @@ def share_out(source: Source, evaluation: Source | None, validation_fraction: fl
         validation = source.engine(plan, True)
     if plan.limit is None and isinstance(train, MemoryEngine):
         return Rows(train, validation, train), scaled
-    return Rows(train, validation, _sample(source.ask("sample", plan), plan.grid)), scaled
+    return Rows(train, validation, _sample(source.ask("sample", plan), plan.grid, threads)), scaled
 
 
 def _plan(source: Source, evaluation: Source | None, validation_fraction: float, seed: int) -> tuple[Plan, int]:
@@ -114,7 +119,7 @@ def _plan(source: Source, evaluation: Source | None, validation_fraction: float,
     return plan, exponent or 0
 
 
-def _sample(parts: Sequence[Sample], grid: Grid) -> MemoryEngine:
+def _sample(parts: Sequence[Sample], grid: Grid, threads: int) -> MemoryEngine:
     """The sample of all blocks, equal rows put together, as an engine in memory."""
     hashes, first, number = np.unique(
         np.concatenate([part.hashes for part in parts]), return_index=True, return_inverse=True
@@ -123,5 +128,5 @@ def _sample(parts: Sequence[Sample], grid: Grid) -> MemoryEngine:
     np.add.at(weight, number, np.concatenate([part.weight for part in parts]))
     columns = np.concatenate([part.columns for part in parts], axis=1)[:, first]
     target = np.concatenate([part.target for part in parts])[first]
-    part = Part(np.ascontiguousarray(columns), target, None if np.all(weight == 1) else weight, grid.limit)
-    return MemoryEngine(part, grid)
+    heavy = None if np.all(weight == 1) else weight
+    return MemoryEngine(Part(np.ascontiguousarray(columns), target, heavy, grid.limit, threads), grid)
