@@ -11,6 +11,7 @@ import platform
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -123,10 +124,13 @@ def execute(tasks: Sequence[Task], device: str) -> list[Run]:
     error = None
     answers: list[dict[str, Any]] = [{} for _ in tasks]
     try:
-        with threadpool_limits(1):
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.filterwarnings("error", message="fit was interrupted", category=UserWarning)
             alone = _together(tasks[0]) is None
             answers = [module.run(tasks[0])] if alone else module.run_together(tasks, device)
     except Exception as problem:
+        if isinstance(problem, UserWarning) and "interrupted" in str(problem):
+            raise KeyboardInterrupt from problem  # half a fit is no result
         error = "".join(traceback.format_exception_only(problem)).strip()
     seconds = (time.perf_counter() - begun) / len(tasks)
     finished = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -11,7 +11,8 @@ import pytest
 
 from experiments import STUDIES
 from experiments.__main__ import main
-from experiments.store import Store
+from experiments.runner import execute
+from experiments.store import Store, Task
 
 ROOT = Path(__file__).parents[1]
 needs_torch = pytest.mark.skipif(not find_spec("torch"), reason="PyTorch is not installed")
@@ -92,6 +93,15 @@ def test_asked_to_stop_it_says_how_to_go_on(tmp_path):
     _, log = process.communicate()
     assert process.returncode == 130
     assert "The same command goes on from there." in log
+
+
+def test_half_a_fit_is_no_result():
+    def stop(record):
+        raise KeyboardInterrupt
+
+    task = Task("accuracy", "diabetes", "bgn", {"callbacks": stop}, 0, "paper")
+    with pytest.raises(KeyboardInterrupt):
+        execute([task], "cpu")
 
 
 @needs_torch
