@@ -12,6 +12,7 @@ threshold on the very numbers that :meth:`Network.predict` will compute.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -45,6 +46,19 @@ def step(z: ArrayLike) -> Floats:
     array([-1.,  1.,  1.])
     """
     return np.where(np.asarray(z) >= 0, 1.0, -1.0)
+
+
+def on_gpu(table: Any) -> bool:
+    """Whether a table is a torch tensor on a CUDA GPU; torch is not loaded to find out."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(table, torch.Tensor) or table.device.type == "cpu":
+        return False
+    if table.device.type != "cuda":
+        raise ValueError(
+            f"X is a tensor on the device {str(table.device)!r}; tensors may be on a CUDA GPU or the CPU, because "
+            "64-bit numbers are needed. Move it: X.cuda() or X.cpu()."
+        )
+    return True
 
 
 def _frozen(value: ArrayLike, name: str, ndim: int) -> Floats:
@@ -299,9 +313,12 @@ class Network:
         Returns
         -------
         ndarray of float64, shape (rows, width of that layer)
+            For a CUDA tensor a tensor beside it.
         """
         if not -self.depth <= layer < self.depth:
             raise ValueError(f"layer must be between 0 and {self.depth - 1}, as in network.layers; got {layer}.")
+        if on_gpu(X):
+            return importlib.import_module("bgn.tensors").hidden(self, X, layer)
         values: Floats = self._rows(X)
         for each in self.layers[: layer % self.depth + 1]:
             values = each.fire(values)
@@ -317,7 +334,10 @@ class Network:
         Returns
         -------
         ndarray of float64, shape (rows,)
+            For a CUDA tensor a tensor beside it, with the same bits.
         """
+        if on_gpu(X):
+            return importlib.import_module("bgn.tensors").predict(self, X)
         fires = self.hidden(X)
         total = np.full(len(fires), self.base)
         for column, weight in enumerate(self.output_weights):

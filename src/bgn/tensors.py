@@ -1,0 +1,118 @@
+"""Torch tensors on a GPU, as users hand them over: judged where they are, and predicted where they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bgn.engines.base import Direction, Floats
+from bgn.engines.gpu_block import Tensors
+from bgn.engines.gpu_sums import project
+from bgn.network import Layer, Network
+
+_BLOCK = 1 << 24
+
+
+def table_of(X: Tensor, n_columns: int | None = None) -> Tensor:
+    """Return `X` as a table of float32 or float64 where it is, or say what is wrong with it."""
+    X = X.detach()
+    if X.ndim != 2 or 0 in X.shape or (n_columns is not None and X.shape[1] != n_columns):
+        wanted = "at least one column" if n_columns is None else f"{n_columns} columns"
+        raise ValueError(f"X must have two dimensions, at least one row and {wanted}; got shape {tuple(X.shape)}.")
+    return _as_floats(X, "X")
+
+
+def _as_floats(values: Tensor, name: str) -> Tensor:
+    """Return the values as floats that hold them exactly: half precision as float32, whole numbers as float64."""
+    if values.dtype in (torch.float32, torch.float64):
+        return values
+    if values.is_complex():
+        raise ValueError(f"{name} must hold real numbers; got dtype {values.dtype}.")
+    return values.to(torch.float32 if values.is_floating_point() else torch.float64)
+
+
+def source_of(X: Tensor, y: Any, weight: Any) -> tuple[Tensors, Floats, tuple[float, float]]:
+    """Judge rows, finite and of one length; also the largest value of every column and the reach of the target."""
+    if y is None:
+        raise ValueError("y must hold the targets of the rows of X; got None.")
+    low, high = (ends.cpu().numpy().astype(np.float64) for ends in torch.aminmax(X, dim=0))
+    for j in np.flatnonzero(~np.isfinite(low + high)):
+        _refuse(X[:, int(j)], f"X contains {{}} in column {int(j)!r}", "Drop or fill those rows.")
+    y = _vector(y, X, "y")
+    reach = torch.aminmax(y)
+    if weight is not None:
+        weight = _vector(weight, X, "sample_weight")
+        if float(weight.min()) < 0:
+            raise ValueError(f"Negative values in data passed to `sample_weight`: {float(weight.min())}.")
+    return Tensors(X, y, weight), np.maximum(np.abs(low), np.abs(high)), (float(reach.min), float(reach.max))
+
+
+def _vector(values: Any, X: Tensor, name: str) -> Tensor:
+    """Return one finite float64 a row of `X`, beside it."""
+    if name == "sample_weight" and np.ndim(values) == 0:
+        values = np.full(len(X), values)
+    if not isinstance(values, Tensor):
+        values = torch.from_numpy(np.array(values, dtype=np.float64))
+    values = _as_floats(values.detach(), name).to(X.device, torch.float64)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != X.shape[:1]:
+        raise ValueError(f"{name} must have one entry a row of X ({len(X)}); got shape {tuple(values.shape)}.")
+    if not bool(torch.isfinite(torch.stack(torch.aminmax(values))).all()):
+        _refuse(values, f"{name} contains {{}}", "Drop those rows.")
+    return values.contiguous()
+
+
+def _refuse(values: Tensor, what: str, remedy: str) -> None:
+    """Say how many values are not finite; nothing where all are."""
+    bad = int((~torch.isfinite(values)).sum())
+    if bad:
+        kind = "NaN" if bool(values.isnan().any()) else "infinity"
+        raise ValueError(f"Input {what.format(kind)} ({bad} of {len(values)} rows). {remedy}")
+
+
+def hidden(network: Network, X: Tensor, layer: int = -1) -> Tensor:
+    """Return the +-1 answers of one hidden layer, a float64 tensor beside `X`."""
+    return _answers(network, _finite(network, table_of(X, network.n_inputs)).T, layer).T.double()
+
+
+def predict(network: Network, X: Tensor) -> Tensor:
+    """Return the predicted value of every row, a float64 tensor beside `X`: the bits that arrays give."""
+    rows = _finite(network, table_of(X, network.n_inputs))
+    total = torch.full((len(rows),), network.base, dtype=torch.float64, device=rows.device)
+    for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
+        for answers, weight in zip(_answers(network, some.T, -1), network.output_weights.tolist(), strict=True):
+            out += answers * torch.tensor([weight], dtype=torch.float64, device=rows.device)
+    return total
+
+
+def _finite(network: Network, rows: Tensor) -> Tensor:
+    ends = torch.stack(torch.aminmax(rows, dim=0))
+    bad = (~torch.isfinite(ends)).any(dim=0).cpu().numpy()
+    if bad.any():
+        name = network.names[int(np.flatnonzero(bad)[0])]
+        raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
+    return rows
+
+
+def _answers(network: Network, columns: Tensor, layer: int) -> Tensor:
+    """The +-1 answers of one layer, a row a neuron."""
+    for each in network.layers[: layer % network.depth + 1]:
+        columns = _fire(each, columns)
+    return columns
+
+
+def _fire(layer: Layer, columns: Tensor) -> Tensor:
+    """What :meth:`bgn.network.Layer.fire` says, transposed."""
+    answers = torch.empty((layer.width, columns.shape[1]), dtype=torch.int8, device=columns.device)
+    for row, weights, bias in zip(answers, layer.weights, layer.bias.tolist(), strict=True):
+        used = np.flatnonzero(weights)
+        if len(used):
+            z = project(columns, Direction(tuple(used.tolist()), tuple(weights[used].tolist())))
+            row[:] = (z + bias >= 0).to(torch.int8) * 2 - 1
+        else:
+            row[:] = 1 if bias >= 0 else -1
+    return answers
