@@ -5,6 +5,7 @@
 #   make lint    ruff and mypy
 #   make docs    the documentation, in docs/_build/html
 #   make bench   the benchmarks (ARGS="speed.py" picks one)
+#   make experiments   the paper's tables and figures (ARGS="accuracy --status"; without, what there is)
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -16,7 +17,7 @@ ARGS ?=
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint docs bench browser clean
+.PHONY: help demo test lint docs bench experiments browser clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -40,6 +41,9 @@ bench: $(VENV)/.dev
 	@for script in $(if $(ARGS),$(addprefix benchmarks/,$(ARGS)),$(sort $(wildcard benchmarks/*.py))); do \
 		echo "== $$script"; $(BIN)/python $$script || exit 1; \
 	done
+
+experiments: $(VENV)/.dev
+	$(BIN)/python -m experiments $(or $(ARGS),--help)
 
 # The tests that drive a real browser use Chromium; this installs it where that takes no questions.
 browser:

@@ -1,5 +1,6 @@
 """Runs are stored once, whoever writes; tables are the same bytes for the same runs."""
 
+import doctest
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments import tables
+from experiments import runner, tables
 from experiments.store import Run, Store, Task, merge
 
 ROOT = Path(__file__).parents[1]
@@ -180,6 +181,12 @@ def test_a_figure_is_the_same_bytes_every_time(tmp_path):
     first, second = (tables.write(figure, tmp_path / name, ("png", "svg", "txt")) for name in ("a", "b"))
     assert [path.name for path in first] == ["line.png", "line.svg"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+@pytest.mark.parametrize("module", [tables, runner])
+def test_examples_run(module):
+    tried = doctest.testmod(module)
+    assert tried.attempted > 0 == tried.failed
 
 
 def test_means_say_what_failed_and_what_is_missing():
