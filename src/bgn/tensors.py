@@ -39,7 +39,7 @@ def source_of(X: Tensor, y: Any, weight: Any) -> tuple[Tensors, Floats, tuple[fl
     if y is None:
         raise ValueError("y must hold the targets of the rows of X; got None.")
     low, high = (ends.cpu().numpy().astype(np.float64) for ends in torch.aminmax(X, dim=0))
-    for j in np.flatnonzero(~np.isfinite(low + high)):
+    for j in np.flatnonzero(~(np.isfinite(low) & np.isfinite(high))):
         _refuse(X[:, int(j)], f"X contains {{}} in column {int(j)!r}", "Drop or fill those rows.")
     y = _vector(y, X, "y")
     reach = torch.aminmax(y)
