@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bgn import baselines, datasets, plots, theory
+    from bgn.engines.table import read_blocks
     from bgn.estimators import BGNRegressor
     from bgn.explain.counterfactual import counterfactual
     from bgn.explain.effects import effect
@@ -40,6 +41,7 @@ _HOMES = {
     "load": "bgn.persist",
     "margin": "bgn.explain.margin",
     "plots": "",
+    "read_blocks": "bgn.engines.table",
     "save": "bgn.persist",
     "shap_values": "bgn.explain.shap",
     "simplify": "bgn.explain.simplify",
@@ -65,6 +67,7 @@ __all__ = [
     "load",
     "margin",
     "plots",
+    "read_blocks",
     "save",
     "shap_values",
     "simplify",

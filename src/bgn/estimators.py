@@ -5,22 +5,25 @@ from __future__ import annotations
 import importlib
 import numbers
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bgn.engines.disk import OnDisk, Scratch
+from bgn.engines.table import BLOCK_BYTES, Table, on_disk
+from bgn.given import Given
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.progress import progress_bar
 from bgn.grow.rows import InMemory, Source, share_out
-from bgn.network import Network
+from bgn.network import Network, on_gpu
 
 _CHOICES = {
     "direction": ("search", "debiased", "lasso"),
@@ -99,6 +102,9 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     (2,)
     """
 
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
     def __init__(
         self,
         *,
@@ -173,34 +179,47 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
-        sample_weight: ArrayLike | None = None,
-        eval_set: tuple[Any, Any] | None = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        *,
+        target: str | int | None = None,
+        columns: Sequence[str] | Sequence[int] | None = None,
     ) -> Self:
         """Grow a network on the rows of a table.
 
+        Rows in a file or in a memory map are read block by block and may be larger than memory. The network is the
+        one that the same rows in memory give.
+
         Parameters
         ----------
-        X : array_like or frame, shape (rows, columns)
-        y : array_like, shape (rows,)
-            The name of a series becomes the network's target name.
-        sample_weight : array_like, shape (rows,), optional
-            A row of weight 2 counts as the row twice, exactly; rows of weight 0 are left out.
-        eval_set : (X, y), optional
+        X : array_like or frame of shape (rows, columns), memmap, or path
+            A path leads to a ``.npy`` or Parquet file, or to a folder of either.
+        y : array_like of shape (rows,), memmap, or path to a ``.npy`` file
+            The name of a series becomes the network's target name. To be left out with `target`.
+        sample_weight : array_like of shape (rows,), memmap, path to a ``.npy`` file, or str, optional
+            A row of weight 2 counts as the row twice, exactly; rows of weight 0 are left out. The name of a column
+            where X is Parquet.
+        eval_set : (X, y), or X with `target`, optional
             Rows to validate on, instead of a share of X.
+        target : str or int, optional
+            The column of X to predict, instead of `y`: a name where columns have names, a position otherwise.
+        columns : sequence of str or sequence of int, optional
+            The columns of X to learn from; all but the target and the weights unless told.
 
         Returns
         -------
         self
         """
         settings, callbacks = self._settings(), self._callbacks()
-        name = None if getattr(y, "name", None) is None else str(y.name)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
-        sources = self._sources(X, y, sample_weight, eval_set, threads)
-        with progress_bar(self.verbose, self.max_width) as show:
+        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
+            given = Given(X, y, sample_weight, target, columns)
+            source, name = self._source(given, scratch, seed)
+            evaluation = self._evaluation(given.to_validate(eval_set), scratch, seed)
             monitor = Monitor(self.max_seconds, callbacks, show)
-            engines, scaled = share_out(*sources, self.validation_fraction, seed)
+            engines, scaled = share_out(source, evaluation, self.validation_fraction, seed, threads)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
         self.network_: Network = self.history_.network()
         if monitor.stopped == "interrupted":
@@ -212,14 +231,27 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array_like or frame, shape (rows, columns)
+        X : array_like or frame of shape (rows, columns), memmap, or path
+            As in `fit`. Rows in a file or in a memory map are read block by block; where the predictions themselves
+            are too many for the memory, loop over :func:`bgn.read_blocks`.
 
         Returns
         -------
         ndarray of float64, shape (rows,)
+            For a CUDA tensor a tensor on the same GPU, with the same bits.
         """
         check_is_fitted(self)
-        return self.network_.predict(self._table(X, reset=False))
+        if on_gpu(X):
+            return self.network_.predict(X)
+        if not on_disk(X):
+            return self.network_.predict(self._table(X, reset=False))
+        table = self._opened(X, {}, reset=False)
+        predicted, done = np.empty(table.n_rows), 0
+        for piece in table.pieces(BLOCK_BYTES):
+            n = piece.columns.shape[1]
+            predicted[done : done + n] = self.network_.predict(piece.columns.T)
+            done += n
+        return predicted
 
     def _html_repr(self) -> str:
         """Return what notebooks show: the card of a fitted model, loaded by name because reports stand above."""
@@ -284,24 +316,65 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
                 raise ValueError(f"callbacks must be callables that take a record; got {each!r}.")
         return callbacks
 
-    def _sources(
-        self, X: Any, y: Any, sample_weight: Any, eval_set: Any, threads: int
-    ) -> tuple[Source, Source | None]:
-        """Judge the rows, numeric, finite, of one length: those to learn from and those to validate on."""
-        X, y = self._table(X, y)
-        self._representable(X, y)
+    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[Source, str | None]:
+        """Judge rows, numeric, finite, of one length; where they live decides on the engine. Also the target's name."""
+        if on_gpu(given.X):
+            return self._tensors(given, reset), given.target_name
+        if on_disk(given.X):
+            how = {"columns": given.columns, "target": given.aim, "weight": given.weight}
+            table = self._opened(given.X, how, reset)
+            rows = OnDisk(table, scratch, seed)
+            self._representable(rows.largest, rows.low, rows.high)
+            return rows, table.target_name or given.target_name
+        given = given.in_memory()
+        X, y = self._table(given.X, given.y, reset)
+        self._representable([np.abs(column).max() for column in X.T], y.min(), y.max())
         weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if eval_set is not None:
-            if isinstance(eval_set, list) and len(eval_set) == 1:
-                eval_set = eval_set[0]
-            if not isinstance(eval_set, Sequence) or len(eval_set) != 2 or isinstance(eval_set[1], tuple):
-                raise ValueError("eval_set must be one pair (X, y) of validation rows.")
-            eval_set = self._table(eval_set[0], eval_set[1], reset=False)
-            self._representable(*eval_set)
-        evaluation = None if eval_set is None else InMemory(eval_set[0], eval_set[1], threads=threads)
-        return InMemory(X, y, weight, threads), evaluation
+        if given.weight is not None:
+            weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
+        return InMemory(X, y, weight, scratch.threads), given.target_name
+
+    def _tensors(self, given: Given, reset: bool) -> Source:
+        """Judge rows on a GPU, where they are."""
+        from bgn.tensors import source_of, table_of
+
+        if given.target is not None or given.columns is not None:
+            raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
+        X = table_of(given.X, None if reset else self.n_features_in_)
+        if reset:
+            if len(X) < 2:
+                raise ValueError(f"X has {len(X)} sample(s); a minimum of 2 is required.")
+            self.n_features_in_ = X.shape[1]
+            if hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        source, largest, reach = source_of(X, given.y, given.weight)
+        self._representable(largest, *reach)
+        return source
+
+    def _evaluation(self, given: Given | None, scratch: Scratch, seed: int) -> Source | None:
+        return None if given is None else self._source(given, scratch, seed, reset=False)[0]
+
+    def _opened(self, X: Any, how: dict[str, Any], reset: bool) -> Table:
+        """Open rows on disk; unless `reset`, those columns that the network knows."""
+        if not reset and isinstance(X, np.memmap):
+            self._table(X[:1], reset=False)
+        elif not reset and self._names():
+            how = how | {"columns": self._names()}
+        table = Table(X, **how)
+        if reset:
+            if table.n_rows < 2:
+                raise ValueError(f"X has {table.n_rows} sample(s); a minimum of 2 is required.")
+            self.n_features_in_ = table.n_columns
+            if table.names is not None:
+                self.feature_names_in_ = np.array(table.names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+        elif table.n_columns != self.n_features_in_:
+            raise ValueError(
+                f"X has {table.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
+                "features as input."
+            )
+        return table
 
     def _table(self, X: Any, y: Any = _NO_TARGET, reset: bool = True) -> Any:
         """Return X (and y) as finite numeric arrays, or name the column that is not."""
@@ -331,18 +404,16 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"Input y contains {kind} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
         return X, y
 
-    def _representable(self, X: NDArray[Any], y: NDArray[np.float64]) -> None:
-        """Refuse numbers whose sums or squares no float64 can hold."""
-        for j, column in enumerate(X.T):
-            largest = float(np.abs(column).max())
-            if largest > _LARGEST_VALUE:
+    def _representable(self, largest: Iterable[float], low: float, high: float) -> None:
+        """Refuse numbers whose sums or squares no float64 can hold, by the reach of every column and of the target."""
+        for j, value in enumerate(largest):
+            if float(value) > _LARGEST_VALUE:
                 name = self.feature_names_in_[j] if hasattr(self, "feature_names_in_") else j
                 raise ValueError(
-                    f"X has a value of {largest:.3g} in column {name!r}; beyond {_LARGEST_VALUE:g} sums overflow. "
+                    f"X has a value of {value:.3g} in column {name!r}; beyond {_LARGEST_VALUE:g} sums overflow. "
                     "Rescale the column."
                 )
-        reach = max(abs(y.max()), abs(y.min()))
-        spread = y.max() / 2 - y.min() / 2
+        reach, spread = max(abs(high), abs(low)), high / 2 - low / 2
         if reach > _LARGEST_TARGET or 0 < spread < 1 / _LARGEST_TARGET:
             raise ValueError(
                 f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "

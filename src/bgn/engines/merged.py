@@ -16,6 +16,7 @@ from bgn.engines.base import Columns, Cut, Direction, Floats, Integers, Neuron, 
 from bgn.engines.cells import CELLS, Best, Judged, Sieve, best_inside, joined_rows, judge, merge
 from bgn.engines.integers import COLUMN_BITS, Grid
 from bgn.engines.part import PROBES
+from bgn.engines.split import Hashes
 
 # Surviving cells are split where their rows are, until they hold no more weight than this.
 ROWS_TO_FETCH = 1 << 20
@@ -228,18 +229,23 @@ class MergedEngine:
 
     def bound(self) -> float:
         """Theorem 1's bound for the answers stored, in squared steps."""
-        answers = self.parts.ask("regions", len(self.output.weights))
-        sums = answers[0][1]
-        if len(answers) > 1:
-            keys, number = np.unique(np.concatenate([keys for keys, _ in answers]), return_inverse=True)
-            sums = np.zeros((len(keys), 2), np.int64)
-            np.add.at(sums, number, np.concatenate([part for _, part in answers]))
+        _, sums = merge_regions(self.parts.ask("regions", len(self.output.weights)))
         n, s = sums.astype(np.float64).T
         everything = self._target_squares
         # Whole numbers again, so that the order of the regions does not matter.
         shift = max(0, everything.bit_length() - 60)
         explained = int(np.rint(np.ldexp(s * s / n, -shift)).astype(np.int64).sum()) << shift
         return max(everything - explained, 0) / self.total
+
+
+def merge_regions(parts: Sequence[tuple[Hashes, Integers]]) -> tuple[Hashes, Integers]:
+    """Keys and sums of the regions of several parts, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    keys, number = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    sums = np.zeros((len(keys), 2), np.int64)
+    np.add.at(sums, number, np.concatenate([part for _, part in parts]))
+    return keys, sums
 
 
 def _from_limbs(limbs: Integers) -> int:

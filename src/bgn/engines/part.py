@@ -26,7 +26,7 @@ _ROWS_FOR_SHARING = 1 << 12
 _ROWS_FOR_THREADS = 1 << 16
 _CHUNK = 1 << 18
 _NO_WEIGHT = np.empty(0, np.int64)
-_NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
+NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 # The eight bits of every byte.
 BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 
@@ -79,8 +79,8 @@ class Part:
         edges = np.linspace(0, self.n_rows, (self.threads if self.n_rows >= _ROWS_FOR_THREADS else 1) + 1)
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self.codes = np.zeros((1, self.n_rows), np.uint8)
-        self.output = _NO_OUTPUT
-        self._known: list[tuple[Output, Integers]] = [(_NO_OUTPUT, target)]  # residuals; the current output's first
+        self.output = NO_OUTPUT
+        self._known: list[tuple[Output, Integers]] = [(NO_OUTPUT, target)]  # residuals; the current output's first
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
 
     # -- sharing work --------------------------------------------------------------------------------------

@@ -1,0 +1,280 @@
+"""Rows on disk: blocks in a scratch folder, of which a few at a time are mapped to memory.
+
+The input is read once, checked, and copied to the scratch folder a block at a time, columns contiguous, so that a cut
+reads two columns and not all. Once every row has its role, each block is rewritten as rows that learn and rows that
+validate. A question maps a block's files, is answered as if the rows were in memory, and lets go of them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.base import Integers, Neuron
+from bgn.engines.block import Block, Plan, Sample
+from bgn.engines.cells import CellSums, merge
+from bgn.engines.merged import MergedEngine, merge_regions
+from bgn.engines.part import NO_OUTPUT, Part
+from bgn.engines.split import Hashes, row_hashes
+from bgn.engines.table import BLOCK_BYTES, Piece
+
+# With many threads blocks are smaller, so that those in memory hold no more than this.
+_MOST_MAPPED = 8 * BLOCK_BYTES
+_REGIONS_AT_ONCE = 1 << 20
+
+
+class Scratch:
+    """A temporary folder and the threads that work in it; both are gone when it is closed.
+
+    The folder is made when first needed, in the one that the environment variable ``BGN_SCRATCH`` names or in the
+    system's folder for temporary files.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+        self._folder: Path | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._numbers = count()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder)
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        if self._folder is None:
+            where = os.environ.get("BGN_SCRATCH") or tempfile.gettempdir()
+            if not Path(where).is_dir():
+                raise FileNotFoundError(f"BGN_SCRATCH must name a folder for temporary files; there is no {where!r}.")
+            self._folder = Path(tempfile.mkdtemp(prefix="bgn-", dir=where))
+        return self._folder
+
+    def reserve(self, needed: int) -> None:
+        """Refuse at once what there is no room for."""
+        free = shutil.disk_usage(self.folder).free
+        if needed > free:
+            raise self._full(f"{needed:,} bytes are needed and {free:,} are free")
+
+    def _full(self, told: str) -> OSError:
+        where = self.folder.parent
+        return OSError(f"not enough room in {where}: {told}. Name another folder with BGN_SCRATCH.")
+
+    def write(self, array: NDArray[Any], path: Path | None = None) -> Path:
+        """Write an array to a file, behind what it holds; a new one unless told."""
+        path = path or self.folder / str(next(self._numbers))
+        try:
+            with path.open("ab") as file:
+                file.write(np.ascontiguousarray(array).data)
+        except OSError as error:
+            raise self._full("it is full") if error.errno == errno.ENOSPC else error from None
+        return path
+
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        """Run `work` on every item, on the threads there are; the results in order."""
+        if self.threads == 1 or len(items) < 2:
+            return map(work, items)
+        self._pool = self._pool or ThreadPoolExecutor(self.threads)
+        return self._pool.map(work, items)
+
+
+def _mapped(path: Path, dtype: Any, *shape: int) -> NDArray[Any]:
+    """A file as an array; it may be written to, which kernels compiled for rows in memory expect."""
+    return np.asarray(np.memmap(path, dtype, "r+")).reshape(shape)
+
+
+class _Block(Block):
+    """Raw rows in files, hashed when they were written; answers like a block in memory, and is as short-lived."""
+
+    def __init__(self, files: dict[str, Path], dtype: Any) -> None:
+        n = files["target"].stat().st_size // 8
+        weight = _mapped(files["weight"], np.float64, n) if "weight" in files else None
+        columns = _mapped(files["columns"], dtype, -1, n)
+        super().__init__(columns, _mapped(files["target"], np.float64, n), weight)
+        self._hashes: Hashes = _mapped(files["hashes"], np.uint64, n)
+
+    def hashes(self, seed: int) -> Hashes:
+        """The hashes written beside the rows."""
+        return self._hashes
+
+
+class Rows(Protocol):
+    """Rows that can be read block by block, such as a :class:`bgn.engines.table.Table`."""
+
+    weighted: bool
+    n_rows: int
+    n_columns: int
+    dtype: np.dtype[Any]
+
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """Yield all rows, checked, in blocks of about `size` bytes."""
+        ...
+
+
+class OnDisk:
+    """Rows in files, copied to a scratch folder; see :class:`bgn.grow.rows.Source`.
+
+    `largest` is the largest absolute value of every column, `low` and `high` the reach of the target.
+    """
+
+    def __init__(self, rows: Rows, scratch: Scratch, seed: int) -> None:
+        self._scratch, self.weighted, self._dtype = scratch, rows.weighted, rows.dtype
+        self.largest = np.zeros(rows.n_columns)
+        self.low, self.high = np.inf, -np.inf
+        scratch.reserve(rows.n_rows * (rows.n_columns * rows.dtype.itemsize + 16 + 8 * rows.weighted))
+        size = min(BLOCK_BYTES, _MOST_MAPPED // scratch.threads)
+        self._blocks = [self._store(piece, seed) for piece in rows.pieces(size)]
+        self._parts: dict[bool, list[PartOnDisk]] | None = None
+        self._samples: list[Sample] = []
+
+    def _store(self, piece: Piece, seed: int) -> dict[str, Path]:
+        """Write the raw rows of a block."""
+        assert piece.target is not None
+        reach = np.maximum(piece.columns.max(axis=1), -piece.columns.min(axis=1))
+        self.largest = np.maximum(self.largest, reach)
+        self.low, self.high = min(self.low, piece.target.min()), max(self.high, piece.target.max())
+        arrays = {"columns": piece.columns, "target": piece.target, "weight": piece.weight}
+        arrays["hashes"] = row_hashes(piece.columns, piece.target, seed)
+        return {name: self._scratch.write(array) for name, array in arrays.items() if array is not None}
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question to all blocks."""
+        if question == "sample":
+            self._arranged(*arguments)
+            return self._samples
+        return [*self._scratch.map(lambda files: getattr(self._block(files), question)(*arguments), self._blocks)]
+
+    def _block(self, files: dict[str, Path]) -> _Block:
+        return _Block(files, self._dtype)
+
+    def engine(self, plan: Plan, held_out: bool) -> MergedEngine:
+        """The rows that learn, or those that validate."""
+        parts = self._arranged(plan)[held_out]
+        return MergedEngine(PartsOnDisk(parts, self._scratch), plan.grid)
+
+    def _arranged(self, plan: Plan) -> dict[bool, list[PartOnDisk]]:
+        """Give every row its role, once: each block becomes a part that learns and one that validates."""
+        if self._parts is None:
+
+            def arrange(files: dict[str, Path]) -> tuple[Sample, dict[bool, PartOnDisk]]:
+                block = self._block(files)
+                parts = {role: PartOnDisk.of(block.part(plan, role), self._scratch) for role in (False, True)}
+                sample = block.sample(plan)
+                for path in files.values():
+                    path.unlink()
+                return sample, parts
+
+            arranged = [*self._scratch.map(arrange, self._blocks)]
+            self._samples = [sample for sample, _ in arranged]
+            self._parts = {role: [parts[role] for _, parts in arranged if parts[role].n_rows] for role in (False, True)}
+        return self._parts
+
+
+class PartOnDisk:
+    """A part whose columns, targets, weights and answers are in files; see :class:`bgn.engines.part.Part`."""
+
+    def __init__(self, scratch: Scratch, files: dict[str, Path], n_rows: int, dtype: Any, limit: int) -> None:
+        self._scratch, self._files, self.n_rows = scratch, files, n_rows
+        self._dtype, self._limit = dtype, limit
+        self._groups = 0
+        self._output = NO_OUTPUT
+
+    @classmethod
+    def of(cls, part: Part, scratch: Scratch) -> PartOnDisk:
+        """Write a part in memory to disk."""
+        arrays = {"columns": part.columns, "target": part.target, "weight": part.weight}
+        files = {name: scratch.write(array) for name, array in arrays.items() if array.size}
+        return cls(scratch, files, part.n_rows, part.columns.dtype, part.limit)
+
+    def ask(self, question: str, *arguments: Any) -> Any:
+        """Put a question to the rows, in memory for as long as it takes."""
+        if question == "put":
+            self._make_room(arguments[0])
+        part = self._part()
+        answer = getattr(part, question)(*arguments)
+        self._output = part.output
+        return answer
+
+    def _part(self) -> Part:
+        files, n = self._files, self.n_rows
+        part = Part(
+            _mapped(files["columns"], self._dtype, -1, n),
+            _mapped(files["target"], np.int64, n),
+            _mapped(files["weight"], np.int64, n) if "weight" in files else None,
+            self._limit,
+            below=_mapped(files["below"], np.uint8, -1, n) if "below" in files else None,
+        )
+        if self._groups:
+            part.codes = _mapped(files["codes"], np.uint8, -1, n)
+        part.output = self._output
+        return part
+
+    def _make_room(self, slot: int) -> None:
+        """Lengthen the file of answers; written, not mapped, because a full disk must be an error and not a crash."""
+        while slot >> 3 >= self._groups:
+            zeros = np.zeros(self.n_rows, np.uint8)
+            self._files["codes"] = self._scratch.write(zeros, self._files.get("codes"))
+            self._groups += 1
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> PartOnDisk:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        part = self._part()
+        files = {name: path for name, path in self._files.items() if name in ("target", "weight")}
+        for k in range(0, len(neurons), 8):
+            columns = part.answers(neurons[k : k + 8])
+            below = np.packbits(columns > 0, axis=0, bitorder="little")
+            files["columns"] = self._scratch.write(columns, files.get("columns"))
+            files["below"] = self._scratch.write(below, files.get("below"))
+        return PartOnDisk(self._scratch, files, self.n_rows, np.int8, self._limit)
+
+
+class PartsOnDisk:
+    """Parts on disk, a few of them in memory at a time; see :class:`bgn.engines.merged.Parts`."""
+
+    def __init__(self, parts: Sequence[PartOnDisk], scratch: Scratch) -> None:
+        self._parts, self._scratch = parts, scratch
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question to all parts; large answers are merged as they come."""
+        answers = self._scratch.map(lambda part: part.ask(question, *arguments), self._parts)
+        if question == "cells":
+            return [reduce(_merge_cells, answers)]
+        return [*answers] if question != "regions" else [_merge_regions(answers)]
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnDisk:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        parts = [*self._scratch.map(lambda part: part.next_layer(neurons), self._parts)]
+        return PartsOnDisk(parts, self._scratch)
+
+
+def _merge_cells(one: list[CellSums], other: list[CellSums]) -> list[CellSums]:
+    return [merge(pair) for pair in zip(one, other, strict=True)]
+
+
+def _merge_regions(answers: Iterator[tuple[Hashes, Integers]]) -> tuple[Hashes, Integers]:
+    """Put the regions of all parts together whenever they have become many."""
+    held: list[tuple[Hashes, Integers]] = []
+    for answer in answers:
+        held.append(answer)
+        if len(held) > 1 and sum(len(keys) for keys, _ in held[1:]) > max(_REGIONS_AT_ONCE, len(held[0][0])):
+            held = [merge_regions(held)]
+    return merge_regions(held)

@@ -1,0 +1,202 @@
+"""Files of rows, read a block at a time: ``.npy``, Parquet, a folder of either, and memory maps.
+
+One small class a format. Errors name the file and the column.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.require import require
+
+_TRANSPOSED = 1 << 12
+_LEAVE_OUT = "or leave it out with columns=."
+
+
+class File(Protocol):
+    """What each format offers. Columns go by label: names, or positions where there are none."""
+
+    name: str
+    n_rows: int
+    named: bool
+    labels: Sequence[Any]
+
+    def label(self, key: Any, argument: str) -> Any:
+        """The label that a user's `key` stands for."""
+        ...
+
+    def check(self, labels: Sequence[Any]) -> None:
+        """Refuse columns that hold no numbers."""
+        ...
+
+    def single(self, labels: Sequence[Any]) -> bool:
+        """True when these columns are all float32."""
+        ...
+
+    def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
+        """Yield the columns, each an array of float64 or float32, so many rows at a time."""
+        ...
+
+
+class _Array:
+    """A ``.npy`` file or a memory map: columns go by position."""
+
+    named = False
+
+    def __init__(self, name: str, opened: Callable[[], NDArray[Any]]) -> None:
+        self.name, self._opened = name, opened
+        array = opened()
+        if array.ndim != 2:
+            raise ValueError(f"{name} must have two dimensions, rows and columns; got shape {array.shape}.")
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} must hold numbers; its dtype is {array.dtype}.")
+        self.n_rows, self._dtype, self.labels = len(array), array.dtype, range(array.shape[1])
+
+    def label(self, key: Any, argument: str) -> int:
+        n = len(self.labels)
+        if isinstance(key, str | bool) or not isinstance(key, int | np.integer) or not -n <= key < n:
+            raise ValueError(f"{argument}: {self.name} has columns 0 to {n - 1}, without names; got {key!r}.")
+        return int(key) % n
+
+    def check(self, labels: Sequence[int]) -> None:
+        pass  # all of an array is of one kind
+
+    def single(self, labels: Sequence[int]) -> bool:
+        return bool(self._dtype == np.float32)
+
+    def blocks(self, labels: Sequence[int], rows: int) -> Iterator[NDArray[Any]]:
+        array = self._opened()
+        kind = np.float32 if self.single(labels) else np.float64
+        for start in range(0, self.n_rows, rows):
+            block = array[start : start + rows]
+            columns = np.empty((len(labels), len(block)), kind)
+            for k in range(0, len(block), _TRANSPOSED):  # a little at a time, which stays in the processor's cache
+                columns[:, k : k + _TRANSPOSED] = np.take(block[k : k + _TRANSPOSED], labels, axis=1).T
+            let_go(array)
+            yield columns
+
+
+class _Parquet:
+    """A Parquet file; the row index that pandas may have stored is left out."""
+
+    named = True
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._pa = str(path), require("pyarrow", extra="parquet")
+        with self._open() as file:
+            self.n_rows = file.metadata.num_rows
+            self._types = {field.name: field.type for field in file.schema_arrow}
+            if len(self._types) < len(file.schema_arrow):
+                raise ValueError(f"{self.name} has two columns of the same name; rename one.")
+        self.labels = [name for name in self._types if not name.startswith("__index_level_")]
+
+    def _open(self) -> Any:
+        parquet = require("pyarrow.parquet", extra="parquet")
+        try:
+            return parquet.ParquetFile(self.name, buffer_size=1 << 20)
+        except (self._pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{self.name} is no Parquet file that can be read ({error}).") from None
+
+    def label(self, key: Any, argument: str) -> str:
+        if key not in self.labels:
+            raise ValueError(
+                f"{argument}: {self.name} has no column {key!r}; it has {', '.join(map(repr, self.labels))}."
+            )
+        return str(key)
+
+    def check(self, labels: Sequence[str]) -> None:
+        for label in labels:
+            types, kind = self._pa.types, self._kind(self.label(label, "columns"))
+            if types.is_temporal(kind):
+                raise ValueError(
+                    f"{self.name}: column {label!r} holds dates or durations ({kind}). Make numbers of it {_LEAVE_OUT}"
+                )
+            numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+            if not any(is_one(kind) for is_one in numbers):
+                raise ValueError(f"{self.name}: column {label!r} holds {kind}, not numbers. Encode it {_LEAVE_OUT}")
+
+    def _kind(self, label: str) -> Any:
+        kind = self._types[label]
+        return kind.value_type if self._pa.types.is_dictionary(kind) else kind
+
+    def single(self, labels: Sequence[str]) -> bool:
+        return all(self._kind(label) == self._pa.float32() for label in labels)
+
+    def blocks(self, labels: Sequence[str], rows: int) -> Iterator[list[NDArray[Any]]]:
+        with self._open() as file:
+            for batch in file.iter_batches(rows, columns=list(labels), use_threads=False):
+                yield [self._numbers(batch.column(label)) for label in labels]
+
+    def _numbers(self, column: Any) -> NDArray[Any]:
+        if self._pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if self._pa.types.is_boolean(column.type):
+            column = column.cast(self._pa.int8())
+        kind = self._pa.float32() if column.type == self._pa.float32() else self._pa.float64()
+        return np.asarray(column.cast(kind, safe=False).to_numpy(zero_copy_only=False))
+
+
+# -- opening and checking -------------------------------------------------------------------------------------
+
+
+def open_files(X: Any) -> list[File]:
+    """The files of a path or a memory map, in the order of their names."""
+    if isinstance(X, np.memmap):
+        return [_Array("X", lambda: X)]
+    path = Path(X)
+    if path.is_dir():
+        found = sorted(each for each in path.iterdir() if each.name[0] not in "._")
+        if folders := [each.name for each in found if each.is_dir()]:
+            raise ValueError(f"{path} holds the folder {folders[0]!r}; the files must lie side by side in one folder.")
+        if not found:
+            raise ValueError(f"the folder {path} holds no .npy or .parquet file.")
+        if len({_suffix(each) for each in found}) > 1:
+            raise ValueError(f"{path} must hold files of one kind; it has {found[0].name!r} and {found[-1].name!r}.")
+    elif path.is_file():
+        found = [path]
+    else:
+        raise FileNotFoundError(f"there is no file or folder {str(path)!r}.")
+    files = [_open_file(each) for each in found]
+    if sum(file.n_rows for file in files) == 0:
+        raise ValueError(f"{path} has no rows.")
+    return files
+
+
+def _suffix(path: Path) -> str:
+    return ".parquet" if path.suffix.lower() == ".pq" else path.suffix.lower()
+
+
+def _open_file(path: Path) -> File:
+    kind = _suffix(path)
+    if kind == ".npy":
+        return _Array(str(path), lambda: load(path))
+    if kind == ".parquet":
+        return _Parquet(path)
+    raise ValueError(f"cannot read {str(path)!r}: rows on disk are .npy or .parquet files, or a folder of either.")
+
+
+def load(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Map a ``.npy`` file."""
+    try:
+        return np.load(path, mmap_mode="r")
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is no .npy file that can be read a block at a time ({error}).") from None
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Hand the pages of a memory map back: they are in its file."""
+    base: Any = array
+    kinds = []
+    while isinstance(base, np.ndarray):
+        kinds += [base.mode] if isinstance(base, np.memmap) else []
+        base = base.base
+    # What was written to a copy ("c") is nowhere else.
+    if isinstance(base, mmap.mmap) and kinds and "c" not in kinds and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)

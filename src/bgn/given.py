@@ -1,0 +1,69 @@
+"""What a user hands to ``fit``: rows, their targets and weights, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bgn.engines.table import on_disk
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The arguments of a fit that speak of rows. The target is `y`, or the column of `X` that `target` names."""
+
+    X: Any
+    y: Any = None
+    weight: Any = None
+    target: str | int | None = None
+    columns: Sequence[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.y is not None and self.target is not None:
+            raise ValueError(f"target={self.target!r} names a column of X to predict; leave out y, or target.")
+
+    @property
+    def target_name(self) -> str | None:
+        """What the target is called, where it has a name."""
+        name = self.target if isinstance(self.target, str) else getattr(self.y, "name", None)
+        return None if name is None else str(name)
+
+    @property
+    def aim(self) -> Any:
+        """The targets of rows on disk: a column, an array or a path to one."""
+        aim = self.y if self.target is None else self.target
+        if aim is None:
+            raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
+        return aim
+
+    def in_memory(self) -> Given:
+        """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
+        if self.target is None and self.columns is None:
+            return self
+        frame = hasattr(self.X, "columns")
+        X = self.X if frame else np.asarray(self.X)
+        there = list(X.columns) if frame else list(range(X.shape[1]))
+        keep = [key for key in there if key != self.target] if self.columns is None else list(self.columns)
+        for argument, keys in (("target", [self.target]), ("columns", keep)):
+            if unknown := [key for key in keys if key is not None and key not in there]:
+                names = ", ".join(map(repr, there))
+                raise ValueError(f"{argument}: X has no column {unknown[0]!r}; it has {names}.")
+        y = self.y if self.target is None else X[self.target] if frame else X[:, self.target]
+        return Given(X[keep] if frame else X[:, keep], y, self.weight)
+
+    def to_validate(self, eval_set: Any) -> Given | None:
+        """The validation rows: a pair (X, y), or X alone where the target is one of its columns."""
+        if eval_set is None:
+            return None
+        if on_disk(eval_set) or (self.target is not None and hasattr(eval_set, "columns")):
+            return replace(self, X=eval_set, y=None, weight=None)
+        if isinstance(eval_set, list) and len(eval_set) == 1:
+            eval_set = eval_set[0]
+        if not isinstance(eval_set, Sequence) or len(eval_set) != 2 or isinstance(eval_set[1], tuple):
+            raise ValueError("eval_set must be one pair (X, y) of validation rows.")
+        X, y = eval_set
+        columns = self.columns if self.target is None or y is None else None
+        return Given(X, y, None, self.target if y is None else None, columns)
