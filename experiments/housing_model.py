@@ -114,8 +114,8 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
 
 
 NOTES = (
-    "Means over seeds. The printed equation was fitted to rows that are unknown, some of which are among our test rows. "
-    "Grown models have five neurons each, of at most two features.",
+    "Means over seeds. Which rows the printed equation was fitted to is unknown; some are among our test rows. Grown "
+    "models have five neurons each, of at most two features.",
 )
 
 

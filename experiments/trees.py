@@ -62,7 +62,7 @@ def run(task: Task) -> dict[str, Any]:
     tree = DecisionTreeRegressor(**task.parameters, random_state=task.seed).fit(rows.X, rows.y)
     return rows.mse(tree) | {
         "splits": int((tree.tree_.children_left >= 0).sum()),
-        "features": int(len(set(tree.tree_.feature[tree.tree_.feature >= 0].tolist()))),
+        "features": len(set(tree.tree_.feature[tree.tree_.feature >= 0].tolist())),
         "nodes": nodes(tree, rows.names),
     }
 
@@ -104,60 +104,51 @@ def nodes(tree: DecisionTreeRegressor, names: Sequence[str]) -> list[dict[str, A
 
 
 def show(runs: Sequence[Run]) -> list[Table | Figure]:
-    """Return trees and networks beside the printed ones, the errors by width and the tree of depth three."""
+    """Return trees and networks beside the printed ones, the errors by size and the tree of depth three."""
     groups = by(runs, "dataset", "method")
-    header = (
-        "columns",
-        "depth",
-        "model",
-        "test MSE",
-        "questions",
-        "features",
-        "printed MSE",
-        "printed size",
-        "printed features",
-    )
-    body = [line for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups)]
-    figures: list[Table | Figure] = [
+    body = [line for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups, matching)]
+    again = [line[:6] for name in COLUMNS for depth in DEPTHS for line in _lines(name, depth, groups, matching_means)]
+    shown: list[Table | Figure] = [
+        Table("trees", "Trees, and the smallest one-layer networks as good", HEADER, body, NOTES),
+        Table("trees-by-test", "The same, widths chosen by the test error", HEADER[:6], again, TEST_NOTES),
+    ]
+    shown += [
         Figure(f"trees-{_word(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
         for name in COLUMNS
         if any(_sound(groups.get((name, method))) for method in GROWN)
     ]
     first = next((run for run in runs if run.task.method == "tree 3" and run.error is None), None)
     if first is not None:
-        figures.append(
-            Figure(
-                "trees-depth-3", "A regression tree of depth three on housing", _tree(first.figures["nodes"]), (9, 3.6)
-            )
-        )
-    return [Table("trees", "Trees, and the smallest one-layer networks as good", header, body, NOTES), *figures]
+        nodes, title = first.figures["nodes"], "A regression tree of depth three on housing"
+        shown.append(Figure("trees-depth-3", title, _tree(nodes), (9.0, 3.6)))
+    return shown
 
 
+HEADER = (
+    "columns", "depth", "model", "test MSE", "questions", "features", "printed MSE", "printed size", "printed features",
+)  # fmt: skip
 NOTES = (
-    "Means over seeds. A question is a split of a tree or a neuron of a network. The width of a network is the smallest "
-    'at which its validation error is at most the tree\'s, seed by seed; the test rows have no say. "Width by test error" '
-    "is the smallest width at which the mean test error is at most the tree's, which is how the printed table seems "
-    "to be made. The printed size is a depth for trees and a width for networks.",
+    "Means over seeds. A question is a split of a tree or a neuron of a network. The width of a network is the "
+    "smallest at which its validation error is at most the tree's, seed by seed; the test rows have no say. The "
+    "printed size is a depth for trees and a width for networks.",
+)
+TEST_NOTES = (
+    "The smallest width at which the mean test error is at most the tree's, which is how the printed table seems to "
+    "be made.",
 )
 
 
-def _lines(name: str, depth: int, groups: dict[Any, list[Run]]) -> list[list[Cell]]:
-    """Return the tree of a depth, and both kinds of network beside it."""
+def _lines(
+    name: str, depth: int, groups: dict[Any, list[Run]], reach: Callable[[Sequence[Run], Sequence[Run]], list[Cell]]
+) -> list[list[Cell]]:
+    """Return the tree of a depth, and both kinds of network that reach it."""
     trees = groups.get((name, f"tree {depth}"), [])
-    printed = PRINTED[depth]
     head: list[Cell] = [COLUMNS[name], depth]
-    lines = [[*head, "tree", *(mean(trees, figure) for figure in ("test_mse", "splits", "features")), *printed["tree"]]]
+    figures = [mean(trees, figure) for figure in ("test_mse", "splits", "features")]
+    lines: list[list[Cell]] = [[*head, "tree", *figures, *PRINTED[depth]["tree"]]]
     for method, label in GROWN.items():
-        reached = matching(trees, groups.get((name, method), []))
-        lines.append([*head, label, *reached, *(printed["network"] if method == "bgn_paper" else (None,) * 3)])
-        lines.append(
-            [
-                *head,
-                f"{label}, width by test error",
-                *matching_means(trees, groups.get((name, method), [])),
-                *(None,) * 3,
-            ]
-        )
+        printed = PRINTED[depth]["network"] if method == "bgn_paper" else (None, None, None)
+        lines.append([*head, label, *reach(trees, groups.get((name, method), [])), *printed])
     return lines
 
 
@@ -288,8 +279,9 @@ def _tree(nodes: list[dict[str, Any]]) -> Callable[[Any], None]:
                             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, zorder=2)  # fmt: skip
             asked = f"{node['name']} ≤ {node['threshold']:.4g}\n" if "name" in node else ""
             shade = 0.04 + 0.3 * (node["value"] - low) / (high - low or 1)
-            ax.text(x, -depth, f"{asked}{node['value']:.2f}\n{node['rows']:,} rows", fontsize=7.5, ha="center", va="center",
-                    bbox={"facecolor": ink(shade), "edgecolor": ink(0.6), "boxstyle": "round,pad=0.35"}, zorder=3)  # fmt: skip
+            words = f"{asked}{node['value']:.2f}\n{node['rows']:,} rows"
+            box = {"facecolor": ink(shade), "edgecolor": ink(0.6), "boxstyle": "round,pad=0.35"}
+            ax.text(x, -depth, words, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3)
         widest, deepest = max(x for x, _ in places.values()), max(depth for _, depth in places.values())
         ax.set(xlim=(-0.6, widest + 0.6), ylim=(-deepest - 0.45, 0.4))
 
