@@ -1,7 +1,7 @@
 """Beyond the paper: BGN beside the models people use today, at equal size and at any size.
 
 At equal size: at most 5, 10, 20 and 40 threshold conditions (splits of trees, stumps that differ, conditions of rules,
-neurons). Every family offers its candidates (``rivals``, ``anysize``); of those within the limit, the one that validates
+neurons). Every family offers its candidates (``rivals``, ``anysize``); of those within a limit, the one that validates
 best is tested. All are fitted to the training rows alone, on one thread.
 """
 

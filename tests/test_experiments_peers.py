@@ -1,0 +1,164 @@
+"""Sizes of other people's models are counted as the definitions say, and choices look at validation rows alone."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import Lasso
+from sklearn.tree import DecisionTreeRegressor, export_text
+
+from experiments import anysize, peers, rivals
+from experiments.data import Rows, paper_split
+from experiments.rivals import Candidate, RuleTable, parse_rule
+from experiments.store import Run, Task
+
+needs_peers = pytest.mark.skipif(
+    not all(find_spec(name) for name in ("imodels", "xgboost", "lightgbm", "pygam", "interpret")),
+    reason="the packages of the extra 'experiments' are not installed",
+)
+# Other people's packages warn of their own future.
+pytestmark = [needs_peers, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """A table with steps, an interaction and a line."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, (240, 3)) / 2
+    y = 3.0 * (X[:, 0] > 2) + (X[:, 1] > 3) * (X[:, 2] > 1) + 0.3 * X[:, 1] + rng.normal(0, 0.2, 240)
+    return Rows(X[:140], y[:140], X[140:190], y[140:190], X[190:], y[190:], ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("key", peers.EQUAL)
+def test_every_family_stays_within_its_limit_and_predicts(rows, key):
+    candidates = list(peers.EQUAL[key][1](rows, 0, 4))
+    assert candidates
+    if not key.startswith("rules"):  # the Lasso may take a rule of many conditions first
+        assert {each.size + each.linear_terms for each in candidates} >= {1, 2}
+    for each in candidates:
+        assert 0 <= each.size + each.linear_terms <= 4
+        predicted = np.ravel(each.predict(rows.X_test))
+        assert predicted.shape == rows.y_test.shape
+        if key not in peers.WITH_LINES:  # n yes/no questions have at most 2 to the n answers
+            assert len(np.unique(np.round(predicted, 5))) <= 2**each.size
+
+
+def test_splits_of_a_tree_are_the_lines_of_its_text_that_ask(rows):
+    for leaves in (2, 3, 7, 20):
+        tree = DecisionTreeRegressor(max_leaf_nodes=leaves).fit(rows.X, rows.y)
+        asked = [line for line in export_text(tree).splitlines() if "<=" in line]
+        assert rivals.splits(tree) == len(asked)
+
+
+def test_splits_of_figs_are_what_it_says_itself(rows):
+    from imodels import FIGSRegressor
+
+    for size in (1, 3, 9):
+        model = FIGSRegressor(max_rules=size).fit(rows.X, rows.y)
+        assert rivals.figs_splits(model) == model.complexity_ == str(model).count("≤")
+
+
+def test_stumps_that_ask_the_same_count_once(rows):
+    import xgboost
+
+    model = xgboost.XGBRegressor(max_depth=1, n_estimators=30, learning_rate=0.3, n_jobs=1).fit(rows.X, rows.y)
+    counts = rivals.distinct_stumps(model)
+    dump = model.get_booster().get_dump()
+    asked = [text.split("[")[1].split("]")[0] for text in dump]
+    assert counts == [len(set(asked[: k + 1])) for k in range(len(asked))]
+    assert counts[-1] < len(counts)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.integers(-4, 4)), min_size=1, max_size=6),
+    st.lists(st.tuples(*[st.integers(-5, 5)] * 3), min_size=1, max_size=20),
+)
+def test_a_parsed_rule_holds_where_its_words_do(conditions, points):
+    words = " and ".join(f"X{j} {'>' if above else '<='} {cut / 2}" for j, above, cut in conditions)
+    X = np.array(points, dtype=float)
+    rule = parse_rule(words)
+    named = {f"X{j}": X[:, j] for j in range(3)}
+    expected = np.logical_and.reduce([eval(part, {}, named) for part in words.split(" and ")])
+    assert np.array_equal(RuleTable((rule,), None).transform(X)[:, 0] == 1, expected)
+    assert len(rule) == len({(j, above) for j, above, _ in conditions})
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_rules_with_the_lassos_weights_predict_as_rulefit_does(rows, linear):
+    from imodels import RuleFitRegressor
+    from imodels.util.extract import extract_rulefit
+
+    settings = {"n_estimators": 8, "tree_size": 4, "memory_par": 0.1, "random_state": 0}
+    model = RuleFitRegressor(**settings, include_linear=linear, alpha=0.02, max_rules=None).fit(rows.X, rows.y)
+    found = extract_rulefit(rows.X, rows.y, ["X0", "X1", "X2"], **settings)
+    table = RuleTable(tuple(map(parse_rule, found)), rows.X if linear else None)
+    lasso = Lasso(alpha=0.02, max_iter=2000).fit(table.transform(rows.X), rows.y)
+    ours = table.predictor(lasso.coef_, float(lasso.intercept_))
+    np.testing.assert_allclose(ours(rows.X_test), model.predict(rows.X_test), rtol=1e-6)
+    conditions, terms = table.count(lasso.coef_)
+    assert conditions + terms == model.complexity_
+    assert terms == 0 or linear
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 3), st.integers(0, 20), st.integers(0, 20)), min_size=1),
+    st.integers(4, 12),
+)
+def test_what_validates_best_within_the_limit_is_tested(found, budget):
+    candidates = [
+        Candidate(str(k), size, terms, lambda X, k=k: np.full(len(X), float(k)), 0.0)
+        for k, (size, terms, _, _) in enumerate(found)
+    ]
+    errors = [float(error) for *_, error, _ in found]
+    kept, left = peers.fitting(candidates, errors, budget)
+    allowed = [k for k, (size, terms, *_) in enumerate(found) if size + terms <= budget]
+    assert [int(each.setting) for each in kept] == allowed
+    if allowed:
+        rows = Rows(*(np.zeros((2, 1)), np.zeros(2)) * 3, ("a",))
+        chosen = peers.judged(kept, left, rows)
+        best = min(allowed, key=lambda k: errors[k])
+        assert chosen["setting"] == str(best)
+        assert chosen["test_mse"] == best**2
+
+
+def test_sizes_are_every_one_at_first_then_a_third_apart():
+    assert rivals.sizes_up_to(40) == [1, 2, 3, 4, 5, 7, 9, 13, 17, 22, 30, 40]
+    for most in range(1, 60):
+        sizes = rivals.sizes_up_to(most)
+        assert sizes[-1] == most
+        assert sizes == sorted(set(sizes))
+
+
+def test_lines_of_the_lasso_are_no_conditions(rows):
+    for each in rivals.lines(rows, 0, 2):
+        assert each.size == 0
+        assert 1 <= each.linear_terms <= 2
+
+
+def test_an_ebm_counts_its_table_entries(rows):
+    (model,) = anysize.ebm(rows, 0, 4)
+    assert model.size >= 3 * 4
+
+
+def made(name, key, error=None, **within):
+    """A run of a family at equal size with made-up errors by budget."""
+    figures = {"within": {b: {"test_mse": value} for b, value in within.items()}} if error is None else {}
+    task = Task("peers", name, f"equal {key}", {"most": 40}, 0, paper_split())
+    return Run(task, "0" * 64, figures, error, 1.0, "2026-01-01 00:00:00", {})
+
+
+def test_leaders_keep_threshold_models_and_lines_apart():
+    runs = [
+        made("bike", "bgn", **{"5": 2.0}),
+        made("bike", "tree", **{"5": 4.0}),
+        made("bike", "figs", **{"5": 2.5}),
+        made("bike", "lines", **{"5": 1.0}),
+        made("bike", "stumps", error="ValueError: no"),
+    ]
+    leaders, equal, *_ = peers.show(runs)
+    assert leaders.rows == [["bike", 5, 2.0, 2.5, "FIGS", 0.8, 1.0, "Lasso: linear terms alone", 2.0]]
+    cells = dict(equal.rows)
+    assert cells["XGBoost stumps"] == "failed"
+    assert cells["RuleFit, rules alone"] == "missing"
