@@ -1,0 +1,185 @@
+"""Trees, pruning, the housing model and the figures: what is shown follows from what was recorded."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeRegressor
+
+from bgn import Layer, Network, importance
+from experiments import figures, housing_model, pruning, trees
+from experiments.data import paper_split
+from experiments.options import Options
+from experiments.store import Run, Task
+from experiments.tables import Figure, Table, write
+
+errors = st.lists(st.integers(1, 9).map(float), min_size=2, max_size=6)
+
+
+def done(study, dataset, method, found, seed=0, error=None, **parameters):
+    """A run with made-up figures."""
+    task = Task(study, dataset, method, parameters, seed, paper_split())
+    return Run(task, "0" * 64, found, error, 1.0, "2026-01-01 00:00:00", {})
+
+
+# -- trees -----------------------------------------------------------------------------------------------------
+
+
+def tree_run(seed, validation, test=1.0):
+    found = {"validation_mse": validation, "test_mse": test, "splits": 7, "features": 3}
+    return done("trees", "housing", "tree 3", found, seed)
+
+
+def grown_run(seed, validation, test):
+    found = {"validation_mse": validation, "test_mse": test, "features": list(range(len(test)))}
+    return done("trees", "housing", "bgn", found, seed)
+
+
+@given(errors, errors, st.integers(1, 9), st.integers(1, 9))
+def test_a_network_matches_a_tree_at_its_smallest_width_that_validates_as_well(first, second, low, high):
+    limits, paths = (float(low), float(high)), (first, second)
+    runs = [grown_run(seed, path, [10 * value for value in path]) for seed, path in enumerate(paths)]
+    found = trees.matching([tree_run(seed, limit) for seed, limit in enumerate(limits)], runs)
+    widths = [next((k for k, e in enumerate(p) if e <= limit), None) for p, limit in zip(paths, limits, strict=True)]
+    if None in widths:
+        assert found == ["not reached", None, None]
+    else:
+        reached = [path[width] for path, width in zip(paths, widths, strict=True)]
+        assert found == pytest.approx([10 * np.mean(reached), np.mean(widths), np.mean(widths)])
+
+
+@given(errors, errors, st.integers(1, 9))
+def test_by_test_error_the_mean_network_matches_the_mean_tree(first, second, limit):
+    runs = [grown_run(seed, path, path) for seed, path in enumerate((first, second))]
+    found = trees.matching_means([tree_run(0, 0.0, float(limit))], runs)
+    means = [(a + b) / 2 for a, b in zip(first, second, strict=False)]
+    width = next((k for k, e in enumerate(means) if e <= limit), None)
+    assert found == (["not reached", None, None] if width is None else [means[width], width, float(width)])
+
+
+def test_trees_that_failed_or_are_missing_are_shown():
+    failed = done("trees", "housing", "tree 3", {}, error="ValueError: no")
+    table, *_ = trees.show([failed, grown_run(0, [1.0], [1.0])])
+    cells = {(row[0], row[1], row[2]): row[3] for row in table.rows}
+    assert cells["StatLib's columns", 3, "tree"] == "failed"
+    assert cells["StatLib's columns", 3, "BGN, our defaults"] == "failed"
+    assert cells["averaged columns", 5, "tree"] == "missing"
+
+
+def test_nodes_are_the_tree():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.normal(size=200)
+    tree = DecisionTreeRegressor(max_depth=3).fit(X, y)
+    nodes = trees.nodes(tree, ("a", "b"))
+
+    def value(row, k=0):
+        node = nodes[k]
+        if "name" not in node:
+            return node["value"]
+        return value(row, node["below"] if row["ab".index(node["name"])] <= node["threshold"] else node["above"])
+
+    table = X.astype(np.float32)  # as scikit-learn compares
+    assert [value(row) for row in table] == pytest.approx(tree.predict(X))
+
+
+# -- pruning ---------------------------------------------------------------------------------------------------
+
+curve = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=6).map(
+    lambda points: [{"weights": w, "validation_mse": float(v), "test_mse": float(t)} for w, v, t in points]
+)
+
+
+@given(st.lists(curve, min_size=1, max_size=3), st.integers(1, 60))
+def test_within_a_number_of_weights_the_validation_rows_choose(curves, budget):
+    found = pruning.at_most(curves, budget)
+    small = [[point for point in each if point["weights"] <= budget] for each in curves]
+    if not all(small):
+        assert found is None
+    else:
+        best = [
+            next(p for p in each if p["validation_mse"] == min(q["validation_mse"] for q in each)) for each in small
+        ]
+        assert found == pytest.approx(np.mean([point["test_mse"] for point in best]))
+
+
+@given(st.lists(curve, min_size=1, max_size=3))
+def test_steps_that_all_seeds_took_are_averaged(curves):
+    found = pruning.by_step(curves)
+    assert len(found) == min(map(len, curves))
+    last = len(found) - 1
+    assert found[last, 1] == pytest.approx(np.mean([each[last]["test_mse"] for each in curves]))
+    assert found[last, 2] == pytest.approx(np.std([each[last]["test_mse"] for each in curves]))
+
+
+def test_all_rankings_of_a_seed_prune_one_network_and_raw_targets_another():
+    tasks = [task for task in pruning.tasks(Options("smoke")) if task.method in pruning.PRUNED]
+    groups = {}
+    for task in tasks:
+        groups.setdefault(pruning.together(task), []).append(task)
+    assert len(groups) == 4
+    for group in groups.values():
+        assert len({(task.dataset, task.seed, task.method.endswith("raw")) for task in group}) == 1
+        trained = [{k: v for k, v in task.parameters.items() if k != "schedule"} for task in group]
+        assert all(each == trained[0] for each in trained)
+
+
+# -- the housing model -----------------------------------------------------------------------------------------
+
+NAMES = ("longitude", "housingMedianAge", "totalBedrooms", "medianIncome")
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 90)] * 3), min_size=1, max_size=9))
+def test_the_printed_equation_is_the_printed_one(rows):
+    X = np.array([[0.0, age, 10.0 * bedrooms, income] for age, bedrooms, income in rows])
+    expected = [
+        1.0 + 1.27 * (income >= 65.46) + 1.01 * (0.59 * age + income >= 63.56) + 0.60 * (income >= 28.20)
+        + 0.36 * (10 * bedrooms >= 622) + 0.27 * (age >= 20)
+        for age, bedrooms, income in rows
+    ]  # fmt: skip
+    assert housing_model.printed_network(NAMES).predict(X) == pytest.approx(expected)
+
+
+def test_a_recorded_model_comes_back_with_its_equation_and_shares():
+    network = housing_model.printed_network(NAMES)
+    X = np.random.default_rng(0).uniform(0, 90, (30, 4)) * [1, 1, 20, 1]
+    kinds = {kind: housing_model.plain(importance(network, X, kind=kind)) for kind in ("shap", "paper")}
+    found = {
+        "test_mse": 0.5, "features": 3, "names": list(NAMES), "importance": kinds,
+        "weights": network.layers[0].weights.tolist(), "bias": network.layers[0].bias.tolist(),
+        "output_weights": network.output_weights.tolist(), "base": network.base,
+    }  # fmt: skip
+    run = done("housing_model", "housing", "printed", found)
+    assert housing_model.network_of(run) == network
+    errors, equation, drawing, shares = housing_model.show([run])
+    assert [row[1] for row in errors.rows] == [0.5, "missing", "missing"]
+    assert equation.rows[:2] == [["value, 100 k$ = 1.00", "always"], ["+ 1.27", "medianIncome >= 65.46"]]
+    assert len(equation.rows) == 6
+    assert isinstance(drawing, Figure)
+    assert len(shares.rows) == 8
+
+
+# -- figures ---------------------------------------------------------------------------------------------------
+
+
+def test_lines_end_on_the_edges_of_the_box():
+    network = Network([Layer([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [-1.0, -0.25, -9.0])], [1.0, 1.0, 1.0], 0.0)
+    first, second = figures._ends(network, [(0.0, 2.0), (0.0, 3.0)])
+    assert sorted(zip(*first, strict=True)) == [(0.0, 1.0), (1.0, 0.0)]
+    assert sorted(zip(*second, strict=True)) == [(0.25, 0.0), (0.25, 3.0)]
+
+
+def test_figures_are_drawn_from_their_runs_alone(tmp_path):
+    planes = {"columns": ["bmi", "bp"], "target": "progression", "max_width": 2}
+    tasks = [
+        Task("figures", "diabetes", "hyperplanes", planes, 0, paper_split()),
+        Task("figures", "diabetes", "building", {"max_layers": 2, "max_width": 2}, 0, paper_split()),
+        Task("figures", "diabetes", "growth", {"max_layers": 1, "max_width": 3}, 0, paper_split()),
+    ]
+    runs = [Run(task, "0" * 64, figures.run(task), None, 1.0, "", {}) for task in tasks]
+    shown = figures.show([*runs, done("figures", "diabetes", "growth", {}, error="ValueError: no")])
+    assert isinstance(shown[0], Table)
+    assert shown[0].rows == [["growth", "ValueError: no"]]
+    for each in shown[1:]:
+        png, svg = write(each, tmp_path, ("png", "svg"))
+        assert png.read_bytes()[1:4] == b"PNG"
+        assert "<svg" in svg.read_text()
