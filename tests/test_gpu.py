@@ -9,11 +9,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bgn.engines.gpu as gpu
 from bgn import BGNRegressor, Layer, Network, tensors
 from bgn.engines.base import Direction, Neuron, Output, Question
 from bgn.engines.block import Block, Plan
-from bgn.engines.gpu import TensorEngine, TensorPart, _reaching
+from bgn.engines.gpu import TensorEngine, TensorPart
 from bgn.engines.gpu_block import TensorBlock
+from bgn.engines.gpu_cut import _reaching
 from bgn.engines.integers import Grid
 from tests.test_cut import EMPTY, engine_of
 from tests.test_cut import tables as cut_tables
@@ -42,8 +44,32 @@ windows = st.one_of(st.none(), st.tuples(st.floats(-4, 4), st.floats(0, 4)).map(
 def test_cuts_are_those_of_arrays(rows, window, direction):
     X, y, weight = rows
     questions = [Question(EMPTY, direction, window), Question(Output(EMPTY.weights, 77), direction)]
-    memory, gpu = tensor_engine(X, y, weight)
-    assert gpu.cuts(questions) == memory.cuts(questions)
+    memory, device = tensor_engine(X, y, weight)
+    expected = memory.cuts(questions)
+    for least in (1, 1 << 16):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gpu, "_ROWS_FOR_CELLS", least)
+            assert device.cuts(questions) == expected
+
+
+@pytest.mark.parametrize("shape", ["normal", "cauchy", "atoms", "exponents", "one far out"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cuts_of_many_rows(shape, weighted):
+    rng = np.random.default_rng(1)
+    rows = 70_000
+    x = {
+        "normal": rng.normal(size=rows),
+        "cauchy": rng.standard_cauchy(rows),
+        "atoms": rng.choice([0.0, 1.0, 1.5, 7.0], rows),
+        "exponents": 10.0 ** rng.uniform(-300, 300, rows),
+        "one far out": np.append(rng.normal(size=rows - 1), 1e12),
+    }[shape]
+    X = np.column_stack([x, rng.integers(0, 9, rows).astype(float)])
+    y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
+    memory, device = tensor_engine(X, y, rng.integers(1, 4, rows) if weighted else None)
+    directions = Direction((0,), (1.0,)), Direction((0, 1), (0.25, 1.0))
+    questions = [Question(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
+    assert device.cuts(questions) == memory.cuts(questions)
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-12, 1e12), st.sampled_from([1.0, 14.0, 2047.0]))

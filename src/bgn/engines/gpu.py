@@ -6,7 +6,6 @@ operation after the other and fuses none, so the bits are the same. Tensors on a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -14,7 +13,9 @@ import torch
 from torch import Tensor
 
 from bgn.engines.base import Cut, Direction, Floats, Integers, Neuron, Output, Question
-from bgn.engines.gpu_bits import Answers
+from bgn.engines.cells import Sieve
+from bgn.engines.gpu_bits import Answers, count
+from bgn.engines.gpu_cut import Rows, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu_sums import group_sums, numbers, project
 from bgn.engines.integers import Grid
 from bgn.engines.kernels import LIMB
@@ -22,6 +23,9 @@ from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.engines.part import PROBES, Measures
 
+# Projections to keep, and rows from which on cells are sorted before rows are.
+_LINES = 3
+_ROWS_FOR_CELLS = 1 << 16
 _NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 
 
@@ -46,6 +50,7 @@ class TensorPart:
         # Residuals and their sums; the current output's first.
         self._known: list[tuple[Output, Tensor, Tensor]] = [(_NO_OUTPUT, target, self._sum(target))]
         self._whole: dict[int, Tensor] = {}
+        self._lines: dict[Direction, Tensor] = {}
 
     def _sum(self, values: Tensor, where: Tensor | None = None) -> Tensor:
         """The weighted sum of `values`, over all rows or those marked."""
@@ -70,45 +75,36 @@ class TensorPart:
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
-    def best(self, question: Question, edges: tuple[float, float] | None, rows: int) -> tuple[Tensor, int]:
-        """The best cut next to a row between two `edges`, and the number of such rows.
+    def _project(self, direction: Direction) -> Tensor:
+        """The projection of every row; the last few are kept, for the neurons that come of them."""
+        z = self._lines.get(direction)
+        if z is None:
+            while len(self._lines) >= _LINES:
+                del self._lines[next(iter(self._lines))]
+            z = self._lines[direction] = project(self.columns, direction)
+        return z
+
+    def best(self, sieve: Sieve, edges: tuple[float, float] | None, rows: int) -> tuple[Tensor, int]:
+        """The best cut next to a row between two `edges`, or of all; and the number of rows that were sorted.
 
         Nothing is copied from the device: the tensor holds gain, weight and sum below, projection below and above,
-        residual sum and place of the cut among those rows, floats as their bits. At a place at either end the
+        residual sum and place of the cut among the sorted rows, floats as their bits. At a place at either end the
         neighbour on the other side is not known.
         """
-        z = project(self.columns, question.direction)
-        residual, total = self.residual(question.output)
-        n, s, weight = torch.zeros_like(total), torch.zeros_like(total), self.weight
+        z = self._project(sieve.direction)
+        residual, total = self.residual(sieve.output)
+        whole = Rows(z, residual, self.weight)
         if edges is not None:
-            under = z < edges[0]
-            index = ((z < edges[1]) ^ under).nonzero().squeeze(1)
-            n, s = self._sum(under), self._sum(residual, under)
-            z, residual = z[index], residual[index]
-            weight = None if weight is None else weight[index]
-        z, order = torch.sort(z)
-        residual = residual[order]
-        if weight is None:
-            n = torch.arange(len(z) + 1, device=z.device) + n
+            lined = line_up_window(whole, edges)
+        elif self.n_rows < _ROWS_FOR_CELLS:
+            lined = line_up(whole, torch.zeros_like(total), torch.zeros_like(total))
         else:
-            weight = weight[order]
-            n, residual = _running(n, weight), residual * weight
-        s = _running(s, residual)
-        del order, residual
-        gain = _gains(n, s, rows, total)
-        possible = (n > 0) & (n < rows)
-        possible[1:-1] &= z[1:] != z[:-1]
-        gain = torch.where(possible, gain, -1.0)
-        place = gain.argmax().view(1)  # the first of equals
-        if len(z) == 0:
-            z = z.new_zeros(1)
-        below, above = z[(place - 1).clamp(min=0)], z[place.clamp(max=len(z) - 1)]
-        found = [gain[place].view(torch.int64), n[place], s[place], below.view(torch.int64), above.view(torch.int64)]
-        return torch.cat([*found, total.view(1), place]), len(gain) - 1
+            lined = line_up_cells(whole, sieve, rows, total)
+        return best_of(lined, rows, total), len(lined.z)
 
     def beside(self, direction: Direction, edges: tuple[float, float]) -> tuple[float, float]:
         """The largest projection below the edges and the smallest above; infinite where there is none."""
-        z = project(self.columns, direction)
+        z = self._project(direction)
         low, high = torch.where(z < edges[0], z, -torch.inf).max(), torch.where(z < edges[1], torch.inf, z).min()
         return float(low), float(high)
 
@@ -116,9 +112,10 @@ class TensorPart:
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
-        fires = project(self.columns, neuron.direction) >= neuron.threshold
+        fires = self._project(neuron.direction) >= neuron.threshold
         changed = self.answers.put(slot, fires)
-        told = numbers([self._sum(fires), self._sum(self.target, fires), changed])
+        fired = count(fires) if self.weight is None else (self.weight * fires).sum()
+        told = numbers([fired, self._sum(self.target, fires), changed])
         if told[2] and slot < len(self.output.weights):
             self._known = []
         return told
@@ -257,24 +254,20 @@ class TensorEngine(MergedEngine):
         """Answer each question with its best cut; None where there is none."""
         found: list[Cut | None] = [None] * len(questions)
         asked = [k for k, question in enumerate(questions) if self.can_project(question.direction)]
-        edges = [self._edges(questions[k]) for k in asked]
-        answers = [self.part.best(questions[k], limits, self.total) for k, limits in zip(asked, edges, strict=True)]
+        sieves = [self._sieve(questions[k]) for k in asked]
+        edges = [
+            None if questions[k].window is None else edges_of(sieve) for k, sieve in zip(asked, sieves, strict=True)
+        ]
+        answers = [self.part.best(sieve, limits, self.total) for sieve, limits in zip(sieves, edges, strict=True)]
         told = torch.stack([answer for answer, _ in answers]).cpu().numpy() if answers else ()
         for k, limits, (_, inside), answer in zip(asked, edges, answers, told, strict=True):
-            (gain, below, above), (n, s, total, place) = answer[[0, 3, 4]].view(np.float64), answer[[1, 2, 5, 6]]
+            (gain, below, above), (n, s, total, place) = answer[:3].view(np.float64), answer[3:]
             if limits is not None and gain > 0 and place in (0, inside):
                 low, high = self.part.beside(questions[k].direction, limits)
                 below, above = low if place == 0 else below, high if place == inside else above
             best = float(gain), int(n), int(s), float(below), float(above)
             found[k] = self._cut(questions[k].direction, int(total), best)
         return found
-
-    def _edges(self, question: Question) -> tuple[float, float] | None:
-        """The projections from the second cell of the question's sieve on, up to the last cell."""
-        if question.window is None:
-            return None
-        sieve = self._sieve(question)
-        return _reaching(sieve.low, sieve.scale, 1.0), _reaching(sieve.low, sieve.scale, float(sieve.size - 1))
 
     def bound(self) -> float:
         """Theorem 1's bound for the answers stored, in squared steps."""
@@ -286,35 +279,3 @@ class TensorEngine(MergedEngine):
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""
         return TensorEngine(self.part.next_layer(neurons), self.grid)
-
-
-def _running(start: Tensor, values: Tensor) -> Tensor:
-    """`start`, and with each of the values added after the other."""
-    sums = values.new_empty(len(values) + 1)
-    sums[0] = 0
-    torch.cumsum(values, 0, out=sums[1:])
-    return sums.add_(start)
-
-
-def _gains(n: Tensor, s: Tensor, rows: int, total: Tensor) -> Tensor:
-    """What :func:`bgn.engines.cut_kernels.gain` says, rounding by rounding."""
-    below = n.double()
-    excess = s.double() - below * (total.double() / float(rows))
-    return excess * excess / (below * (rows - n).double())
-
-
-def _reaching(low: float, scale: float, edge: float) -> float:
-    """The smallest float z for which ``(z - low) * scale`` reaches `edge`."""
-    guess = low + edge / scale
-    step = max(math.ulp(guess), math.ulp(low))
-    below = above = guess
-    while (below - low) * scale >= edge:
-        below, step = below - step, 2 * step
-    while (above - low) * scale < edge:
-        above, step = above + step, 2 * step
-    while below < (middle := below / 2 + above / 2) < above:
-        if (middle - low) * scale >= edge:
-            above = middle
-        else:
-            below = middle
-    return above
