@@ -145,7 +145,10 @@ def versions(device: str) -> dict[str, str]:
     found = {"python": platform.python_version(), "bgn": bgn.__version__} | (
         {} if device == "cpu" else {"device": device}
     )
-    return found | {package: version(package) for package, module in _PACKAGES.items() if module in sys.modules}
+    used = {package: sys.modules[module] for package, module in _PACKAGES.items() if module in sys.modules}
+    return found | {
+        package: getattr(module, "__version__", None) or version(package) for package, module in used.items()
+    }
 
 
 class Estimate:
