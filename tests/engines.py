@@ -7,12 +7,18 @@ its engine wants them and returns the fitted model.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pa_parquet
 import torch
 
+import bgn.engines.disk as disk
 import bgn.estimators as estimators
 from bgn import BGNRegressor
 from bgn.engines.block import Block, Plan
@@ -85,8 +91,53 @@ def on_gpu(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_
     return model.fit(X, y, sample_weight, eval_set)
 
 
+def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[..., BGNRegressor]:
+    """Fit on files in small blocks; the names that columns get there are taken off again."""
+
+    def fit(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+        kept = disk.BLOCK_BYTES
+        disk.BLOCK_BYTES = 8 * X.shape[1] * max(60, len(y) // 4)
+        try:
+            with TemporaryDirectory() as folder:
+                if eval_set is not None:
+                    held = write(Path(folder, "held"), *eval_set, None)
+                    eval_set = held["X"] if "target" in held else (held["X"], held["y"])
+                model.fit(**write(Path(folder, "rows"), X, y, sample_weight), eval_set=eval_set)
+        finally:
+            disk.BLOCK_BYTES = kept
+        vars(model).pop("feature_names_in_", None)
+        model.history_ = replace(model.history_, feature_names=None, target_name=None)
+        model.network_ = model.history_.network()
+        return model
+
+    return fit
+
+
+def arrays(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """Memory maps of `.npy` files."""
+    folder.mkdir()
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    for name, value in given.items():
+        if value is not None:
+            np.save(folder / f"{name}.npy", value)
+            given[name] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return given
+
+
+def parquet(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """A folder of Parquet files, one of them without rows, and small groups of rows."""
+    folder.mkdir()
+    columns = {f"x{j}": column for j, column in enumerate(X.T)} | {"y": y}
+    table = pa.table(columns if sample_weight is None else columns | {"w": sample_weight})
+    for k, (start, stop) in enumerate(((0, 70), (70, 70), (70, len(y)))):
+        pa_parquet.write_table(table[start:stop], folder / f"{k}.parquet", row_group_size=40)
+    return {"X": folder, "target": "y", "sample_weight": None if sample_weight is None else "w"}
+
+
 ENGINES: dict[str, Callable[..., BGNRegressor]] = {
     "memory": in_memory,
+    "disk .npy": on_disk(arrays),
+    "disk Parquet": on_disk(parquet),
     **{f"{number} blocks": in_blocks(number) for number in (1, 2, 7, 23)},
     "torch cpu": in_tensors,
     **({"torch cuda": on_gpu} if torch.cuda.is_available() else {}),

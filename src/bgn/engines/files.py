@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bgn.require import require
 
-_TRANSPOSED = 1 << 12
+_TRANSPOSED = 1 << 13
 _LEAVE_OUT = "or leave it out with columns=."
 
 
@@ -73,14 +73,16 @@ class _Array:
 
     def blocks(self, labels: Sequence[int], rows: int) -> Iterator[NDArray[Any]]:
         array = self._opened()
-        kind = np.float32 if self.single(labels) else np.float64
         for start in range(0, self.n_rows, rows):
-            block = array[start : start + rows]
-            columns = np.empty((len(labels), len(block)), kind)
-            for k in range(0, len(block), _TRANSPOSED):  # a little at a time, which stays in the processor's cache
-                columns[:, k : k + _TRANSPOSED] = np.take(block[k : k + _TRANSPOSED], labels, axis=1).T
-            let_go(array)
-            yield columns
+            yield self._columns(array[start : start + rows], labels)
+
+    def _columns(self, block: NDArray[Any], labels: Sequence[int]) -> NDArray[Any]:
+        """Columns of some rows, a little at a time, which stays in the processor's cache."""
+        columns = np.empty((len(labels), len(block)), np.float32 if self.single(labels) else np.float64)
+        for k in range(0, len(block), _TRANSPOSED):
+            columns[:, k : k + _TRANSPOSED] = np.take(block[k : k + _TRANSPOSED], labels, axis=1).T
+            let_go(block)
+        return columns
 
 
 class _Parquet:

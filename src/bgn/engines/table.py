@@ -18,7 +18,7 @@ from bgn.engines.base import Floats
 from bgn.engines.files import File, let_go, load, open_files
 
 # A block holds about so many bytes of columns, and at most so many rows.
-BLOCK_BYTES = 1 << 25
+BLOCK_BYTES = 1 << 24
 _BLOCK_ROWS = 1 << 20
 
 
@@ -44,7 +44,7 @@ def read_blocks(
     Yields
     ------
     ndarray of float64 or float32, shape (some rows, columns)
-        About 32 MB of them.
+        About 16 MB of them.
 
     Examples
     --------
@@ -124,6 +124,7 @@ class Table:
         held: list[Piece] = []
         for piece in self._each(rows):
             held.append(piece)
+            del piece  # while the next one is read nobody needs it
             if sum(each.columns.shape[1] for each in held) >= rows:
                 yield _joined(held)
                 held = []
@@ -141,7 +142,10 @@ class Table:
                 for label, values in zip(self._read, block, strict=True):
                     _check_finite(values, f"{file.name}: column {label!r}", row)
                 beside = dict(zip(self._keys, block[self.n_columns :], strict=True))
-                yield self._piece(block[: self.n_columns], beside, start, n)
+                piece = self._piece(block[: self.n_columns], beside, start, n)
+                del block, values, beside
+                yield piece
+                del piece
                 row, start = row + n, start + n
 
     def _piece(self, block: Sequence[NDArray[Any]], beside: dict[str, Any], start: int, n: int) -> Piece:
