@@ -7,7 +7,7 @@ engines, on any number of threads or blocks, give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -91,8 +91,8 @@ class Engine(Protocol):
     n_columns: int
     grid: Grid
 
-    def cuts(self, questions: Sequence[Question]) -> list[Cut | None]:
-        """Answer each question with its best cut; None where there is none."""
+    def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
+        """Answer each question with its best cut, perhaps only when it is wanted; None where there is none."""
         ...
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:

@@ -6,16 +6,16 @@ operation after the other and fuses none, so the bits are the same. Tensors on a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bgn.engines.base import Cut, Direction, Floats, Integers, Neuron, Output, Question
-from bgn.engines.cells import Sieve
-from bgn.engines.gpu_bits import Answers, count
-from bgn.engines.gpu_cut import Rows, best_of, edges_of, line_up, line_up_cells, line_up_window
+from bgn.engines.cells import Best, Sieve
+from bgn.engines.gpu_bits import Answers
+from bgn.engines.gpu_cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu_sums import group_sums, numbers, project
 from bgn.engines.integers import Grid
 from bgn.engines.kernels import LIMB
@@ -45,10 +45,11 @@ class TensorPart:
     def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, limit: int) -> None:
         self.columns, self.target, self.weight, self.limit = columns, target, weight, limit
         self.n_columns, self.n_rows = columns.shape
+        self.n_weight = self.n_rows if weight is None else int(weight.sum())
         self.answers = Answers(self.n_rows, columns.device)
         self.output = _NO_OUTPUT
         # Residuals and their sums; the current output's first.
-        self._known: list[tuple[Output, Tensor, Tensor]] = [(_NO_OUTPUT, target, self._sum(target))]
+        self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(target))]
         self._whole: dict[int, Tensor] = {}
         self._lines: dict[Direction, Tensor] = {}
 
@@ -58,6 +59,9 @@ class TensorPart:
             values = values * where
         return values.sum() if self.weight is None else (values * self.weight).sum()
 
+    def _total(self, residual: Tensor) -> Total:
+        return Total.of(self.n_weight, self._sum(residual))
+
     def measure(self) -> Measures:
         """Sums and extremes."""
         n = min(self.n_rows, PROBES)
@@ -65,8 +69,8 @@ class TensorPart:
         low, high = zip(*(torch.aminmax(column) for column in self.columns), strict=True)
         return Measures(
             self.n_rows,
-            self.n_rows if self.weight is None else int(self.weight.sum()),
-            int(self._known[0][2]),
+            self.n_weight,
+            int(self._known[0][2].sum),
             self._squares(self.target),
             numbers(low).astype(np.float64),
             numbers(high).astype(np.float64),
@@ -84,37 +88,34 @@ class TensorPart:
             z = self._lines[direction] = project(self.columns, direction)
         return z
 
-    def best(self, sieve: Sieve, edges: tuple[float, float] | None, rows: int) -> tuple[Tensor, int]:
-        """The best cut next to a row between two `edges`, or of all; and the number of rows that were sorted.
-
-        Nothing is copied from the device: the tensor holds gain, weight and sum below, projection below and above,
-        residual sum and place of the cut among the sorted rows, floats as their bits. At a place at either end the
-        neighbour on the other side is not known.
-        """
+    def best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int]:
+        """The best cut next to a row between two `edges`, or of all; and the sum of all residuals."""
         z = self._project(sieve.direction)
         residual, total = self.residual(sieve.output)
-        whole = Rows(z, residual, self.weight)
+        rows = Rows(z, residual, self.weight)
         if edges is not None:
-            lined = line_up_window(whole, edges)
+            lined = line_up_window(rows, edges)
         elif self.n_rows < _ROWS_FOR_CELLS:
-            lined = line_up(whole, torch.zeros_like(total), torch.zeros_like(total))
+            lined = line_up(rows)
         else:
-            lined = line_up_cells(whole, sieve, rows, total)
-        return best_of(lined, rows, total), len(lined.z)
-
-    def beside(self, direction: Direction, edges: tuple[float, float]) -> tuple[float, float]:
-        """The largest projection below the edges and the smallest above; infinite where there is none."""
-        z = self._project(direction)
-        low, high = torch.where(z < edges[0], z, -torch.inf).max(), torch.where(z < edges[1], torch.inf, z).min()
-        return float(low), float(high)
+            lined = line_up_cells(rows, sieve, total)
+        best, place = best_of(lined, total)
+        gain, n, s, below, above = best
+        if edges is not None and gain > 0:
+            if place == 0:
+                below = float(torch.where(z < edges[0], z, -torch.inf).max())
+            if place == len(lined.z):
+                above = float(torch.where(z < edges[1], torch.inf, z).min())
+        return (gain, n, s, below, above), int(total.sum)
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         fires = self._project(neuron.direction) >= neuron.threshold
-        changed = self.answers.put(slot, fires)
-        fired = count(fires) if self.weight is None else (self.weight * fires).sum()
+        fired, changed = self.answers.put(slot, fires)
+        if self.weight is not None:
+            fired = (self.weight * fires).sum()
         told = numbers([fired, self._sum(self.target, fires), changed])
         if told[2] and slot < len(self.output.weights):
             self._known = []
@@ -122,16 +123,16 @@ class TensorPart:
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        self.answers.put(target, self.answers.of(source))
+        self.answers.move(source, target)
         self._known = []
 
-    def residual(self, output: Output) -> tuple[Tensor, Tensor]:
+    def residual(self, output: Output) -> tuple[Tensor, Total]:
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
         for known, residual, total in self._known:
             if known is output or (known.base == output.base and np.array_equal(known.weights, output.weights)):
                 return residual, total
         residual = self._work_out(output)
-        self._known = [*self._known[:1], (output, residual, self._sum(residual))]
+        self._known = [*self._known[:1], (output, residual, self._total(residual))]
         return self._known[-1][1:]
 
     def _work_out(self, output: Output) -> Tensor:
@@ -250,24 +251,15 @@ class TensorEngine(MergedEngine):
         self.part = part
         super().__init__(PartsInMemory([part]), grid)
 
-    def cuts(self, questions: Sequence[Question]) -> list[Cut | None]:
-        """Answer each question with its best cut; None where there is none."""
-        found: list[Cut | None] = [None] * len(questions)
-        asked = [k for k, question in enumerate(questions) if self.can_project(question.direction)]
-        sieves = [self._sieve(questions[k]) for k in asked]
-        edges = [
-            None if questions[k].window is None else edges_of(sieve) for k, sieve in zip(asked, sieves, strict=True)
-        ]
-        answers = [self.part.best(sieve, limits, self.total) for sieve, limits in zip(sieves, edges, strict=True)]
-        told = torch.stack([answer for answer, _ in answers]).cpu().numpy() if answers else ()
-        for k, limits, (_, inside), answer in zip(asked, edges, answers, told, strict=True):
-            (gain, below, above), (n, s, total, place) = answer[:3].view(np.float64), answer[3:]
-            if limits is not None and gain > 0 and place in (0, inside):
-                low, high = self.part.beside(questions[k].direction, limits)
-                below, above = low if place == 0 else below, high if place == inside else above
-            best = float(gain), int(n), int(s), float(below), float(above)
-            found[k] = self._cut(questions[k].direction, int(total), best)
-        return found
+    def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
+        """Answer each question with its best cut, when the answer is wanted; None where there is none."""
+        for question in questions:
+            cut = None
+            if self.can_project(question.direction):
+                sieve = self._sieve(question)
+                best, total = self.part.best(sieve, None if question.window is None else edges_of(sieve))
+                cut = self._cut(question.direction, total, best)
+            yield cut
 
     def bound(self) -> float:
         """Theorem 1's bound for the answers stored, in squared steps."""

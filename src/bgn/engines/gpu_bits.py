@@ -20,23 +20,34 @@ class Answers:
     def __init__(self, n_rows: int, device: torch.device) -> None:
         self.n_rows = n_rows
         self._codes = torch.zeros((1, n_rows), dtype=torch.uint8, device=device)
-        self._words = torch.zeros((8, -(-n_rows // 64)), dtype=torch.int64, device=device)
+        self._words = torch.zeros((8, -(-n_rows // 1024) * 16), dtype=torch.int64, device=device)
 
     def of(self, slot: int) -> Tensor:
         """Where a slot fires."""
         return ((self._codes[slot >> 3] >> (slot & 7)) & 1).bool()
 
-    def put(self, slot: int, fires: Tensor) -> Tensor:
-        """Store the answers of a slot; how many are new."""
-        while slot >> 3 >= len(self._codes):
+    def put(self, slot: int, fires: Tensor) -> tuple[Tensor, Tensor]:
+        """Store the answers of a slot; in how many rows it fires, and in how many words answers are new."""
+        while slot >= len(self._words):
             self._codes = torch.cat([self._codes, torch.zeros_like(self._codes)])
             self._words = torch.cat([self._words, torch.zeros_like(self._words)])
-        row, bit = self._codes[slot >> 3], slot & 7
-        torch.bitwise_or(row & (255 - (1 << bit)), fires.to(torch.uint8) << bit, out=row)
-        words = _packed(fires)
-        changed = _ones(words ^ self._words[slot]).sum()
+        self._store(slot, fires.to(torch.uint8))
+        bools = torch.zeros(64 * self._words.shape[1], dtype=torch.bool, device=fires.device)
+        bools[: self.n_rows] = fires
+        words = _packed(bools)
+        changed = (words != self._words[slot]).sum()
         self._words[slot] = words
-        return changed
+        return count(bools), changed
+
+    def _store(self, slot: int, bits: Tensor) -> None:
+        """Write bits of 0 or 1 to the bytes."""
+        row, bit = self._codes[slot >> 3], slot & 7
+        torch.bitwise_or(row & (255 - (1 << bit)), bits << bit, out=row)
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+        self._words[target] = self._words[source]
+        self._store(target, (self._codes[source >> 3] >> (source & 7)) & 1)
 
     def together(self, slot: int, width: int) -> Tensor:
         """For each of the first `width` slots, the number of rows where both it and `slot` fire."""
@@ -68,8 +79,8 @@ class Answers:
     def _hashes(self, width: int) -> Tensor:
         groups = (width + 7) >> 3
         with np.errstate(over="ignore"):
-            tables = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-        tables = torch.from_numpy(tables.view(np.int64).reshape(groups, 256)).to(self._codes.device)
+            hashes = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        tables = torch.from_numpy(hashes.view(np.int64).reshape(groups, 256)).to(self._codes.device)
         keys = torch.zeros(self.n_rows, dtype=torch.int64, device=self._codes.device)
         for g, table in enumerate(tables):
             used = min(8, width - 8 * g)
@@ -77,10 +88,8 @@ class Answers:
         return keys
 
 
-def _packed(fires: Tensor) -> Tensor:
+def _packed(bools: Tensor) -> Tensor:
     """A bit a row, in words of 64; the order of the bits in a byte is of no concern."""
-    bools = torch.zeros(-(-len(fires) // 64) * 64, dtype=torch.bool, device=fires.device)
-    bools[: len(fires)] = fires
     eights = bools.view(torch.int64) * 0x0102040810204080 >> 56
     return eights.to(torch.uint8).view(torch.int64)
 
@@ -89,7 +98,8 @@ def count(marks: Tensor) -> Tensor:
     """How many are true, eight at a time: a sum of truth values would be slow."""
     n = len(marks) // 1024 * 1024
     eights = marks[:n].view(torch.int64).view(-1, 128).sum(dim=1)  # no byte passes 128
-    return eights.view(torch.uint8).sum() + marks[n:].sum()
+    counted = eights.view(torch.uint8).sum()
+    return counted if n == len(marks) else counted + marks[n:].sum()
 
 
 def _ones(words: Tensor) -> Tensor:

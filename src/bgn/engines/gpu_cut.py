@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.cells import Sieve
+from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu_bits import count
+from bgn.engines.gpu_sums import numbers
 
 _CELLS = 1 << 15
 
@@ -37,6 +39,20 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Total:
+    """Weight of all rows, sum of their residuals, and mean residual."""
+
+    weight: int
+    sum: Tensor
+    mean: Tensor
+
+    @classmethod
+    def of(cls, weight: int, sum: Tensor) -> Total:
+        """Divide on the device: a division by a number of the host is a product with its reciprocal."""
+        return cls(weight, sum, sum.double() / torch.full_like(sum, weight, dtype=torch.float64))
+
+
+@dataclass(frozen=True, eq=False)
 class Lined:
     """Sorted projections; weight and sum below each and below the end; and which cuts, below each, compete."""
 
@@ -46,7 +62,7 @@ class Lined:
     competes: Tensor
 
 
-def line_up(rows: Rows, n: Tensor, s: Tensor) -> Lined:
+def line_up(rows: Rows, n: Tensor | int = 0, s: Tensor | int = 0) -> Lined:
     """Sort the rows; weight `n` and sum `s` lie below all of them."""
     z, order = torch.sort(rows.z)
     rows = rows.at(order)
@@ -64,7 +80,7 @@ def line_up_window(rows: Rows, edges: tuple[float, float]) -> Lined:
     return line_up(rows.at(index), n, (rows.weighted() * under).sum())
 
 
-def line_up_cells(rows: Rows, sieve: Sieve, weight: int, total: Tensor) -> Lined:
+def line_up_cells(rows: Rows, sieve: Sieve, total: Total) -> Lined:
     """Sort the rows of the cells that may hide the best cut, or lie on both sides of it."""
     finer = sieve.scale * (_CELLS / sieve.size)
     finer = finer if finer < math.inf else sieve.scale
@@ -73,13 +89,13 @@ def line_up_cells(rows: Rows, sieve: Sieve, weight: int, total: Tensor) -> Lined
     residual = rows.weighted()[order]
     n = ends if rows.weight is None else _running(rows.weight[order])[ends]
     s, positive = _running(residual)[ends], _running(residual.clamp(min=0))[ends]
-    chosen = _promising(cells, ends, n, s, positive, weight, total).nonzero().squeeze(1)
+    chosen = _promising(cells, ends, n, s, positive, total).nonzero().squeeze(1)
     first = _before(ends)[chosen]
     lengths = ends[chosen] - first
     # The rows of the chosen cells, cell after cell: what lies before a cell, less what was chosen before it.
     places = torch.arange(int(lengths.sum()), device=cells.device)
     places += torch.repeat_interleave(first - _before(lengths.cumsum(0)), lengths, output_size=len(places))
-    lined = line_up(rows.at(order[places]), torch.zeros_like(total), torch.zeros_like(total))
+    lined = line_up(rows.at(order[places]))
     skipped = _skipped(n, chosen, lengths, len(places))
     lined.n[:-1] += skipped
     lined.s[:-1] += _skipped(s, chosen, lengths, len(places))
@@ -95,43 +111,41 @@ def _skipped(reached: Tensor, chosen: Tensor, lengths: Tensor, size: int) -> Ten
     return torch.repeat_interleave(before - _before(held.cumsum(0)), lengths, output_size=size)
 
 
-def _promising(cells: Tensor, ends: Tensor, n: Tensor, s: Tensor, positive: Tensor, rows: int, total: Tensor) -> Tensor:
+def _promising(cells: Tensor, ends: Tensor, n: Tensor, s: Tensor, positive: Tensor, rows: Total) -> Tensor:
     """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
 
     `n`, `s` and `positive`: weight, residual sum and sum of positive residuals up to the end of each cell. See
     :func:`bgn.engines.cut_kernels.judge_cells`.
     """
-    size, n_before, s_before = n - _before(n), _before(n), _before(s)
-    own = positive - _before(positive)
-    at_edge = torch.where((size > 0) & (n < rows), gains(n, s, rows, total), -1.0)
+    n_before, s_before, own = _before(n), _before(s), positive - _before(positive)
+    at_edge = torch.where((n > n_before) & (n < rows.weight), _gains(n, s, rows)[0], -1.0)
     best = at_edge.max()
-    low, high = s - own, s_before + own
-    bounds = [gains(some, sums, rows, total) for some in (n_before + 1, n - 1) for sums in (low, high)]
-    bound = torch.stack(bounds).amax(dim=0)
-    marked = (size > 1) & (bound * (1.0 + 1e-9) >= best)
+    corners = [(some, sums) for some in (n_before + 1, n - 1) for sums in (s - own, s_before + own)]
+    bound = torch.stack([_gains(*corner, rows)[0] for corner in corners]).amax(dim=0)
+    marked = (n > n_before + 1) & (bound * (1.0 + 1e-9) >= best)
     winners = (at_edge == best) & (best > 0)
     above = cells[ends.clamp(max=len(cells) - 1)].long()  # the next cell that holds a row
     return marked | winners | (torch.zeros_like(n).scatter_add_(0, above, winners.long()) > 0)
 
 
-def best_of(lined: Lined, rows: int, total: Tensor) -> Tensor:
-    """Gain, weight and sum below, projection below and above, total and place of the best cut, as one tensor."""
-    possible = lined.competes & (lined.n > 0) & (lined.n < rows)
-    gain = torch.where(possible, gains(lined.n, lined.s, rows, total), -1.0)
-    place = gain.argmax().view(1)  # the first of equals
-    z = lined.z if len(lined.z) else lined.z.new_zeros(1)
-    ends = z[torch.cat([place - 1, place]).clamp(0, len(z) - 1)]
-    floats = torch.cat([gain[place], ends]).view(torch.int64)
-    return torch.cat([floats, lined.n[place], lined.s[place], total.view(1), place])
+def best_of(lined: Lined, rows: Total) -> tuple[Best, int]:
+    """The best cut and its place among the rows: at either end the neighbour on the other side is not known."""
+    gain, room = _gains(lined.n, lined.s, rows)
+    gain = torch.where(lined.competes & (room > 0), gain, -1.0)
+    place, last = int(gain.argmax()), len(lined.z) - 1  # the first of equals
+    z = (lined.z if last >= 0 else lined.z.new_zeros(1)).view(torch.int64)
+    found = [gain.view(torch.int64)[place], lined.n[place], lined.s[place], z[max(place - 1, 0)], z[min(place, last)]]
+    told = numbers(found)
+    best, below, above = told[[0, 3, 4]].view(np.float64).tolist()
+    return (best, int(told[1]), int(told[2]), below, above), place
 
 
-def gains(n: Tensor, s: Tensor, rows: int, total: Tensor) -> Tensor:
-    """What :func:`bgn.engines.cut_kernels.gain` says, rounding by rounding."""
-    # A division by a number of the host would be a product with its reciprocal, which rounds twice.
-    mean = total.double() / torch.tensor(float(rows), dtype=torch.float64, device=total.device)
+def _gains(n: Tensor, s: Tensor, rows: Total) -> tuple[Tensor, Tensor]:
+    """What :func:`bgn.engines.cut_kernels.gain` says, rounding by rounding; and its divisor, zero where no cut is."""
     below = n.double()
-    excess = s.double() - below * mean
-    return excess * excess / (below * (rows - n).double())
+    excess = s.double() - below * rows.mean
+    room = below * (float(rows.weight) - below)
+    return excess * excess / room, room
 
 
 def _running(values: Tensor) -> Tensor:

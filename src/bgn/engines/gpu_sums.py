@@ -17,7 +17,7 @@ def project(columns: Tensor, direction: Direction) -> Tensor:
     z = None
     for j, c in zip(direction.columns, direction.coefficients, strict=True):
         # A column times one is the column; a factor of one entry makes the product a float64.
-        term = columns[j] if c == 1.0 else columns[j] * torch.tensor([c], dtype=torch.float64, device=columns.device)
+        term = columns[j] if c == 1.0 else columns[j] * torch.full((1,), c, dtype=torch.float64, device=columns.device)
         z = term if z is None else torch.add(z if torch.float64 in (z.dtype, term.dtype) else z.double(), term)
     assert z is not None
     return z.double()

@@ -6,7 +6,7 @@ What the parts are and where they live is up to :class:`Parts`: rows in memory, 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -63,7 +63,7 @@ class MergedEngine:
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
-    def cuts(self, questions: Sequence[Question]) -> list[Cut | None]:
+    def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut; None where there is none."""
         asked = [k for k, question in enumerate(questions) if self.can_project(question.direction)]
         sieves = [self._sieve(questions[k]) for k in asked]

@@ -1,0 +1,144 @@
+"""A GPU: a cut against a sort, growth of cost with the rows, and the same fits on two CPU cores.
+
+The section ``gpu`` of ``benchmarks/scale.py``; figures go to ``benchmarks/results/scale_gpu.json`` too.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bgn import BGNRegressor
+from bgn.engines.base import Direction, Output, Question
+
+RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
+EMPTY = Output(np.zeros(0, np.int64), 0)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "search": {"max_width": 4, "max_replacements": 4},
+    "lasso": {"max_width": 10, "max_replacements": 10, "direction": "lasso", "output": "stagewise"},
+}
+
+
+def rows(number: int, columns: int = 10) -> tuple[Any, Any]:
+    """Made-up rows of float32 on the GPU, and their targets."""
+    import torch
+
+    torch.manual_seed(0)
+    X = torch.randn((number, columns), device="cuda")
+    y = X[:, 0] + torch.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] + torch.randn(number, device="cuda")
+    return X, y.double()
+
+
+def fastest(call: Callable[[], object], repeats: int = 5) -> float:
+    """Least wall time of several calls, after one that warms; what runs on the GPU is waited for."""
+    import torch
+
+    times = []
+    for _ in range(repeats + 1):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        call()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - started)
+    return min(times[1:])
+
+
+def fitted(X: Any, y: Any, **settings: Any) -> tuple[float, BGNRegressor]:
+    """Seconds of a fit, and the model."""
+    started = time.perf_counter()
+    model = BGNRegressor(patience=None, random_state=0, **settings).fit(X, y)
+    return time.perf_counter() - started, model
+
+
+def gpu() -> None:
+    """On a CUDA GPU: a cut against torch's sort, time a neuron, speed against two cores, 100,000,000 rows."""
+    import torch
+
+    if not torch.cuda.is_available():
+        print("there is no CUDA GPU here: nothing is measured")
+        return
+    told: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    fitted(*rows(10_000), max_width=2)
+    for part in (cut, neurons, against_two_cores, largest):
+        told[part.__name__] = part()
+        torch.cuda.empty_cache()
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps(told, indent=1) + "\n")
+
+
+def cut(number: int = 100_000_000) -> dict[str, float]:
+    """A cut of a two-column direction against torch's sort of its projection."""
+    import torch
+
+    from bgn.engines.block import Plan
+    from bgn.engines.gpu import TensorEngine
+    from bgn.engines.gpu_block import TensorBlock
+    from bgn.engines.gpu_sums import project
+    from bgn.engines.integers import Grid
+
+    X, y = rows(number, 4)
+    grid = Grid.for_range(float(y.min()), float(y.max()), number)
+    engine = TensorEngine(TensorBlock(X.T, y).part(Plan(0, None, grid), False), grid)
+    direction = Direction((0, 2), (1.0, -0.37))
+    z = project(engine.part.columns, direction)
+    seconds = {
+        "sort": fastest(lambda: torch.sort(z)),
+        "cut": fastest(lambda: list(engine.cuts([Question(EMPTY, direction)]))),
+        "cut in a window": fastest(lambda: list(engine.cuts([Question(EMPTY, direction, (-0.1, 0.1))]))),
+    }
+    for name, value in seconds.items():
+        print(f"{name}, {number:,} rows: {1e3 * value:.1f} ms, {value / seconds['sort']:.2f} of the sort", flush=True)
+    return seconds
+
+
+def neurons() -> dict[str, Any]:
+    """Seconds a neuron, and the slope of its logarithm against that of the rows."""
+    told: dict[str, Any] = {}
+    for number in (100_000, 1_000_000, 10_000_000, 100_000_000):
+        seconds, _ = min((fitted(*rows(number), max_width=5, max_replacements=5) for _ in range(2)), key=lambda f: f[0])
+        told[str(number)] = seconds / 5
+        print(f"{number:>11,} rows x 10: {seconds / 5:.4f} s a neuron", flush=True)
+    per_neuron = [told[key] for key in told]
+    told["slope"] = float(np.polyfit(np.log([float(key) for key in told]), np.log(per_neuron), 1)[0])
+    print(f"slope of log time against log rows: {told['slope']:.2f}, wanted at most 1.1")
+    return told
+
+
+def against_two_cores(number: int = 10_000_000) -> dict[str, Any]:
+    """The same fits on the GPU and on two cores of this machine; networks must be equal."""
+    X, y = rows(number)
+    arrays = X.cpu().numpy(), y.cpu().numpy()
+    told: dict[str, Any] = {}
+    for name, settings in SETTINGS.items():
+        quick, model = min((fitted(X, y, **settings) for _ in range(2)), key=lambda f: f[0])
+        slow, other = fitted(*arrays, n_jobs=2, **settings)
+        told[name] = {"gpu": quick, "two cores": slow, "ratio": slow / quick, "same": model.network_ == other.network_}
+        print(
+            f"{number:,} rows x 10, {settings}: {quick:.2f} s; two cores {slow:.1f} s: {slow / quick:.0f} times; "
+            f"the same network: {told[name]['same']}",
+            flush=True,
+        )
+    return told
+
+
+def largest(number: int = 100_000_000) -> dict[str, Any]:
+    """A hundred million rows, width 20, 20 replacements an addition."""
+    import torch
+
+    X, y = rows(number)
+    torch.cuda.reset_peak_memory_stats()
+    seconds, model = fitted(X, y, max_width=20, max_replacements=20)
+    steps = len(model.history_.records)
+    peak = torch.cuda.max_memory_allocated() / 2**30
+    started = time.perf_counter()
+    error = float(((model.predict(X) - y) ** 2).mean())
+    print(
+        f"{number:,} rows x 10, width 20, 20 replacements an addition: {seconds:.1f} s, {steps} accepted steps, "
+        f"peak {peak:.1f} GiB; predicted in {time.perf_counter() - started:.2f} s, mean squared error {error:.4f}"
+    )
+    return {"seconds": seconds, "steps": steps, "peak GiB": peak, "mse": error}
