@@ -1,0 +1,278 @@
+"""Grow a network on a Dask cluster: the estimator for Dask arrays and dataframes.
+
+:class:`DaskBGNRegressor` follows the conventions of the Dask estimators of LightGBM and XGBoost, and grows the same
+network, to the bit, as :class:`bgn.BGNRegressor` on the same rows in memory, whatever the partitions, the number of
+workers, and the workers lost on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bgn.engines.block import Survey
+from bgn.engines.disk import Scratch
+from bgn.estimators import BGNRegressor
+from bgn.explain.shap import shap_values
+from bgn.given import Given
+from bgn.grow.history import Record
+from bgn.grow.rows import Source
+from bgn.network import Network
+from bgn.require import require
+
+
+class DaskBGNRegressor(BGNRegressor):
+    """Grow a sparse binary activated network on a Dask cluster.
+
+    The parameters are those of :class:`bgn.BGNRegressor`, and `client`. Fitted attributes are NumPy, so the fitted
+    model needs no cluster: `to_local` gives the plain estimator.
+
+    Partitions are shared out among the workers' threads and read once; a worker needs about twice the size of its
+    share while they are read. When a worker is lost, Dask makes its partitions again from the tasks that made them and
+    growth goes on; data that was scattered exists once and cannot be made again.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default None
+        The cluster to use; None for the current client. It may be in use by others, and is never pickled.
+    **parameters
+        As for :class:`bgn.BGNRegressor`. `n_jobs` has no effect: every thread of every worker is used.
+
+    Attributes
+    ----------
+    network_ : Network
+        What was grown, in the columns' own units.
+    history_ : History
+        Every step, and the network at every width.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only when X was a dataframe.
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_diabetes
+    >>> from bgn.dask import DaskBGNRegressor
+    >>> X, y = (da.from_array(rows, chunks=100) for rows in load_diabetes(return_X_y=True))
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
+    ...     model = DaskBGNRegressor(max_width=1, shrinkage=1.0, random_state=0, client=client).fit(X, y)
+    ...     predicted = model.predict(X).compute()
+    >>> model.network_.widths, predicted.shape
+    ((1,), (442,))
+    """
+
+    def __init__(
+        self,
+        *,
+        max_layers: int = 1,
+        max_width: int = 50,
+        max_features: int | None = 2,
+        direction: str = "search",
+        output: str = "full",
+        shrinkage: float | str = "auto",
+        learning_rate: float = 1.0,
+        max_replacements: int | None = 10,
+        patience: int | None = 10,
+        validation_fraction: float = 0.2,
+        select: str = "best",
+        max_seconds: float | None = None,
+        callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        client: Any = None,
+    ) -> None:
+        super().__init__(
+            max_layers=max_layers,
+            max_width=max_width,
+            max_features=max_features,
+            direction=direction,
+            output=output,
+            shrinkage=shrinkage,
+            learning_rate=learning_rate,
+            max_replacements=max_replacements,
+            patience=patience,
+            validation_fraction=validation_fraction,
+            select=select,
+            max_seconds=max_seconds,
+            callbacks=callbacks,
+            verbose=verbose,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.client = client
+
+    @property
+    def client_(self) -> Any:
+        """The client in use: the one given, or the current one."""
+        if self.client is not None:
+            return self.client
+        try:
+            return require("distributed", extra="dask").default_client()
+        except ValueError:
+            raise ValueError(
+                "client is None and there is no current client. Make one, for instance with distributed.Client(), or "
+                "pass client=."
+            ) from None
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        *,
+        target: Any = None,
+        columns: Sequence[Any] | None = None,
+    ) -> Self:
+        """Grow a network on the rows of a Dask collection.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, shape (rows, columns)
+            The lengths of its partitions need not be known. Columns in several chunks are put together.
+        y : dask array or series, shape (rows,)
+            In partitions like those of X. The name of a series becomes the network's target name. To be left out with
+            `target`.
+        sample_weight : dask array or series, shape (rows,), optional
+            A row of weight 2 counts as the row twice, exactly; rows of weight 0 are left out.
+        eval_set : (X, y) of collections, or X with `target`, optional
+            Rows to validate on, instead of a share of X.
+        target : str, optional
+            The column of a dataframe X to predict, instead of `y`.
+        columns : sequence of str, optional
+            The columns of a dataframe X to learn from; all but the target unless told.
+
+        Returns
+        -------
+        self
+        """
+        client = self.client_
+        if client.asynchronous:
+            raise ValueError("client is asynchronous; fit waits for its answers. Use a client made without asynchronous=True.")
+        from bgn.engines.calls import Calls
+
+        self._calls = Calls(client)
+        try:
+            return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
+        finally:
+            self._calls.release()
+            del self._calls
+
+    def predict(self, X: Any) -> Any:
+        """Predict the target of every row, lazily.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, shape (rows, columns)
+
+        Returns
+        -------
+        dask array or series, shape (rows,)
+            Of the same kind and in the same partitions as X; a series keeps the index.
+        """
+        check_is_fitted(self)
+        X, model = self._checked(X), self._reduced()
+        if hasattr(X, "columns"):
+            return X.map_partitions(_predict, model, meta=X._meta.iloc[:, :0].sum(axis=1).astype(np.float64))
+        return X.map_blocks(_predict, model, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+
+    def shap_values(self, X: Any, background: Any, **options: Any) -> Any:
+        """Return the SHAP values of every row against a background, lazily; see :func:`bgn.shap_values`.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, shape (rows, columns)
+        background : array_like or frame, shape (any number of rows, columns)
+            In memory; it travels to every worker.
+        **options
+            As for :func:`bgn.shap_values`.
+
+        Returns
+        -------
+        dask array or dataframe, shape (rows, columns)
+            With the mean prediction over the background added, a row adds up to its prediction.
+        """
+        check_is_fitted(self)
+        X = self._checked(X)
+        options = options | {"background": require("dask", extra="dask").delayed(np.asarray(background))}
+        if hasattr(X, "columns"):
+            return X.map_partitions(_explain, network=self.network_, meta=X._meta.astype(np.float64), **options)
+        return X.map_blocks(_explain, network=self.network_, dtype=np.float64, meta=np.empty((0, 0)), **options)
+
+    def to_local(self) -> BGNRegressor:
+        """Return the plain estimator, fitted if this one is."""
+        parameters = self.get_params(deep=False)
+        del parameters["client"]
+        local = BGNRegressor(**parameters)
+        vars(local).update({name: value for name, value in vars(self).items() if name.endswith("_")})
+        return local
+
+    # -- judging what came in ------------------------------------------------------------------------------
+
+    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[Source, str | None]:
+        """Judge collections as far as can be told without reading them. Also the target's name."""
+        from bgn.engines.partitions import rows_on_cluster
+
+        named = hasattr(given.X, "columns")
+        if not named and (given.target is not None or given.columns is not None):
+            raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
+        given = given.in_memory() if named else given
+        self._checked(given.X, reset)
+        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, self._judge)
+        return source, given.target_name if hasattr(given.y, "map_partitions") else None
+
+    def _checked(self, X: Any, reset: bool = False) -> Any:
+        """A table in whole rows, with as many columns, and the names, that are known."""
+        require("dask.dataframe", extra="dask")
+        from bgn.engines.partitions import whole_rows
+
+        X = whole_rows(X)
+        like = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
+        validate_data(self, like, reset=reset, skip_check_array=True)
+        return X
+
+    def _judge(self, surveys: Sequence[Survey]) -> None:
+        """Refuse too few rows, and targets whose squares no float64 can hold."""
+        rows = sum(each.n_rows for each in surveys)
+        if rows == 0 or (rows == 1 and surveys[0].total == 1):
+            raise ValueError(f"X has {rows} rows (of positive weight); at least 2 are needed.")
+        self._representable([], min(each.low for each in surveys), max(each.high for each in surveys))
+
+    def _reduced(self) -> BGNRegressor:
+        """What predicts, and no more: it travels with every task."""
+        model = BGNRegressor()
+        kept = ("network_", "n_features_in_", "feature_names_in_")
+        vars(model).update({name: value for name, value in vars(self).items() if name in kept})
+        return model
+
+    # -- the client stays here -----------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"client": None}
+
+    def __sklearn_clone__(self) -> Self:
+        parameters = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items() if name != "client"}
+        return type(self)(**parameters, client=self.client)
+
+
+def _predict(part: Any, model: BGNRegressor) -> Any:
+    """Predict one partition, which may be empty."""
+    predicted: NDArray[np.float64] = model.predict(part) if len(part) else np.empty(0)
+    if not hasattr(part, "columns"):
+        return predicted
+    return require("pandas", extra="dask").Series(predicted, index=part.index)
+
+
+def _explain(part: Any, network: Network, background: Any, **options: Any) -> Any:
+    """Explain one partition, which may be empty."""
+    values = shap_values(network, part, background, **options).values if len(part) else np.empty(part.shape)
+    if not hasattr(part, "columns"):
+        return values
+    return require("pandas", extra="dask").DataFrame(values, index=part.index, columns=part.columns)

@@ -1,0 +1,173 @@
+"""Rows on the workers of a Dask cluster, asked through futures.
+
+The rows are shared out among the threads of the workers. A share is the result of a task, so that Dask makes it again
+elsewhere when its worker is lost. The network so far travels with every question; what the neurons answer is kept
+beside the rows, where the next question finds it, and is worked out again wherever it is missing.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.base import Integers, Neuron, Output
+from bgn.engines.block import Block, Plan, Survey
+from bgn.engines.calls import Calls
+from bgn.engines.merged import MergedEngine
+from bgn.engines.part import Part
+
+
+class RawRows(Block):
+    """Raw rows that tell Dask their size; what was worked out about them does not travel."""
+
+    def __sizeof__(self) -> int:
+        return _size(self.columns, self.target, self.weight)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RawRows, (self.columns, self.target, self.weight)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a layer has grown: the layers below, the neuron in every slot, the output settled last."""
+
+    below: tuple[tuple[Neuron, ...], ...] = ()
+    slots: tuple[Neuron | None, ...] = ()
+    output: Output = field(default_factory=lambda: Output(np.zeros(0, np.int64), 0))
+
+    def after(self, question: str, *arguments: Any) -> Standing:
+        """What holds once a question has been answered; few change anything."""
+        if question == "settle":
+            return replace(self, output=arguments[0])
+        if question not in ("put", "move"):
+            return self
+        slot, neuron = arguments if question == "put" else (arguments[1], self.slots[arguments[0]])
+        slots = [*self.slots, *[None] * (slot + 1 - len(self.slots))]
+        slots[slot] = neuron
+        return replace(self, slots=tuple(slots))
+
+
+class HeldRows:
+    """A share of the rows on a worker and, as long as it lives there, the part that grows on it.
+
+    Only the rows travel, to another worker or to its disk.
+    """
+
+    def __init__(self, columns: NDArray[Any], target: Integers, weight: Integers | None, limit: int) -> None:
+        self._rows = columns, target, weight, limit
+        self._grown: tuple[Standing, Part] | None = None
+        self._lock = Lock()  # a question that nobody waits for any more may still be at work
+
+    def __sizeof__(self) -> int:
+        return _size(*self._rows[:3])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return HeldRows, self._rows
+
+    def answer(self, standing: Standing, question: str, *arguments: Any) -> Any:
+        """Answer a question for the network as it stands, whatever was asked here before."""
+        with self._lock:
+            grown, self._grown = self._grown, None  # forgotten if anything fails
+            part = self._part(standing, grown)
+            answer = getattr(part, question)(*arguments)
+            self._grown = standing.after(question, *arguments), part
+            return answer
+
+    def _part(self, standing: Standing, grown: tuple[Standing, Part] | None) -> Part:
+        """The part with the answers of every neuron as it stands."""
+        if grown is None or grown[0].below != standing.below:
+            part = Part(*self._rows)
+            for neurons in standing.below:
+                part = part.next_layer(neurons)
+            grown = Standing(standing.below), part
+        known, part = grown
+        held = [*known.slots, *[None] * (len(standing.slots) - len(known.slots))]
+        stale = [k for k, neuron in enumerate(standing.slots) if neuron is not None and neuron != held[k]]
+        for slot in stale:
+            part.put(slot, standing.slots[slot])
+        if stale:
+            part.forget()
+        now, wanted = part.output, standing.output
+        if now.base != wanted.base or not np.array_equal(now.weights, wanted.weights):
+            part.settle(wanted)
+        return part
+
+
+class PartsOnCluster:
+    """Parts on the workers, all asked at once; see :class:`bgn.engines.merged.Parts`."""
+
+    def __init__(self, calls: Calls, shares: Sequence[Any], standing: Standing | None = None) -> None:
+        self._calls, self._shares = calls, shares
+        self._standing = Standing() if standing is None else standing
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question to all parts."""
+        answers = []
+        if question != "move":  # the next question brings the news
+            message = pickle.dumps((self._standing, question, arguments))
+            answers = self._calls.answers(question, _answer, self._shares, message)
+        self._standing = self._standing.after(question, *arguments)
+        return answers
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnCluster:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        return PartsOnCluster(self._calls, self._shares, Standing((*self._standing.below, tuple(neurons))))
+
+
+class OnCluster:
+    """Rows on a cluster, as a source; see :class:`bgn.grow.rows.Source`.
+
+    `shares` are delayed :class:`RawRows`, one for every thread that is to hold rows. They are read when first asked;
+    `judge` is told what the survey found.
+    """
+
+    def __init__(
+        self, calls: Calls, shares: Sequence[Any], weighted: bool, judge: Callable[[Sequence[Survey]], None]
+    ) -> None:
+        self._calls, self._shares, self.weighted, self._judge = calls, shares, weighted, judge
+        self._blocks: list[Any] = []
+
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        """Put a question to all blocks."""
+        answers = self._calls.answers(question, _ask, self._read(), pickle.dumps((question, arguments)))
+        if question == "survey":
+            self._judge(answers)
+        if question == "sample":  # the last that raw rows are asked
+            self._calls.release(self._blocks)
+            self._blocks = []
+        return answers
+
+    def engine(self, plan: Plan, held_out: bool) -> MergedEngine:
+        """The rows that learn, or those that validate."""
+        shares = self._calls.hold("rows", _hold, self._read(), plan, held_out)
+        return MergedEngine(PartsOnCluster(self._calls, shares), plan.grid)
+
+    def _read(self) -> list[Any]:
+        if not self._blocks:
+            self._blocks = self._calls.compute(self._shares)
+        return self._blocks
+
+
+def _ask(block: RawRows, message: bytes) -> Any:
+    question, arguments = pickle.loads(message)
+    return getattr(block, question)(*arguments)
+
+
+def _hold(block: RawRows, plan: Plan, held_out: bool) -> HeldRows:
+    part = block.part(plan, held_out)
+    return HeldRows(part.columns, part.target, part.weight if len(part.weight) else None, part.limit)
+
+
+def _answer(rows: HeldRows, message: bytes) -> Any:
+    standing, question, arguments = pickle.loads(message)
+    return rows.answer(standing, question, *arguments)
+
+
+def _size(*arrays: NDArray[Any] | None) -> int:
+    return sum(array.nbytes for array in arrays if array is not None)
