@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn.engines.gpu as gpu
-from bgn import BGNRegressor, Layer, Network, tensors
+from bgn import BGNRegressor, Layer, Network, shap_values, tensors
 from bgn.engines.base import Direction, Neuron, Output, Question
 from bgn.engines.block import Block, Plan
 from bgn.engines.gpu import TensorEngine, TensorPart
 from bgn.engines.gpu_block import TensorBlock
 from bgn.engines.gpu_cut import _reaching
 from bgn.engines.integers import Grid
+from bgn.explain.coalitions import games
+from bgn.explain.gpu import exact_shares
 from tests.test_cut import EMPTY, engine_of
 from tests.test_cut import tables as cut_tables
 from tests.test_growth import table
@@ -190,6 +192,35 @@ def test_tensors_in_the_memory_of_the_cpu_are_arrays():
     network = model.fit(X, y).network_
     assert model.fit(torch.from_numpy(X), torch.from_numpy(y)).network_ == network
     assert isinstance(model.predict(torch.from_numpy(X)), np.ndarray)
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3, 4])
+def test_shap_values_are_those_of_arrays(inputs):
+    rng = np.random.default_rng(inputs)
+    weights = np.zeros((6, 5))
+    for row in weights[1:]:
+        row[rng.permutation(5)[:inputs]] = rng.normal(size=inputs).round(1)
+    X, background = rng.normal(size=(2, 40, 5)).round(1)
+    network = Network([Layer(weights, rng.normal(size=6).round(1))], rng.normal(size=6), 0.5)
+    expected = shap_values(network, X, background)
+    slots = {pair: slot for slot, pair in enumerate(map(tuple, expected.connections.tolist()))}
+    for drawn in (background, on_device(background)):
+        means, neurons, shares = exact_shares(network, games(network), on_device(X), drawn, slots)
+        assert np.array_equal(shares.T, expected.connection_values)
+        assert np.array_equal(neurons, expected.neuron_values)
+        assert np.array_equal(means, network.hidden(background).mean(axis=0))
+
+
+@needs_gpu
+def test_shap_values_on_a_gpu():
+    X, y = table(300)
+    model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    expected = shap_values(model, X, X)
+    for background in (X, on_device(X)):
+        found = shap_values(model, on_device(X), background)
+        for name in ("values", "base_value", "neuron_values", "connection_values", "data"):
+            assert np.array_equal(getattr(found, name), getattr(expected, name))
+    assert np.array_equal(shap_values(model, X, on_device(X)).values, expected.values)
 
 
 @needs_gpu

@@ -7,6 +7,7 @@ value is its Shapley share of ``f(x) - v(nothing)``. For one hidden layer it is 
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from bgn.explain.coalitions import Game, Table, averages, games, interaction_weights, shapley_weights
 from bgn.explain.sampling import sampled_values, settle
 from bgn.explain.subject import background_of, rows_of
-from bgn.network import Floats, Network
+from bgn.network import Floats, Network, on_gpu
 from bgn.require import require
 from bgn.terms import network_of
 
@@ -137,7 +138,8 @@ def shap_values(
     ----------
     model : Network or fitted estimator
     X : array_like or frame, shape (rows, features)
-        The rows to explain.
+        The rows to explain. Of a CUDA tensor, the exact values of one hidden layer are found on its GPU; the result
+        holds arrays, with the same bits.
     background : array_like or frame, shape (any number of rows, features)
         What a feature is compared with when it is unknown; all rows are used. May be left out when the model has
         ``background_``.
@@ -172,12 +174,16 @@ def shap_values(
     largest = max((len(game.players) for game in parts), default=0)
     sampled = method == "sampled" or (method == "auto" and largest > MAX_PLAYERS)
 
-    expected = network.hidden(drawn).mean(axis=0)
-    neuron_values = (network.hidden(rows) - expected) * network.output_weights
     connections = _connections(network)
     slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
-    shares = np.zeros((len(connections), len(rows)))
     error = None
+    if on_gpu(X) and network.depth == 1 and not sampled:
+        exact_shares = importlib.import_module("bgn.explain.gpu").exact_shares
+        expected, neuron_values, shares = exact_shares(network, parts, X, drawn, slots)
+        return _explained(network, rows, drawn, expected, neuron_values, connections, shares, None)
+    expected = network.hidden(drawn).mean(axis=0)
+    neuron_values = (network.hidden(rows) - expected) * network.output_weights
+    shares = np.zeros((len(connections), len(rows)))
     if sampled:
         rng = np.random.default_rng(random_state)
         error = _sampled(network, rows, drawn, n_samples, rng, neuron_values, shares, slots)
@@ -190,6 +196,20 @@ def shap_values(
             )
     else:
         _exact(network, parts, Table(rows), Table(drawn), shares, slots)
+    return _explained(network, rows, drawn, expected, neuron_values, connections, shares, error)
+
+
+def _explained(
+    network: Network,
+    rows: Floats,
+    background: Floats,
+    expected: Floats,
+    neuron_values: Floats,
+    connections: NDArray[np.int64],
+    shares: Floats,
+    error: Floats | None,
+) -> Explanation:
+    """Add the shares of the connections up to the features' values."""
     totals = np.zeros((network.n_inputs, len(rows)))
     for feature, share in zip(connections[:, 0], shares, strict=True):
         totals[feature] += share
@@ -201,10 +221,10 @@ def shap_values(
         connection_values=shares.T,
         data=rows,
         feature_names=network.names,
-        method="sampled" if sampled else "exact",
+        method="exact" if error is None else "sampled",
         standard_error=error,
         network=network,
-        background=drawn,
+        background=background,
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from bgn.network import Floats, Network
+from bgn.network import Floats, Network, on_gpu
 
 
 def rows_of(network: Network, table: Any, name: str) -> Floats:
-    """Return `table` as float64 rows with the network's columns; at least one row."""
+    """Return `table` as float64 rows with the network's columns; at least one row. A CUDA tensor is copied."""
+    if on_gpu(table):
+        table = importlib.import_module("bgn.tensors").table_of(table).cpu()
     try:
         rows = network._rows(table)
     except ValueError as error:
