@@ -17,6 +17,7 @@ _BINS = 64  # bins along a pair's direction
 ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 2048
+_MOST_IN_16_BITS = 65535
 
 
 @njit(cache=True, nogil=True)
@@ -90,11 +91,13 @@ def pair_gains(codes, centres, bins, pairs, angles, weight, values, rows, total,
 
 
 @njit(cache=True, nogil=True)
-def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together):
-    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction."""
+def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together, cells):
+    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction.
+
+    `cells` (rows) is room for the cell of every row.
+    """
     top = np.float64(len(count) - 1)
     weighted = len(weight) > 0
-    groups = together.shape[1] // 8
     z = np.empty(_BLOCK)
     for begin in range(0, len(residual), _BLOCK):
         end = min(begin + _BLOCK, len(residual))
@@ -104,12 +107,34 @@ def fill_profile(columns, index, coefficients, residual, weight, low, scale, cod
             w = weight[i] if weighted else 1
             count[cell] += w
             sums[cell] += w * residual[i]
-            row = together[cell]
-            for g in range(groups):
-                pattern = bits[codes[g, i]]
-                part = row[8 * g : 8 * g + 8]
+            cells[i] = cell
+    for g in range(together.shape[1] // 8):
+        part = together[:, 8 * g : 8 * g + 8]
+        if weighted:
+            for i in range(len(residual)):
+                pattern, row = bits[codes[g, i]], part[cells[i]]
                 for b in range(8):
-                    part[b] += w * pattern[b]
+                    row[b] += weight[i] * pattern[b]
+        else:
+            count_together(codes[g], cells, part)
+
+
+@njit(cache=True, nogil=True)
+def count_together(codes, cells, out):
+    """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit, four bits at a time."""
+    spread = np.zeros(16, np.uint64)  # four bits, each in 16 of its own
+    for code in range(16):
+        for b in range(4):
+            spread[code] |= np.uint64((code >> b) & 1) << np.uint64(16 * b)
+    for begin in range(0, len(cells), _MOST_IN_16_BITS):
+        end = min(begin + _MOST_IN_16_BITS, len(cells))
+        packed = np.zeros((len(out), 2), np.uint64)
+        for i in range(begin, end):
+            packed[cells[i], 0] += spread[codes[i] & 15]
+            packed[cells[i], 1] += spread[codes[i] >> 4]
+        for cell in range(len(out)):
+            for b in range(8):
+                out[cell, b] += np.int64((packed[cell, b >> 2] >> np.uint64(16 * (b & 3))) & np.uint64(0xFFFF))
 
 
 @njit(cache=True, nogil=True)
@@ -171,6 +196,7 @@ def judge_directions(
     """
     count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
     together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
+    cells = np.empty(len(residual), np.uint8)
     for k in range(len(index)):
         which, how = index[k, : size[k]], coefficients[k, : size[k]]
         low, high = reach[k, 0], reach[k, 1]
@@ -178,7 +204,7 @@ def judge_directions(
         count[:] = 0
         sums[:] = 0
         together[:] = 0
-        fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
+        fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together, cells)
         best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge)
         out[k, 0] = best
         out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
