@@ -102,7 +102,8 @@ class _Parquet:
     def _open(self) -> Any:
         parquet = require("pyarrow.parquet", extra="parquet")
         try:
-            return parquet.ParquetFile(self.name, buffer_size=1 << 20)
+            # Read ahead, Arrow would hold all of the file in memory.
+            return parquet.ParquetFile(self.name, buffer_size=1 << 20, pre_buffer=False)
         except (self._pa.ArrowInvalid, OSError) as error:
             raise ValueError(f"{self.name} is no Parquet file that can be read ({error}).") from None
 
@@ -133,8 +134,9 @@ class _Parquet:
 
     def blocks(self, labels: Sequence[str], rows: int) -> Iterator[list[NDArray[Any]]]:
         with self._open() as file:
-            for batch in file.iter_batches(rows, columns=list(labels), use_threads=False):
-                yield [self._numbers(batch.column(label)) for label in labels]
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(rows, [group], columns=list(labels), use_threads=False):
+                    yield [self._numbers(batch.column(label)) for label in labels]
 
     def _numbers(self, column: Any) -> NDArray[Any]:
         if self._pa.types.is_dictionary(column.type):
