@@ -28,7 +28,9 @@ class Given:
     @property
     def target_name(self) -> str | None:
         """What the target is called, where it has a name."""
-        name = self.target if isinstance(self.target, str) else getattr(self.y, "name", None)
+        if isinstance(self.target, str):
+            return self.target
+        name = None if on_disk(self.y) else getattr(self.y, "name", None)
         return None if name is None else str(name)
 
     @property
