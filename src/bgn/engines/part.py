@@ -90,7 +90,8 @@ class Part:
         items = list(items)
         if self._pool is None or len(items) < 2:
             return [work(item) for item in items]
-        return list(self._pool.map(work, items))
+        others = [self._pool.submit(work, item) for item in items[1:]]
+        return [work(items[0]), *(other.result() for other in others)]
 
     def _each_sieve(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run `work` on every item, side by side when rows are too few to share out."""

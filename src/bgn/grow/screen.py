@@ -52,25 +52,25 @@ def pair_gains(codes, centres, bins, pairs, angles, weight, values, rows, total,
     The rows are summed once a pair in a two-way table; each of `angles` (pairs x angles) then bins the table's
     cells along ``cos(angle) * x + sin(angle) * y``. Written: `gains` and `best` (the angle), one a pair.
     """
-    count = np.empty((COARSE, COARSE), np.int64)
-    sums = np.empty((COARSE, COARSE), np.int64)
-    cell = np.empty((COARSE * COARSE, 2), np.int64)  # those that hold rows
-    along_count = np.empty(_BINS, np.int64)
-    along_sums = np.empty(_BINS, np.int64)
+    table = np.empty((COARSE * COARSE, 2), np.int64)  # weight and sum
+    held = np.empty((COARSE * COARSE, 2), np.int64)  # the same of the cells that hold rows, and where they are
+    where = np.empty((COARSE * COARSE, 2), np.uint8)
+    along = np.empty((_BINS, 2), np.int64)
     weighted = len(weight) > 0
     for k in range(len(pairs)):
         p, q = pairs[k, 0], pairs[k, 1]
         first, second = codes[p], codes[q]
-        count[:] = 0
-        sums[:] = 0
+        table[:] = 0
         for i in range(len(values)):
-            count[first[i], second[i]] += weight[i] if weighted else 1
-            sums[first[i], second[i]] += values[i]
+            cell = np.int64(first[i]) * COARSE + np.int64(second[i])
+            table[cell, 0] += weight[i] if weighted else 1
+            table[cell, 1] += values[i]
         found = 0
         for u in range(bins[p]):
             for v in range(bins[q]):
-                if count[u, v] > 0:
-                    cell[found, 0], cell[found, 1] = u, v
+                if table[u * COARSE + v, 0] > 0:
+                    held[found] = table[u * COARSE + v]
+                    where[found, 0], where[found, 1] = u, v
                     found += 1
         gains[k] = -1.0
         for a in range(angles.shape[1]):
@@ -78,14 +78,12 @@ def pair_gains(codes, centres, bins, pairs, angles, weight, values, rows, total,
             low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
             high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
             scale = _BINS / (high - low) if high > low else 0.0
-            along_count[:] = 0
-            along_sums[:] = 0
+            along[:] = 0
             for i in range(found):
-                u, v = cell[i, 0], cell[i, 1]
-                b = min(np.int64((x[u] + y[v] - low) * scale), _BINS - 1)
-                along_count[b] += count[u, v]
-                along_sums[b] += sums[u, v]
-            g = best_edge(along_count, along_sums, rows, total)
+                b = min(np.int64((x[where[i, 0]] + y[where[i, 1]] - low) * scale), _BINS - 1)
+                along[b, 0] += held[i, 0]
+                along[b, 1] += held[i, 1]
+            g = best_edge(along[:, 0], along[:, 1], rows, total)
             if g > gains[k]:
                 gains[k], best[k] = g, angles[k, a]
 
