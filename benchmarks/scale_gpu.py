@@ -19,7 +19,7 @@ from bgn.engines.base import Direction, Output, Question
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
 EMPTY = Output(np.zeros(0, np.int64), 0)
 SETTINGS: dict[str, dict[str, Any]] = {
-    "search": {"max_width": 4, "max_replacements": 4},
+    "search": {"max_width": 10, "max_replacements": 10},
     "lasso": {"max_width": 10, "max_replacements": 10, "direction": "lasso", "output": "stagewise"},
 }
 
@@ -56,7 +56,7 @@ def fitted(X: Any, y: Any, **settings: Any) -> tuple[float, BGNRegressor]:
 
 
 def gpu() -> None:
-    """On a CUDA GPU: a cut against torch's sort, time a neuron, speed against two cores, 100,000,000 rows."""
+    """on a CUDA GPU: a cut against torch's sort, time a neuron, speed against two cores, 100,000,000 rows"""
     import torch
 
     if not torch.cuda.is_available():

@@ -7,6 +7,7 @@ operation after the other and fuses none, so the bits are the same. Tensors on a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -237,11 +238,18 @@ class TensorPart:
     def explained(self, width: int, shift: int) -> int:
         """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole
         number of ``2**shift`` each."""
-        weight = None if self.weight is None else self.weight
-        target = self.target if weight is None else self.target * weight
-        _, n, s = group_sums(self.answers.keys(width), weight, target)
+        target = self.target if self.weight is None else self.target * self.weight
+        _, n, s = group_sums(self.answers.keys(width), self.weight, target)
         s = s.double()
         return int((s * s / n.double() * 2.0**-shift).round().long().sum())
+
+
+class _Parts(PartsInMemory):
+    """Parts asked without the bookkeeping of gradients, which takes time."""
+
+    @torch.inference_mode()
+    def ask(self, question: str, *arguments: Any) -> list[Any]:
+        return super().ask(question, *arguments)
 
 
 class TensorEngine(MergedEngine):
@@ -249,8 +257,9 @@ class TensorEngine(MergedEngine):
 
     def __init__(self, part: TensorPart, grid: Grid) -> None:
         self.part = part
-        super().__init__(PartsInMemory([part]), grid)
+        super().__init__(_Parts([part]), grid)
 
+    @torch.inference_mode()
     def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
         """Answer each question with its best cut, when the answer is wanted; None where there is none."""
         for question in questions:
@@ -265,7 +274,7 @@ class TensorEngine(MergedEngine):
         """Theorem 1's bound for the answers stored, in squared steps."""
         everything = self._target_squares
         shift = max(0, everything.bit_length() - 60)
-        explained = self.part.explained(len(self.output.weights), shift) << shift
+        explained = self.parts.ask("explained", len(self.output.weights), shift)[0] << shift
         return max(everything - explained, 0) / self.total
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:

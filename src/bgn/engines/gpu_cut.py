@@ -120,9 +120,10 @@ def _promising(cells: Tensor, ends: Tensor, n: Tensor, s: Tensor, positive: Tens
     n_before, s_before, own = _before(n), _before(s), positive - _before(positive)
     at_edge = torch.where((n > n_before) & (n < rows.weight), _gains(n, s, rows)[0], -1.0)
     best = at_edge.max()
-    corners = [(some, sums) for some in (n_before + 1, n - 1) for sums in (s - own, s_before + own)]
-    bound = torch.stack([_gains(*corner, rows)[0] for corner in corners]).amax(dim=0)
-    marked = (n > n_before + 1) & (bound * (1.0 + 1e-9) >= best)
+    first, last, low, high = n_before + 1, n - 1, s - own, s_before + own
+    corners = torch.stack([first, first, last, last]), torch.stack([low, high, low, high])
+    bound = _gains(*corners, rows)[0].amax(dim=0)
+    marked = (n > first) & (bound * (1.0 + 1e-9) >= best)
     winners = (at_edge == best) & (best > 0)
     above = cells[ends.clamp(max=len(cells) - 1)].long()  # the next cell that holds a row
     return marked | winners | (torch.zeros_like(n).scatter_add_(0, above, winners.long()) > 0)
