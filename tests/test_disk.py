@@ -143,8 +143,10 @@ def test_validation_rows_live_where_they_like(frame, tmp_path):
         model = BGNRegressor(**QUICK).fit(learn, target="price", eval_set=eval_set)
         assert model.network_ == expected.network_
         assert same(model.history_, expected.history_)
-    model = BGNRegressor(**QUICK).fit(frame[NAMES][:200], frame["price"][:200], eval_set=(held, pair[1]))
-    assert model.network_ == expected.network_
+    mapped = np.load(saved(tmp_path / "held.npy", pair[0]), mmap_mode="r")
+    for rows in (held, mapped, tmp_path / "held.npy"):
+        model = BGNRegressor(**QUICK).fit(frame[NAMES][:200], frame["price"][:200], eval_set=(rows, pair[1]))
+        assert model.network_ == expected.network_
 
 
 def test_blocks_give_all_rows_in_order_and_serve_explanations(frame, tmp_path):

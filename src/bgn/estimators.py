@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bgn.engines.disk import OnDisk, Scratch
-from bgn.engines.table import BLOCK_BYTES, Table, on_disk
+from bgn.engines.table import BLOCK_BYTES, Rows, Table, on_disk
 from bgn.given import Given
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
@@ -245,7 +245,9 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             return self.network_.predict(X)
         if not on_disk(X):
             return self.network_.predict(self._table(X, reset=False))
-        table = self._opened(X, {}, reset=False)
+        if isinstance(X, np.memmap):
+            self._table(X[:1], reset=False)
+        table = self._known(Table(X, known=self._names()), reset=False)
         predicted, done = np.empty(table.n_rows), 0
         for piece in table.pieces(BLOCK_BYTES):
             n = piece.columns.shape[1]
@@ -321,8 +323,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         if on_gpu(given.X):
             return self._tensors(given, reset), given.target_name
         if on_disk(given.X):
-            how = {"columns": given.columns, "target": given.aim, "weight": given.weight}
-            table = self._opened(given.X, how, reset)
+            table = self._known(given.opened(None if reset else self._names()), reset)
             rows = OnDisk(table, scratch, seed)
             self._representable(rows.largest, rows.low, rows.high)
             return rows, table.target_name or given.target_name
@@ -354,13 +355,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def _evaluation(self, given: Given | None, scratch: Scratch, seed: int) -> Source | None:
         return None if given is None else self._source(given, scratch, seed, reset=False)[0]
 
-    def _opened(self, X: Any, how: dict[str, Any], reset: bool) -> Table:
-        """Open rows on disk; unless `reset`, those columns that the network knows."""
-        if not reset and isinstance(X, np.memmap):
-            self._table(X[:1], reset=False)
-        elif not reset and self._names():
-            how = how | {"columns": self._names()}
-        table = Table(X, **how)
+    def _known(self, table: Rows, reset: bool) -> Rows:
+        """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
         if reset:
             if table.n_rows < 2:
                 raise ValueError(f"X has {table.n_rows} sample(s); a minimum of 2 is required.")

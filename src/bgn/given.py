@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.table import on_disk
+from bgn.engines.table import Rows, Table, on_disk
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +33,21 @@ class Given:
         name = None if on_disk(self.y) else getattr(self.y, "name", None)
         return None if name is None else str(name)
 
-    @property
-    def aim(self) -> Any:
-        """The targets of rows on disk: a column, an array or a path to one."""
+    def opened(self, known: Sequence[str] | None) -> Rows:
+        """Rows on disk; of the columns `known`, where the columns have names."""
+        if isinstance(self.X, Rows):
+            return self.X
         aim = self.y if self.target is None else self.target
         if aim is None:
             raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
-        return aim
+        return Table(self.X, columns=self.columns, target=aim, weight=self.weight, known=known)
 
     def in_memory(self) -> Given:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
         if self.target is None and self.columns is None:
             return self
         frame = hasattr(self.X, "columns")
-        X = self.X if frame else np.asarray(self.X)
+        X: Any = self.X if frame else np.asarray(self.X)
         there = list(X.columns) if frame else list(range(X.shape[1]))
         keep = [key for key in there if key != self.target] if self.columns is None else list(self.columns)
         for argument, keys in (("target", [self.target]), ("columns", keep)):

@@ -18,7 +18,7 @@ from functools import reduce
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from bgn.engines.cells import CellSums, merge
 from bgn.engines.merged import MergedEngine, merge_regions
 from bgn.engines.part import NO_OUTPUT, Part
 from bgn.engines.split import Hashes, row_hashes
-from bgn.engines.table import BLOCK_BYTES, Piece
+from bgn.engines.table import BLOCK_BYTES, Piece, Rows
 
 # With many threads blocks are smaller, so that those in memory hold no more than this.
 _MOST_MAPPED = 16 * BLOCK_BYTES
@@ -124,19 +124,6 @@ class _Block(Block):
     def hashes(self, seed: int) -> Hashes:
         """The hashes written beside the rows."""
         return self._hashes
-
-
-class Rows(Protocol):
-    """Rows that can be read block by block, such as a :class:`bgn.engines.table.Table`."""
-
-    weighted: bool
-    n_rows: int
-    n_columns: int
-    dtype: np.dtype[Any]
-
-    def pieces(self, size: int) -> Iterator[Piece]:
-        """Yield all rows, checked, in blocks of about `size` bytes."""
-        ...
 
 
 class OnDisk:

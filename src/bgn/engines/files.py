@@ -57,7 +57,8 @@ class _Array:
             raise ValueError(f"{name} must have two dimensions, rows and columns; got shape {array.shape}.")
         if array.dtype.kind not in "fiub":
             raise ValueError(f"{name} must hold numbers; its dtype is {array.dtype}.")
-        self.n_rows, self._dtype, self.labels = len(array), array.dtype, range(array.shape[1])
+        self.n_rows, self._dtype = len(array), array.dtype
+        self.labels: Sequence[Any] = range(array.shape[1])
 
     def label(self, key: Any, argument: str) -> int:
         n = len(self.labels)
@@ -71,10 +72,10 @@ class _Array:
     def single(self, labels: Sequence[int]) -> bool:
         return bool(self._dtype == np.float32)
 
-    def blocks(self, labels: Sequence[int], rows: int) -> Iterator[NDArray[Any]]:
+    def blocks(self, labels: Sequence[int], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
         array = self._opened()
         for start in range(0, self.n_rows, rows):
-            yield self._columns(array[start : start + rows], labels)
+            yield list(self._columns(array[start : start + rows], labels))
 
     def _columns(self, block: NDArray[Any], labels: Sequence[int]) -> NDArray[Any]:
         """Columns of some rows, a little at a time, which stays in the processor's cache."""
@@ -97,7 +98,7 @@ class _Parquet:
             self._types = {field.name: field.type for field in file.schema_arrow}
             if len(self._types) < len(file.schema_arrow):
                 raise ValueError(f"{self.name} has two columns of the same name; rename one.")
-        self.labels = [name for name in self._types if not name.startswith("__index_level_")]
+        self.labels: Sequence[Any] = [name for name in self._types if not name.startswith("__index_level_")]
 
     def _open(self) -> Any:
         parquet = require("pyarrow.parquet", extra="parquet")
@@ -132,7 +133,7 @@ class _Parquet:
     def single(self, labels: Sequence[str]) -> bool:
         return all(self._kind(label) == self._pa.float32() for label in labels)
 
-    def blocks(self, labels: Sequence[str], rows: int) -> Iterator[list[NDArray[Any]]]:
+    def blocks(self, labels: Sequence[str], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
         with self._open() as file:
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(rows, [group], columns=list(labels), use_threads=False):

@@ -7,6 +7,7 @@ It is never loaded whole.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +24,8 @@ _BLOCK_ROWS = 1 << 20
 
 
 def on_disk(X: Any) -> bool:
-    """True for a path and for a memory map."""
-    return isinstance(X, str | os.PathLike | np.memmap)
+    """True for a path, for a memory map and for rows that are read block by block."""
+    return isinstance(X, str | os.PathLike | np.memmap | Rows)
 
 
 def read_blocks(
@@ -71,15 +72,34 @@ class Piece:
     weight: Floats | None = None
 
 
-class Table:
+class Rows(ABC):
+    """Rows that can be read block by block: how many at most, of how many columns and of which kind."""
+
+    n_rows: int
+    n_columns: int
+    dtype: np.dtype[Any]
+    weighted: bool = False
+    names: tuple[str, ...] | None = None
+    target_name: str | None = None
+
+    @abstractmethod
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """Yield all rows, checked, in blocks of about `size` bytes."""
+
+
+class Table(Rows):
     """Rows in files, with the columns to read, perhaps a target and weights.
 
-    `target` and `weight` are a column of the files, an array of one value a row, or a path to such an array.
+    `target` and `weight` are a column of the files, an array of one value a row, or a path to such an array. `known`
+    are the columns to read where columns have names.
     """
 
-    def __init__(self, X: Any, *, columns: Any = None, target: Any = None, weight: Any = None) -> None:
+    def __init__(
+        self, X: Any, *, columns: Any = None, target: Any = None, weight: Any = None, known: Any = None
+    ) -> None:
         self._files = open_files(X)
         first = self._files[0]
+        columns = known if known is not None and first.named else columns
         self.n_rows = sum(file.n_rows for file in self._files)
         self._keys: dict[str, Any] = {}
         self._vectors: dict[str, NDArray[Any]] = {}
@@ -90,6 +110,7 @@ class Table:
                 self._vectors[name] = _vector(value, "y" if name == "target" else name, self.n_rows)
         self.weighted = weight is not None
         self._labels = self._chosen(columns)
+        self.n_columns = len(self._labels)
         self.names = tuple(self._labels) if first.named else None
         self.target_name = self._keys.get("target") if first.named else None
         self._read = [*self._labels, *self._keys.values()]
@@ -113,14 +134,9 @@ class Table:
             raise ValueError(f"{first.name} has no column left to learn from.")
         return chosen
 
-    @property
-    def n_columns(self) -> int:
-        """Number of columns, target and weights not counted."""
-        return len(self._labels)
-
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield all rows, checked, in blocks of about `size` bytes; small files are put together."""
-        rows = max(1, min(size // (8 * len(self._labels)), _BLOCK_ROWS))
+        rows = rows_in(size, self.n_columns)
         held: list[Piece] = []
         for piece in self._each(rows):
             held.append(piece)
@@ -161,6 +177,11 @@ class Table:
             raise ValueError(f"Negative values in sample_weight: row {start + int(np.argmin(weight))}, for instance.")
         target = beside.get("target")
         return Piece(columns, *(None if v is None else v.astype(np.float64) for v in (target, weight)))
+
+
+def rows_in(size: int, n_columns: int) -> int:
+    """How many rows of so many columns make about `size` bytes."""
+    return max(1, min(size // (8 * n_columns), _BLOCK_ROWS))
 
 
 def _joined(pieces: Sequence[Piece]) -> Piece:
