@@ -14,6 +14,7 @@ from bgn.engines.gpu_sums import project
 from bgn.network import Layer, Network
 
 _BLOCK = 1 << 24
+_MOST_ROWS = (1 << 31) - 1  # torch counts the entries of a mask in 32 bits
 
 
 def table_of(X: Tensor, n_columns: int | None = None) -> Tensor:
@@ -22,6 +23,8 @@ def table_of(X: Tensor, n_columns: int | None = None) -> Tensor:
     if X.ndim != 2 or 0 in X.shape or (n_columns is not None and X.shape[1] != n_columns):
         wanted = "at least one column" if n_columns is None else f"{n_columns} columns"
         raise ValueError(f"X must have two dimensions, at least one row and {wanted}; got shape {tuple(X.shape)}.")
+    if len(X) > _MOST_ROWS:
+        raise ValueError(f"X has {len(X):,} rows; one GPU takes at most {_MOST_ROWS:,}. Use a Dask cluster, or a sample.")
     return _as_floats(X, "X")
 
 
