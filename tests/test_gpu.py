@@ -178,7 +178,7 @@ def test_what_is_wrong_with_a_tensor_is_said():
         (lambda: tensors.predict(network, bad), "X has NaN or infinity in column 'age'"),
         (lambda: tensors.predict(network, X[:, :1]), r"2 columns; got shape \(4, 1\)"),
         (lambda: tensors.table_of(X[0]), r"two dimensions.*got shape \(2,\)"),
-        (lambda: tensors.table_of(X[:1].expand(2**31, 2)), "X has 2,147,483,648 rows; one GPU takes at most"),
+        (lambda: tensors.table_of(X[:1].expand(2**31, 2)), "X has 2,147,483,648 rows; a GPU takes at most"),
         (lambda: tensors.table_of(X * 1j), "X must hold real numbers; got dtype torch.complex128"),
         (lambda: network.predict(torch.empty((4, 2), device="meta")), "device 'meta'; tensors may be on a CUDA GPU"),
         (lambda: BGNRegressor().fit(torch.empty((4, 2), device="meta"), y), "device 'meta'"),

@@ -24,7 +24,7 @@ def table_of(X: Tensor, n_columns: int | None = None) -> Tensor:
         wanted = "at least one column" if n_columns is None else f"{n_columns} columns"
         raise ValueError(f"X must have two dimensions, at least one row and {wanted}; got shape {tuple(X.shape)}.")
     if len(X) > _MOST_ROWS:
-        raise ValueError(f"X has {len(X):,} rows; one GPU takes at most {_MOST_ROWS:,}. Use a Dask cluster, or a sample.")
+        raise ValueError(f"X has {len(X):,} rows; a GPU takes at most {_MOST_ROWS:,}. Use a Dask cluster or a sample.")
     return _as_floats(X, "X")
 
 
