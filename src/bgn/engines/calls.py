@@ -31,52 +31,44 @@ class Calls:
         self._held: dict[str, Future] = {}
         self._no_workers = parse_timedelta(dask.config.get("bgn.no-workers", "60s"))
         self._longest = parse_timedelta(dask.config.get("bgn.longest-pass", "1h"))
-        self.homes: list[str] = []
-
-    def find_homes(self) -> list[str]:
-        """The address of a worker for every thread there is, different workers first."""
-        deadline = time.monotonic() + self._no_workers
-        while not (threads := self.client.nthreads()):
-            if time.monotonic() > deadline:
-                raise RuntimeError(self._nobody("the first worker"))
-            time.sleep(0.1)
-        self.homes = [home for k in range(max(threads.values())) for home, n in threads.items() if k < n]
-        return self.homes
 
     # -- tasks ---------------------------------------------------------------------------------------------
 
     def name(self, what: str) -> str:
-        """A new key, which the dashboard shows as ``bgn-what``."""
+        """A name for tasks, which the dashboard shows as ``bgn-what``."""
         return f"bgn-{what.replace('_', '-')}-{self._fit}-{next(self._number)}"
 
-    def compute(self, shares: Sequence[Any]) -> list[Future]:
-        """Start to compute delayed shares, each near its home."""
-        futures = [
-            self.client.compute(share, workers=[home], allow_other_workers=True)
-            for share, home in zip(shares, self.homes, strict=False)
+    def compute(self, tasks: Sequence[Any]) -> list[Future]:
+        """Start to compute something delayed that stays on the workers."""
+        return self._keep(self.client.compute(list(tasks)))
+
+    def hold(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Future]:
+        """Start to make something of every item that stays on the workers."""
+        return self._keep(self._submit(what, function, items, *arguments))
+
+    def answers(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Any]:
+        """What `function` makes of every item, here."""
+        return self._collect(self._submit(what, function, items, *arguments), what)
+
+    def _submit(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Future]:
+        """Start a task an item, where the item is.
+
+        Workers are not named: a task that names one that is gone may wait for ever. The tasks of a pass make a group
+        of their own; a larger one Dask would take for tasks that can run anywhere, and move rows about.
+        """
+        name = self.name(what)
+        keys = [(name, k) for k in range(len(items))]
+        return self.client.map(partial(_call, function, arguments), items, key=keys, pure=False)
+
+    def by_thread(self, futures: Sequence[Future]) -> list[list[Future]]:
+        """Results that are done, in lists: one for every thread of the workers that hold them."""
+        where, threads = self.client.who_has(futures), self.client.nthreads()
+        homes: dict[str, list[Future]] = {}
+        for future in futures:
+            homes.setdefault(next(iter(where.get(future.key, ())), ""), []).append(future)
+        return [
+            some for home, held in homes.items() for k in range(threads.get(home, 1)) if (some := held[k :: threads.get(home, 1)])
         ]
-        return self._keep(futures)
-
-    def hold(self, what: str, function: Callable[..., Any], shares: Sequence[Future], *arguments: Any) -> list[Future]:
-        """Start to make something of every share that stays on the workers."""
-        return self._keep(self._submit(what, function, shares, *arguments))
-
-    def answers(self, what: str, function: Callable[..., Any], shares: Sequence[Future], *arguments: Any) -> list[Any]:
-        """What `function` makes of every share, here."""
-        return self._collect(self._submit(what, function, shares, *arguments), what)
-
-    def _submit(
-        self, what: str, function: Callable[..., Any], shares: Sequence[Future], *arguments: Any
-    ) -> list[Future]:
-        # Where workers are named, even loosely, Dask sends tasks to the rows and not rows about.
-        return self.client.map(
-            partial(_call, function, arguments),
-            shares,
-            key=[self.name(what) for _ in shares],
-            pure=False,
-            workers=list(dict.fromkeys(self.homes)),
-            allow_other_workers=True,
-        )
 
     def _keep(self, futures: list[Future]) -> list[Future]:
         self._held |= {str(future.key): future for future in futures}
@@ -93,9 +85,8 @@ class Calls:
         loop = self.client.loop.asyncio_loop
         gathering = asyncio.run_coroutine_threadsafe(self.client.gather(futures, asynchronous=True), loop)
         try:
-            return self._wait(gathering, futures, f"{what!r} from {len(futures)} shares of the rows")
-        except BaseException:
-            gathering.cancel()
+            return self._wait(gathering, futures, f"{what!r}, {len(futures)} tasks")
+        except BaseException:  # nobody will want these answers, so nobody should work on them
             if self.client.status == "running":
                 self.client.cancel(futures)
             raise
@@ -158,8 +149,8 @@ class Calls:
         return f"the scheduler at {scheduler.address}" if scheduler is not None else "the scheduler"
 
 
-def _call(function: Callable[..., Any], arguments: tuple[Any, ...], share: Any) -> Any:
-    return function(share, *arguments)
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...], item: Any) -> Any:
+    return function(item, *arguments)
 
 
 _MEMORY = (

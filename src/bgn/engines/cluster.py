@@ -123,14 +123,14 @@ class PartsOnCluster:
 class OnCluster:
     """Rows on a cluster, as a source; see :class:`bgn.grow.rows.Source`.
 
-    `shares` are delayed :class:`RawRows`, one for every thread that is to hold rows. They are read when first asked;
-    `judge` is told what the survey found.
+    `partitions` are delayed :class:`RawRows`. They are read when first asked, wherever Dask sees fit, and put together
+    thread by thread; `judge` is told what the survey found.
     """
 
     def __init__(
-        self, calls: Calls, shares: Sequence[Any], weighted: bool, judge: Callable[[Sequence[Survey]], None]
+        self, calls: Calls, partitions: Sequence[Any], weighted: bool, judge: Callable[[Sequence[Survey]], None]
     ) -> None:
-        self._calls, self._shares, self.weighted, self._judge = calls, shares, weighted, judge
+        self._calls, self._partitions, self.weighted, self._judge = calls, partitions, weighted, judge
         self._blocks: list[Any] = []
 
     def ask(self, question: str, *arguments: Any) -> list[Any]:
@@ -150,8 +150,27 @@ class OnCluster:
 
     def _read(self) -> list[Any]:
         if not self._blocks:
-            self._blocks = self._calls.compute(self._shares)
+            partitions = self._calls.compute(self._partitions)
+            self._calls.answers("reading", _is_there, partitions)
+            self._blocks = self._calls.hold("join", _join, self._calls.by_thread(partitions))
+            self._calls.release(partitions)
         return self._blocks
+
+
+def _is_there(rows: RawRows) -> bool:
+    """What a task answers when all it waits for is that another is done."""
+    return True
+
+
+def _join(parts: Sequence[RawRows]) -> RawRows:
+    if len(parts) == 1:
+        return parts[0]
+    ends = np.cumsum([0, *(len(part.target) for part in parts)]).tolist()
+    columns = np.empty((len(parts[0].columns), ends[-1]), parts[0].columns.dtype)
+    for part, start, stop in zip(parts, ends, ends[1:], strict=False):
+        columns[:, start:stop] = part.columns
+    weights = [part.weight for part in parts if part.weight is not None]
+    return RawRows(columns, np.concatenate([part.target for part in parts]), np.concatenate(weights) if weights else None)
 
 
 def _ask(block: RawRows, message: bytes) -> Any:

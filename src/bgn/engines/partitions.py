@@ -1,4 +1,4 @@
-"""From Dask collections to shares of rows: which partitions go together, and how a worker reads and checks them."""
+"""From Dask collections to rows on a cluster: what can be judged here, and how a worker reads and checks a partition."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
-from distributed import futures_of
 from numpy.typing import NDArray
 
 from bgn.engines.base import Floats
@@ -42,7 +41,7 @@ def is_collection(value: Any) -> bool:
 def rows_on_cluster(
     calls: Calls, X: Any, y: Any, weight: Any, judge: Callable[[Sequence[Survey]], None]
 ) -> OnCluster:
-    """Judge what can be judged without reading, and share the partitions out among the workers' threads."""
+    """Judge what can be judged without reading, and say how every partition is to be read."""
     X = whole_rows(X)
     layout = layout_of(X)
     others = {"y": y} if weight is None else {"y": y, "sample_weight": weight}
@@ -50,12 +49,12 @@ def rows_on_cluster(
     for name, other in zip(others, parts[1:], strict=True):
         if len(other) != len(parts[0]):
             raise ValueError(f"X has {len(parts[0])} partitions and {name} has {len(other)}; repartition one like the other.")
-    read = dask.delayed(read_rows, pure=False)
-    shares = []
-    for group in _groups(calls, X, parts[0]):
-        chosen = [[column[k] for k in group] for column in parts]
-        shares.append(read(group, layout, *chosen, dask_key_name=calls.name("read")))
-    return OnCluster(calls, shares, weight is not None, judge)
+    read, name = dask.delayed(read_rows, pure=False), calls.name("partition")
+    partitions = [
+        read(number, layout, *part, dask_key_name=f"{name}-{number}")
+        for number, part in enumerate(zip(*parts, strict=True))
+    ]
+    return OnCluster(calls, partitions, weight is not None, judge)
 
 
 def whole_rows(X: Any) -> Any:
@@ -132,78 +131,52 @@ def _delayed(collection: Any) -> list[Any]:
     return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
 
 
-def _groups(calls: Calls, X: Any, parts: Sequence[Any]) -> list[list[int]]:
-    """Numbers of the partitions that each thread is to hold, near where they are if they are anywhere."""
-    homes = calls.find_homes()[: len(parts)]
-    places = calls.client.who_has(futures_of(X))
-    room = -(-len(parts) // len(homes))
-    groups: list[list[int]] = [[] for _ in homes]
-    for number, part in enumerate(parts):
-        free = [k for k, group in enumerate(groups) if len(group) < room]
-        near = [k for k in free if homes[k] in places.get(part.key, ())]
-        groups[(near or free)[0]].append(number)
-    return [group for group in groups if group]
-
-
 # -- on a worker -------------------------------------------------------------------------------------------------
 
 
-def read_rows(numbers: list[int], layout: Layout, X: list[Any], y: list[Any], weight: list[Any] | None = None) -> RawRows:
-    """Put partitions together, column by column, or name the partition and column that hold something else."""
-    ends = np.cumsum([0, *(len(part) for part in X)]).tolist()
-    columns = np.empty((layout.n_columns, ends[-1]), layout.dtype)
-    for number, part, start, stop in zip(numbers, X, ends, ends[1:], strict=False):
-        _fill(columns[:, start:stop], part, layout, number)
-    lengths = np.diff(ends).tolist()
-    target = _column(y, "y", numbers, lengths)
-    if weight is None:
-        return RawRows(columns, target)
-    heavy = _column(weight, "sample_weight", numbers, lengths)
-    if (heavy < 0).any():
-        raise ValueError(f"sample_weight has negative values, the least {heavy.min():g}, in one of the partitions {numbers}.")
+def read_rows(number: int, layout: Layout, X: Any, y: Any, weight: Any = None) -> RawRows:
+    """Take a partition column by column, or name the partition and column that hold something else."""
+    names = tuple(X.columns) if hasattr(X, "columns") else None
+    n_columns = len(names) if names is not None else np.shape(X)[1]
+    if names != layout.names or n_columns != layout.n_columns:
+        raise ValueError(
+            f"Partition {number} of X has the columns {names or n_columns}, not {layout.names or layout.n_columns}."
+        )
+    columns = np.empty((n_columns, len(X)), layout.dtype)
+    for j, column in enumerate(columns):
+        name = f"column {layout.name(j)!r} of partition {number}"
+        column[:] = _numbers(X[:, j] if names is None else X.iloc[:, j], layout.dtype, f"X in {name}")
+        largest = float(np.abs(column).max(initial=0.0))
+        if largest > LARGEST_VALUE:
+            raise ValueError(
+                f"X has a value of {largest:.3g} in {name}; beyond {LARGEST_VALUE:g} sums overflow. Rescale the column."
+            )
+    target = _column(y, "y", number, len(X))
+    heavy = None if weight is None else _column(weight, "sample_weight", number, len(X))
+    if heavy is not None and (heavy < 0).any():
+        raise ValueError(f"sample_weight has negative values in partition {number}, the least {heavy.min():g}.")
     return RawRows(columns, target, heavy)
 
 
-def _fill(columns: NDArray[Any], part: Any, layout: Layout, number: int) -> None:
-    """Write a partition's columns, each of them checked."""
-    names = tuple(part.columns) if hasattr(part, "columns") else None
-    shape = len(names) if names is not None else np.shape(part)[1]
-    if names != layout.names or shape != layout.n_columns:
-        raise ValueError(
-            f"Partition {number} of X has the columns {names or shape}, not {layout.names or layout.n_columns} as expected."
-        )
-    for j, column in enumerate(columns):
-        values = part[:, j] if names is None else part.iloc[:, j]
-        column[:] = _numbers(values, layout.dtype, f"column {layout.name(j)!r} of X", number)
-        _finite(column, f"Input X contains {{kind}} in column {layout.name(j)!r} of partition {number}")
-        if len(column) and np.abs(column).max() > LARGEST_VALUE:
-            raise ValueError(
-                f"X has a value of {np.abs(column).max():.3g} in column {layout.name(j)!r} of partition {number}; beyond "
-                f"{LARGEST_VALUE:g} sums overflow. Rescale the column."
-            )
+def _column(values: Any, name: str, number: int, length: int) -> Floats:
+    if len(values) != length:
+        raise ValueError(f"Partition {number}: X has {length} rows and {name} has {len(values)}.")
+    return np.array(_numbers(values, np.float64, f"{name} in partition {number}"))
 
 
-def _column(parts: list[Any], name: str, numbers: list[int], lengths: list[int]) -> Floats:
-    """The parts of one column, as long as they must be."""
-    values = []
-    for number, part, length in zip(numbers, parts, lengths, strict=True):
-        if len(part) != length:
-            raise ValueError(f"Partition {number}: X has {length} rows and {name} has {len(part)}.")
-        values.append(_numbers(part, np.float64, name, number))
-        _finite(values[-1], f"Input {name} contains {{kind}} in partition {number}")
-    return np.concatenate(values)
-
-
-def _numbers(values: Any, dtype: Any, name: str, number: int) -> NDArray[Any]:
+def _numbers(values: Any, dtype: Any, where: str) -> NDArray[Any]:
+    """The values as finite numbers."""
     try:
         if hasattr(values, "to_numpy"):  # a series, perhaps of a dtype that has a value for nothing
-            return np.asarray(values.to_numpy(dtype=dtype, na_value=np.nan))
-        return np.asarray(values, dtype=dtype)
+            numbers = values.to_numpy(dtype=dtype, na_value=np.nan)
+        else:
+            numbers = np.asarray(values, dtype=dtype)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Partition {number}: {name} does not hold numbers: {error}") from None
-
-
-def _finite(values: NDArray[Any], where: str) -> None:
-    if not (fine := np.isfinite(values)).all():
-        kind = "NaN" if np.isnan(values).any() else "infinity"
-        raise ValueError(f"{where.format(kind=kind)} ({(~fine).sum()} of {len(values)} rows). Drop or fill those rows.")
+        raise ValueError(f"Input {where} does not hold numbers: {error}") from None
+    if not (fine := np.isfinite(numbers)).all():
+        kind = "NaN" if np.isnan(numbers).any() else "infinity"
+        variable, _, place = where.partition(" ")
+        raise ValueError(
+            f"Input {variable} contains {kind} {place} ({(~fine).sum()} of {len(numbers)} rows). Drop or fill those rows."
+        )
+    return numbers

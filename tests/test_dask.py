@@ -1,0 +1,402 @@
+"""Growth on a real Dask cluster of processes: the same bits, whatever the partitions and whoever dies."""
+
+import faulthandler
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from bgn import BGNRegressor, shap_values
+from tests.test_growth import same, table
+
+dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
+dd = pytest.importorskip("dask.dataframe", reason="the extra dask is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
+
+from bgn.dask import DaskBGNRegressor  # noqa: E402
+from bgn.engines.base import Direction, Neuron, Output  # noqa: E402
+from bgn.engines.calls import Calls  # noqa: E402
+from bgn.engines.cluster import HeldRows, Standing  # noqa: E402
+from bgn.engines.part import Part  # noqa: E402
+
+# distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def _limit():
+    """Nothing hangs: after five minutes say where everybody is, and leave."""
+    faulthandler.dump_traceback_later(300, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    # A worker that is killed comes back, even where that takes long.
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def two(client):
+    """The client, with both workers there."""
+    client.wait_for_workers(2, timeout=60)
+    return client
+
+
+def arrays(*columns, edges=(0, 7, 7, 90, 300)):
+    """Dask arrays in uneven partitions, one of them empty."""
+    sizes = tuple(np.diff(edges).tolist())
+    return [da.from_array(each, chunks=(sizes, *each.shape[1:])) for each in columns]
+
+
+def frame(X, y, partitions=4, **more):
+    table = pd.DataFrame(X, columns=list("abcdef")[: X.shape[1]]).assign(target=y, **more)
+    table.index = np.arange(len(y)) * 3
+    return dd.from_pandas(table, npartitions=partitions)
+
+
+def test_frames_give_the_same_network_and_lazy_predictions(two):
+    X, y = table()
+    rows = frame(X, y)
+    local = BGNRegressor(**SMALL).fit(pd.DataFrame(X, columns=list("abcdef")), pd.Series(y, name="target"))
+    model = DaskBGNRegressor(**SMALL).fit(rows[list("abcdef")], rows["target"])
+    assert same(model.history_, local.history_)
+    assert model.network_.names == tuple("abcdef")
+    assert model.network_.target_name == "target"
+    predicted = model.predict(rows[list("abcdef")])
+    assert isinstance(predicted, dd.Series)
+    expected = pd.Series(local.predict(pd.DataFrame(X, columns=list("abcdef"))), index=np.arange(len(y)) * 3)
+    pd.testing.assert_series_equal(predicted.compute(), expected)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(rows[list("fabcde")])
+    named = DaskBGNRegressor(**SMALL).fit(rows, target="target", eval_set=rows)
+    both = BGNRegressor(**SMALL).fit(X, y, eval_set=(X, y))
+    assert named.network_.output_weights.tolist() == both.network_.output_weights.tolist()
+
+
+def test_arrays_predict_and_explain_lazily(two):
+    X, y = table()
+    dX, dy = arrays(X, y)
+    model = DaskBGNRegressor(**SMALL, client=two).fit(dX, dy)
+    assert model.network_ == BGNRegressor(**SMALL).fit(X, y).network_
+    assert model.network_.target_name is None
+    predicted = model.predict(dX.rechunk((100, 2)))
+    assert isinstance(predicted, da.Array)
+    np.testing.assert_array_equal(predicted.compute(), model.network_.predict(X))
+    np.testing.assert_array_equal(model.predict(dX[dX[:, 0] > 0.5]).compute(), model.network_.predict(X[X[:, 0] > 0.5]))
+    values = model.shap_values(dX, X[:50])
+    np.testing.assert_array_equal(values.compute(), shap_values(model.network_, X, X[:50]).values)
+    rows = frame(X, y)[list("abcdef")]
+    model.feature_names_in_ = np.array(list("abcdef"), dtype=object)
+    explained = model.shap_values(rows, X[:50])
+    assert isinstance(explained, dd.DataFrame)
+    np.testing.assert_array_equal(explained.compute().to_numpy(), values.compute())
+
+
+def test_partitions_of_unknown_length_weights_float32_and_persisted_rows(two):
+    X, y = table()
+    X = X.astype(np.float32)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    keep = X[:, 1] > 0.2
+    expected = BGNRegressor(**SMALL).fit(X[keep], y[keep], weight[keep])
+    dX, dy, dw = (each[da.from_array(keep, chunks=60)] for each in arrays(X, y, weight, edges=range(0, 301, 60)))
+    assert np.isnan(dX.shape[0])
+    model = DaskBGNRegressor(**SMALL).fit(dX, dy, dw)
+    assert same(model.history_, expected.history_)
+    dX = dX.persist()
+    assert same(DaskBGNRegressor(**SMALL).fit(dX, dy, dw).history_, expected.history_)
+    del dX
+    rows = frame(X, y, weight=weight)
+    rows = rows[rows["b"] > np.float32(0.2)]
+    model = DaskBGNRegressor(**SMALL).fit(rows[list("abcdef")], rows["target"], rows["weight"].astype("Int64"))
+    assert [r.train_mse for r in model.history_.records] == [r.train_mse for r in expected.history_.records]
+
+
+def test_conventions(two):
+    X, y = table(100)
+    dX, dy = arrays(X, y, edges=(0, 50, 100))
+    model = DaskBGNRegressor(**SMALL, client=two)
+    assert model.client_ is two
+    assert DaskBGNRegressor(**SMALL).client_ is two
+    assert clone(model).client is two
+    assert clone(model).get_params() == model.get_params()
+    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).direction == "lasso"
+    model.fit(dX, dy)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.client is None
+    assert again.network_ == model.network_
+    local = model.to_local()
+    assert type(local) is BGNRegressor
+    np.testing.assert_array_equal(local.predict(X), model.predict(dX).compute())
+    assert not [name for name in vars(model) if name.startswith("_calls")]
+    deadline = time.monotonic() + 30
+    while any(str(key).startswith("bgn") for keys in two.has_what().values() for key in keys):
+        assert time.monotonic() < deadline, "the workers still hold rows"
+        time.sleep(0.1)
+    model.set_params(callbacks=lambda record: record.width == 2, max_width=9).fit(dX, dy)
+    assert model.history_.stopped == "callback"
+    model.set_params(callbacks=None, max_seconds=0.0).fit(dX, dy)
+    assert model.history_.stopped == "max_seconds"
+
+
+def test_an_interrupt_keeps_what_was_grown(two, monkeypatch):
+    X, y = table(100)
+    calls = Calls._submit
+
+    def interrupted(self, what, *arguments):
+        futures = calls(self, what, *arguments)
+        if what == "regions":
+            threading.Timer(0.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+            time.sleep(0.5)
+        return futures
+
+    monkeypatch.setattr(Calls, "_submit", interrupted)
+    model = DaskBGNRegressor(**SMALL)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model.fit(*arrays(X, y, edges=(0, 50, 100)))
+    assert model.history_.stopped == "interrupted"
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------
+
+
+def test_bad_input_is_named(two):
+    X, y = table(100)
+    dX, dy = arrays(X, y, edges=(0, 50, 100))
+    model = DaskBGNRegressor(**SMALL)
+    hole = X.copy()
+    hole[70, 2] = np.nan
+    rows = frame(X, y)
+    features = rows[list("abcdef")]
+    cases = [
+        (arrays(hole, edges=(0, 50, 100))[0], dy, "NaN in column 2 of partition 1 \\(1 of 50 rows"),
+        (frame(hole, y)[list("abcdef")], rows["target"], "NaN in column 'c' of partition 2"),
+        (dX, da.where(dy == dy, np.inf, dy), "Input y contains infinity in partition"),
+        (dX, dy[:99], "X has 100 rows and y has 99"),
+        (dX[dX[:, 0] > -1], dy[:99].rechunk(50), "Partition 1: X has 50 rows and y has 49"),
+        (dX[dX[:, 0] > -1], dy.rechunk(10), "X has 2 partitions and y has 10"),
+        (features, rows["target"].repartition(npartitions=2), "X and y have different divisions"),
+        (dX.astype(str), dy, "X has dtype"),
+        (dX[dX[:, 0] > 2], dy[dX[:, 0] > 2], "X has 0 rows"),
+        (dX * 1e301, dy, "beyond 1e[+]300 sums overflow"),
+        (dX, dy * 1e200, "Rescale the target"),
+        (features.assign(c=features["c"].astype(str)), rows["target"], "Column 'c' has dtype"),
+        (features.assign(c=features["c"].astype(str).astype("category")), rows["target"], "Column 'c' is categorical"),
+        (features.assign(c=dd.to_datetime(features["c"])), rows["target"], "Column 'c' holds dates"),
+    ]
+    for bad_X, bad_y, message in cases:
+        with pytest.raises(ValueError, match=message):
+            model.fit(bad_X, bad_y)
+    with pytest.raises(ValueError, match="Input y in partition [01] does not hold numbers"):
+        model.fit(dX, dy.map_blocks(lambda part: np.full(len(part), "many", object), dtype=object))
+    with pytest.raises(ValueError, match="sample_weight has negative values"):
+        model.fit(dX, dy, -dy)
+    with pytest.raises(TypeError, match=r"X must be a Dask array .* got numpy.ndarray"):
+        model.fit(X, y)
+    with pytest.raises(TypeError, match=r"y must be a Dask array .* got numpy.ndarray"):
+        model.fit(dX, y)
+    with pytest.raises(ValueError, match="pair"):
+        model.fit(dX, dy, eval_set=(dX, dy, dy))
+    with pytest.raises(ValueError, match="6 features"):
+        DaskBGNRegressor(**SMALL, max_seconds=0.0).fit(dX, dy).predict(dX[:, :3])
+
+
+def test_no_client():
+    code = "from bgn.dask import DaskBGNRegressor; DaskBGNRegressor().client_"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "client is None and there is no current client" in done.stderr
+
+
+# -- workers that die --------------------------------------------------------------------------------------------
+
+
+def kill(client, number):
+    """Kill a worker with SIGKILL; when there are fewer, the last."""
+    pids = [*client.run(os.getpid).values()]
+    os.kill(pids[min(number, len(pids) - 1)], signal.SIGKILL)
+
+
+def killing(client, monkeypatch, phases):
+    """Kill a worker whenever a question of `phases` has been put for the first time in a layer."""
+    calls, done = Calls._submit, []
+
+    def submit(self, what, function, shares, *arguments):
+        futures = calls(self, what, function, shares, *arguments)
+        layer = sum(each == "measure" for each in done)
+        done.append(what)
+        if (what, layer) in phases:
+            phases.remove((what, layer))
+            kill(client, len(phases) % 2)
+        return futures
+
+    monkeypatch.setattr(Calls, "_submit", submit)
+
+
+@pytest.mark.parametrize(
+    "phases",
+    [
+        [("survey", 0), ("rows", 0), ("sample", 2)],
+        [("cells", 2), ("put", 2), ("regions", 2)],
+        [("inside", 2), ("settle", 2), ("cells", 4)],
+    ],
+    ids=lambda phases: "-".join(what for what, _ in phases),
+)
+def test_a_worker_killed_in_every_phase_changes_nothing(two, monkeypatch, phases):
+    X, y = table()
+    model = BGNRegressor(**SMALL, max_layers=2, direction="lasso")
+    expected = model.fit(X, y).history_
+    left = list(phases)
+    killing(two, monkeypatch, left)
+    assert same(DaskBGNRegressor(**model.get_params()).fit(*arrays(X, y)).history_, expected)
+    assert not left
+
+
+def test_both_workers_killed_in_turn(two, monkeypatch):
+    X, y = table()
+    model = BGNRegressor(**SMALL)
+    expected = model.fit(X, y).history_
+    pids, killed, calls = set(two.run(os.getpid).values()), set(), Calls._submit
+
+    def submit(self, what, *arguments):
+        futures = calls(self, what, *arguments)
+        if what == "overlaps" and pids - killed and len(two.nthreads()) == 2:
+            killed.add(pid := min(pids - killed))
+            os.kill(pid, signal.SIGKILL)
+            while not killed >= pids and len(two.nthreads()) == 2:  # the scheduler learns of it
+                time.sleep(0.01)
+        if what == "settle" and killed and not killed >= pids:
+            two.wait_for_workers(2, timeout=120)
+        return futures
+
+    monkeypatch.setattr(Calls, "_submit", submit)
+    assert same(DaskBGNRegressor(**model.get_params()).fit(*arrays(X, y)).history_, expected)
+    assert killed == pids
+
+
+@pytest.fixture
+def lonely():
+    """A client of a scheduler with one worker that nobody starts again."""
+    with (
+        dask.config.set({"bgn.no-workers": "2s", "distributed.comm.timeouts.connect": "2s"}),
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
+        options = ["--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
+        worker = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            client.wait_for_workers(1, timeout=120)
+            yield client, worker
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def test_the_last_worker_is_lost(lonely, monkeypatch):
+    client, worker = lonely
+    X, y = table(100)
+    calls = Calls._submit
+
+    def submit(self, what, *arguments):
+        if what == "cells":
+            worker.kill()
+        return calls(self, what, *arguments)
+
+    monkeypatch.setattr(Calls, "_submit", submit)
+    model, rows = DaskBGNRegressor(**SMALL, client=client), arrays(X, y, edges=(0, 50, 100))
+    with pytest.raises(RuntimeError, match=r"waiting for 'cells', .* has had no workers for 2 s"):
+        model.fit(*rows)
+    with pytest.raises(RuntimeError, match=r"waiting for 'reading', .* has had no workers for 2 s"):
+        model.fit(*rows)
+
+
+def test_scattered_rows_cannot_be_made_again(lonely, monkeypatch):
+    client, worker = lonely
+    X, y = table(100)
+    scattered = client.scatter([X, y])
+    dX = da.from_delayed(dask.delayed(scattered[0]), X.shape, X.dtype)
+    dy = da.from_delayed(dask.delayed(scattered[1]), y.shape, y.dtype)
+    calls = Calls._submit
+
+    def submit(self, what, *arguments):
+        if what == "survey":
+            worker.kill()
+        return calls(self, what, *arguments)
+
+    monkeypatch.setattr(Calls, "_submit", submit)
+    with pytest.raises(RuntimeError, match="Data that was scattered exists once"):
+        DaskBGNRegressor(**SMALL, client=client).fit(dX, dy)
+
+
+def test_workers_out_of_memory_are_named(two):
+    X, y = table(100)
+    dX, dy = arrays(X, y, edges=(0, 50, 100))
+    model = DaskBGNRegressor(**SMALL)
+
+    def full(part):
+        raise MemoryError
+
+    def deadly(part):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(MemoryError, match="ran out of memory while working on 'reading'"):
+        model.fit(dX.map_blocks(full, meta=X[:0]), dy)
+    with pytest.raises(RuntimeError, match=r"died one after the other.*Most often they ran out of memory"):
+        model.fit(dX.map_blocks(deadly, meta=X[:0]), dy)
+    two.wait_for_workers(2, timeout=120)
+
+
+def test_a_pass_that_takes_too_long(two):
+    X, y = table(100)
+    dX, dy = arrays(X, y, edges=(0, 50, 100))
+
+    def slow(part):
+        time.sleep(10)
+        return part
+
+    with (
+        dask.config.set({"bgn.longest-pass": "1s"}),
+        pytest.raises(TimeoutError, match="for 'reading', 2 tasks; 2 are still missing"),
+    ):
+        DaskBGNRegressor(**SMALL).fit(dX.map_blocks(slow, meta=X[:0]), dy)
+
+
+def test_rows_answer_alike_whatever_was_asked_before():
+    """A worker that starts afresh, one that was asked already, and one that fell behind tell the same."""
+    rng = np.random.default_rng(0)
+    columns, target = rng.normal(size=(3, 50)), rng.integers(-1000, 1000, 50)
+    rows, behind = (HeldRows(columns, target, None, 1 << 40) for _ in range(2))
+    part, standing = Part(columns, target, None, 1 << 40), Standing()
+    for step in range(200):
+        slot, width = int(rng.integers(0, 12)), len(standing.slots)
+        neuron = Neuron(Direction((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
+        output = Output(rng.integers(-9, 9, rng.integers(0, width + 1)), int(rng.integers(-9, 9)))
+        put = ("put", min(slot, width), neuron)
+        kinds = [put, ("settle", output), ("largest",), ("regions", width), ("move", slot % max(width, 1), 0)]
+        question, *arguments = kinds[step % 5] if width else put
+        expected = getattr(part, question)(*arguments)
+        if question != "move":
+            fresh = pickle.loads(pickle.dumps(rows))
+            several = [rows, rows, fresh, *([behind] if rng.random() < 0.1 else [])]
+            told = [each.answer(standing, question, *arguments) for each in several]
+            old = question == "put" and arguments[0] >= len(standing.output.weights)  # what was there does not matter
+            for answer in told:
+                np.testing.assert_equal(answer[:2] if old else answer, expected[:2] if old else expected)
+        standing = standing.after(question, *arguments)
