@@ -34,8 +34,7 @@ from bgn.grow.rows import InMemory, share_out
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 LARGE = {
-    "direction": "search", "output": "stagewise", "learning_rate": 0.1, "max_width": 3000, "max_features": 3,
-    "max_replacements": 0, "patience": 200,
+    "max_layers": 3, "max_width": 400, "max_features": 4, "shrinkage": 100.0, "max_replacements": 0, "patience": 60,
 }  # fmt: skip
 
 

@@ -48,3 +48,23 @@ def ridge_weights(H, target, ridge):
     penalty = ridge * np.eye(design.shape[1])
     penalty[0, 0] = 0.0
     return np.linalg.solve(design.T @ design + penalty, design.T @ target)
+
+
+def best_pair(columns, values, weight):
+    """The pair of +-1 columns and the sign between them whose best group, cut off from the rest, gains most.
+
+    Returns (gain, first, second, sign); exact.
+    """
+    rows, total = sum(int(w) for w in weight), sum(int(v) for v in values)
+    best = None
+    for a in range(len(columns)):
+        for b in range(a + 1, len(columns)):
+            for sign in (1, -1):
+                for both in (1, -1):
+                    inside = [i for i in range(len(values)) if columns[a][i] == both and columns[b][i] == both * sign]
+                    n, s = sum(int(weight[i]) for i in inside), sum(int(values[i]) for i in inside)
+                    if 0 < n < rows:
+                        gain = (s - Fraction(n * total, rows)) ** 2 / (n * (rows - n))
+                        if best is None or gain > best[0]:
+                            best = gain, a, b, sign
+    return best

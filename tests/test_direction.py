@@ -7,10 +7,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import lars_path_gram
 
+from bgn import BGNRegressor
 from bgn.engines.base import Direction, Neuron, Output
+from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
 from bgn.grow.paths import lasso_path, solve_small
 from experiments.literal import lasso_direction
+from tests.reference import best_pair
 from tests.test_cut import EMPTY, engine_of
 
 
@@ -107,3 +110,40 @@ def test_solve_small_says_singular():
     answer = np.array([3.0, 5.0])
     assert solve_small(np.array([[0.0, 1.0], [2.0, 0.0]]), answer)
     np.testing.assert_array_equal(answer, [2.5, 3.0])
+
+
+@given(st.integers(0, 2**31), st.integers(2, 30), st.integers(2, 5), st.sampled_from([1, 2**40]))
+@settings(max_examples=100)
+def test_pairs_of_answers_equal_brute_force(seed, rows, width, size):
+    rng = np.random.default_rng(seed)
+    columns = rng.choice(np.array([-1, 1], np.int8), (width, rows))
+    weight = rng.integers(1, 4, rows)
+    values = rng.integers(-5, 6, rows) * weight * size
+    found = AnswerPairs(columns, weight).best(np.arange(width), values, 1)[0]
+    best = best_pair(columns, values, weight)
+    if best is None or best[0] == 0:
+        return
+    (a, b), (_, sign) = found.columns, found.coefficients
+    chosen = [columns[a], columns[b] * np.int8(sign)]
+    gain = best_pair([chosen[0], chosen[1]], values, weight)
+    assert float(gain[0]) == pytest.approx(float(best[0]), rel=1e-9)
+
+
+def test_pairs_of_answers_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    columns = rng.choice(np.array([-1, 1], np.int8), (40, 3000))
+    values, weight = rng.integers(-(2**38), 2**38, 3000), np.ones(3000, np.int64)
+    best = AnswerPairs(columns, weight).best(np.arange(40), values, 8)
+    order = rng.permutation(3000)
+    assert AnswerPairs(columns[:, order], weight).best(np.arange(40), values[order], 8) == best
+
+
+def test_a_second_layer_finds_interactions():
+    """Boxes are sums of "both" and "neither", which one layer can only approach."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (3000, 2))
+    inside = (np.abs(X[:, 0]) < 0.5) & (np.abs(X[:, 1] - 0.2) < 0.4)
+    y = X[:, 0] + 3.0 * inside + 0.1 * rng.normal(size=3000)
+    model = BGNRegressor(max_layers=2, max_width=20, max_features=2, random_state=0).fit(X, y)
+    best = [min(snapshot.validation_mse for snapshot in path) for path in model.history_.paths]
+    assert best[1] < 0.9 * best[0]

@@ -16,6 +16,7 @@ from bgn.grow.output import OutputRule
 from bgn.grow.rows import Rows
 
 Callback = Callable[[Record], bool | None]
+_AT_A_TIME = 3
 
 
 @dataclass
@@ -121,10 +122,19 @@ class LayerGrowth:
                 failed.add(slot)
 
     def _try(self, output: Output, slot: int, kind: str) -> bool:
-        """Look for a neuron for `slot`, given the residual that `output` leaves, and take the first that helps."""
+        """Look for a neuron for `slot`, given the residual that `output` leaves, and take the first that helps.
+
+        A few questions are put at a time. When the first few do not help, an addition goes on to the next, because
+        growth ends where nothing is gained; a replacement is given up.
+        """
         questions = self.finder.propose(output, self.rule.others(self.rows.train, self.state, slot))
-        cuts = self.rows.train.cuts(questions)
-        return any(cut is not None and self._accept(slot, cut, kind) for cut in cuts)
+        for start in range(0, len(questions), _AT_A_TIME):
+            cuts = self.rows.train.cuts(questions[start : start + _AT_A_TIME])
+            if any(cut is not None and self._accept(slot, cut, kind) for cut in cuts):
+                return True
+            if kind == "replacement":
+                return False
+        return False
 
     def _accept(self, slot: int, cut: Cut, kind: str) -> bool:
         """Put the neuron in its slot if the training error falls; tell everybody."""

@@ -27,6 +27,7 @@ class Rows:
     train: Engine
     validation: Engine | None
     sample: MemoryEngine
+    unit: float = 1.0  # the weight of one row
 
     @property
     def followers(self) -> list[Engine]:
@@ -39,7 +40,7 @@ class Rows:
         train = self.train.next_layer(neurons)
         sample = train if self.sample is self.train else self.sample.next_layer(neurons)
         assert isinstance(sample, MemoryEngine)
-        return Rows(train, self.validation and self.validation.next_layer(neurons), sample)
+        return Rows(train, self.validation and self.validation.next_layer(neurons), sample, self.unit)
 
 
 class Source(Protocol):
@@ -91,8 +92,9 @@ def share_out(
     elif plan.edge is not None:
         validation = source.engine(plan, True)
     if plan.limit is None and isinstance(train, MemoryEngine):
-        return Rows(train, validation, train), scaled
-    return Rows(train, validation, _sample(source.ask("sample", plan), plan.grid, threads)), scaled
+        return Rows(train, validation, train, 2.0**scaled), scaled
+    sample = _sample(source.ask("sample", plan), plan.grid, threads)
+    return Rows(train, validation, sample, 2.0**scaled), scaled
 
 
 def _plan(source: Source, evaluation: Source | None, validation_fraction: float, seed: int) -> tuple[Plan, int]:

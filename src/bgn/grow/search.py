@@ -18,16 +18,19 @@ from numpy.typing import NDArray
 
 from bgn.engines.base import Direction, Floats, Integers, Output, Question
 from bgn.engines.part import BITS
+from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import InnerProducts, Others, direction_of
 from bgn.grow.rows import Rows
 from bgn.grow.screen import COARSE, FINE, judge_directions, pair_gains, single_gains
 
 _ANGLES = 16
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
+_MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
-_ASKED = 3  # questions put to all rows, the most promising first
+_ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3
+_LUCK_STEPS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,13 @@ class _Binned:
 class _Judged:
     """A direction, what it promises, and the window in which to cut it."""
 
-    gain: float
+    promise: float
     direction: Direction
     window: tuple[float, float]
 
 
-def _by_gain(judged: _Judged) -> float:
-    return -judged.gain
+def _by_promise(judged: _Judged) -> float:
+    return -judged.promise
 
 
 class Search:
@@ -88,6 +91,7 @@ class Search:
         )
         self._binned = _Binned.of(columns)
         self._spread: list[float] = self._binned.spread.tolist()
+        self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
 
     def learn(self, slot: int) -> None:
         """Take note of the neuron just stored in `slot`."""
@@ -98,20 +102,25 @@ class Search:
         if len(self._usable) == 0:
             return []
         values, total = self._values(output)
+        luck = self._luck(output, total)
         singles = self._single_gains(values, total)
         ranked = self._usable[np.argsort(-singles[self._usable], kind="stable")]
         candidates = [Direction((int(j),), (1.0,)) for j in ranked[:_SINGLES]]
         if self._most > 1 and len(ranked) > 1:
-            candidates += self._best_pairs(np.sort(ranked[:_MOST_IN_PAIRS]), values, total)
-            candidates += self._debiased(output)
-        best = self._judge(output, others, candidates)
+            if self._answers is not None:
+                candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
+            else:
+                candidates += self._best_pairs(np.sort(ranked[:_MOST_IN_PAIRS]), values, total)
+        best = self._judge(output, others, candidates, luck)
+        if self._most > 1 and len(ranked) > 1:
+            best = sorted([*best, *self._judge(output, others, self._debiased(output))], key=_by_promise)
         turned = [each.direction for each in best[:_TURNED] if len(each.direction.columns) == 2]
-        if turned:
+        if turned and self._answers is None:
             finer = [other for direction in turned for other in self._turned(direction)]
-            best = sorted([*best, *self._judge(output, others, finer)], key=_by_gain)
+            best = sorted([*best, *self._judge(output, others, finer, luck)], key=_by_promise)
         while best and 2 <= len(best[0].direction.columns) < self._most:
-            wider = self._judge(output, others, self._extended(best[0].direction, values, total))
-            if not wider or wider[0].gain <= 1.01 * best[0].gain:
+            wider = self._judge(output, others, self._extended(best[0].direction, values, total), luck)
+            if not wider or wider[0].promise - best[0].promise <= 0.01 * abs(best[0].promise):
                 break
             best = [wider[0], *best]
         return [Question(output, each.direction, each.window) for each in best[:_ASKED]]
@@ -125,8 +134,28 @@ class Search:
             values = values * self._part.weight
         return values, int(values.sum())
 
-    def _judge(self, output: Output, others: Others, directions: Sequence[Direction]) -> list[_Judged]:
-        """What each direction promises, the largest promise first, and where on it the cut should be."""
+    def _luck(self, output: Output, total: int) -> tuple[float, float]:
+        """What chance alone lets the best of all single columns, and of all pairs at all angles, seem to gain.
+
+        On noise, the largest of K gains is about ``2 log K`` times the variance. Few rows make luck count; a
+        direction that least squares gives needs none.
+        """
+        n, rows = len(self._usable), self._sample.total
+        residual = self._part.residual(output)
+        unit = max(1, int(np.abs(residual).max(initial=0)))
+        whole = np.rint(residual * (_LUCK_STEPS / unit)).astype(np.int64)  # whole, so that order does not matter
+        squares = int((whole * whole * (self._part.weight if len(self._part.weight) else 1)).sum())
+        variance = squares / rows * (unit / _LUCK_STEPS) ** 2 - (total / rows) ** 2
+        variance *= self._rows.unit
+        return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * _ANGLES)) * variance
+
+    def _judge(
+        self, output: Output, others: Others, directions: Sequence[Direction], luck: tuple[float, float] = (0.0, 0.0)
+    ) -> list[_Judged]:
+        """What each direction promises, the largest promise first, and where on it the cut should be.
+
+        A promise is the gain less the luck there is in picking the best of many.
+        """
         directions = [each for each in dict.fromkeys(directions) if self._sample.can_project(each)]
         if not directions:
             return []
@@ -148,11 +177,11 @@ class Search:
 
         self._share(part, len(directions))
         judged = [
-            _Judged(gain, direction, (low, high))
+            _Judged(gain - luck[len(direction.columns) > 1], direction, (low, high))
             for direction, (gain, low, high) in zip(directions, found.tolist(), strict=True)
             if gain > 0
         ]
-        return sorted(judged, key=_by_gain)
+        return sorted(judged, key=_by_promise)
 
     def _share(self, part: Callable[[slice], None], number: int) -> None:
         """Share `number` items out among the threads."""
