@@ -50,12 +50,15 @@ Family = Callable[[Rows, int, int], Iterator[Candidate]]
 
 
 def sizes_up_to(most: int) -> list[int]:
-    """Return sizes from 1 to `most`, a third apart: what families are fitted at that must be fitted anew for each."""
-    sizes, size = [], 1.0
-    while round(size) < most:
-        sizes.append(round(size))
-        size = max(size + 1, size * 4 / 3)
-    return [*sizes, most]
+    """Return `most` and its halves, and one between each two: for families that are fitted anew for every size.
+
+    Examples
+    --------
+    >>> sizes_up_to(40)
+    [1, 2, 4, 5, 7, 10, 14, 20, 28, 40]
+    """
+    halves = {round(most / 2 ** (k / 2)) for k in range(2 * most.bit_length())}
+    return sorted(size for size in halves if size > 0)
 
 
 # -- ours ------------------------------------------------------------------------------------------------------
@@ -123,10 +126,10 @@ def shrunken_trees(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
 
 
 def figs(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield sums of trees (FIGS): as many trees as it likes, or at most two or four."""
+    """Yield sums of trees (FIGS): as many trees as it likes, or at most three."""
     from imodels import FIGSRegressor
 
-    for trees in (None, 2, 4):
+    for trees in (None, 3):
         for size in sizes_up_to(most):
             np.random.seed(seed)  # noqa: NPY002 - FIGS breaks ties by NumPy's own generator, whatever random_state is
             model = FIGSRegressor(max_rules=size, max_trees=trees, random_state=seed)
@@ -158,10 +161,9 @@ def stumps(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
             )
             seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
             sizes = distinct_stumps(model)
-            rounds = [k for k in sizes_up_to(len(sizes)) if sizes[k - 1] <= most]
-            for count in rounds:
-                predict = _first_rounds(model, count)
-                yield Candidate(f"step {rate:g}, {bins} bins", sizes[count - 1], 0, predict, seconds)
+            for count, size in enumerate(sizes, start=1):
+                if size <= most and size not in sizes[count : count + 1]:  # the last round before another condition
+                    yield Candidate(f"step {rate:g}, {bins} bins", size, 0, _first_rounds(model, count), seconds)
 
 
 def distinct_stumps(model: Any) -> list[int]:

@@ -123,12 +123,12 @@ def test_what_validates_best_within_the_limit_is_tested(found, budget):
         assert chosen["test_mse"] == best**2
 
 
-def test_sizes_are_every_one_at_first_then_a_third_apart():
-    assert rivals.sizes_up_to(40) == [1, 2, 3, 4, 5, 7, 9, 13, 17, 22, 30, 40]
-    for most in range(1, 60):
-        sizes = rivals.sizes_up_to(most)
-        assert sizes[-1] == most
-        assert sizes == sorted(set(sizes))
+@given(st.integers(1, 300))
+def test_sizes_hold_the_limit_and_its_halves(most):
+    sizes = rivals.sizes_up_to(most)
+    assert sizes == sorted(set(sizes))
+    assert {most, round(most / 2), round(most / 4)} - {0} <= set(sizes)
+    assert set(peers.BUDGETS) <= set(rivals.sizes_up_to(40))
 
 
 def test_lines_of_the_lasso_are_no_conditions(rows):
