@@ -33,10 +33,6 @@ from bgn.grow.rows import InMemory, share_out
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-LARGE = {
-    "max_layers": 3, "max_width": 400, "max_features": 4, "shrinkage": 100.0, "max_replacements": 0, "patience": 60,
-}  # fmt: skip
-
 
 def splits(name: str, seeds: Iterable[int]) -> Iterable[tuple[int, tuple[np.ndarray, ...]]]:
     """Yield train, validation and test rows for each seed."""
@@ -97,6 +93,8 @@ def tiny() -> None:
 
 def large() -> None:
     """Accuracy when size is no concern."""
+    from experiments.accuracy import LARGE
+
     print(f"Size no concern, {LARGE}, seeds 0-2")
     for name, limit in (("power_plant", 13.2), ("housing", 0.26), ("bike", 2900)):
         accuracy(name, range(3), lambda **more: BGNRegressor(**LARGE, **more), limit, "wanted")
