@@ -136,8 +136,8 @@ def make_card(
     return Card(
         data=data,
         target=network.target_name,
-        rows_train=len(rows.y),
-        rows_test=len(rows.y_test),
+        rows_train=rows.n_train,
+        rows_test=rows.n_test,
         equation=bgn.equation(network, units=units),
         figures=figures,
         validation_mse=None if np.isnan(best.validation_mse) else best.validation_mse,

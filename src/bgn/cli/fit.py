@@ -15,6 +15,7 @@ from bgn.cli.card import compare, make_card
 from bgn.cli.output import whole_file
 from bgn.cli.prepare import Choices
 from bgn.cli.source import Source, file_options, note, open_source
+from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.tables import Refused
 from bgn.cli.train import Training, training_rows
 from bgn.require import require
@@ -108,6 +109,11 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
 @click.option("--validation", type=click.FloatRange(0, 0.9), help="Share of the training rows to validate on.")
 @click.option("--max-seconds", type=click.FloatRange(0, min_open=True), help="Stop growing after so long.")
 @click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores unless told.")
+@click.option(
+    "--stream/--no-stream",
+    default=None,
+    help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless told.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every random choice.")
 @click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override.")
 @click.option("-o", "--out", metavar="FILE", help="Save the model as JSON.")
@@ -138,7 +144,11 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     choices = Choices(
         options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"]
     )
-    rows = training_rows(source, target, options["drop"], choices, options["missing"], options["test"], options["seed"])
+    why = too_large(source, available_memory()) if options["stream"] is None else None
+    if why and not options["quiet"]:
+        note(why)
+    make = Streamed if options["stream"] or why else training_rows
+    rows = make(source, target, options["drop"], choices, options["missing"], options["test"], options["seed"])
     if not options["quiet"]:
         for text in rows.notes:
             note(text)
@@ -151,18 +161,16 @@ def _check_folder(option: str, file: str | None) -> None:
         raise Refused(f"{option}: the folder {Path(file).resolve().parent} does not exist; make it first.")
 
 
-def _fit_and_tell(source: Source, target: str, rows: Training, options: dict[str, Any]) -> None:
+def _fit_and_tell(source: Source, target: str, given: Training | Streamed, options: dict[str, Any]) -> None:
     """Fit, write what was asked for, show the card."""
-    import pandas as pd
-
     import bgn
     from bgn.estimators import BGNRegressor
 
     started = time.perf_counter()
-    given = {name: options[option] for option, name in _SETTINGS.items() if options[option] is not None}
+    chosen = {name: options[option] for option, name in _SETTINGS.items() if options[option] is not None}
     make = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
-    X = pd.DataFrame(rows.X, columns=list(rows.preparation.names))
-    model = make(**given, verbose=int(sys.stderr.isatty() and not options["quiet"])).fit(X, rows.y)
+    model = make(**chosen, verbose=int(sys.stderr.isatty() and not options["quiet"]))
+    rows = given.fit(model)
     model.set_params(verbose=0)
     model.history_ = replace(model.history_, target_name=target)
     model.network_ = model.history_.network()

@@ -62,6 +62,22 @@ def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
     return Preparation(tuple(columns)), notes
 
 
+def telling(name: str, column: pa.ChunkedArray, choices: Choices) -> pa.ChunkedArray:
+    """Return a few values of a column that tell `learn` as much as all of them."""
+    kind, values = column.type, column.drop_null()
+    words = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if words or (name in choices.categorical and _is_number(kind)):
+        values = pa.chunked_array([pc.unique(values)], kind)
+        if len(values) > choices.max_categories:
+            _kind(name, values, choices)  # refuses it
+        return values
+    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and len(values):
+        # The first, and for each part of a date the first in which it differs.
+        differ = [np.flatnonzero(part != part[0])[:1].tolist() for part in _date_parts(values).values()]
+        return values.take(pa.array(sorted({0}.union(*differ)), pa.int64()))
+    return values.slice(0, 1)
+
+
 def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_boolean(kind):

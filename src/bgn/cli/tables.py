@@ -169,18 +169,23 @@ class Parquet:
         import pyarrow.parquet as pa_parquet
 
         try:
-            self._file = pa_parquet.ParquetFile(path)
+            # Read ahead, Arrow would hold all of the file in memory.
+            self._file = pa_parquet.ParquetFile(path, buffer_size=_BLOCK_BYTES, pre_buffer=False)
         except (pa.ArrowInvalid, OSError) as error:
             raise Refused(f"{path!r} is no Parquet file that can be read ({error}).") from None
         named = _named(self._file.schema_arrow.names, path)
         self.names = tuple(name for name in named if name and not name.startswith("__index_level_"))
+        self.n_rows = self._file.metadata.num_rows
+        kinds = {field.name: field.type for field in self._file.schema_arrow}
+        self.types: Types = {n: k.value_type if pa.types.is_dictionary(k) else k for n, k in kinds.items()}
 
     def read(self, names: Sequence[str]) -> pa.Table:
         return self._file.read(columns=list(names))
 
-    def blocks(self, types: Types) -> Iterator[pa.Table]:
-        for batch in self._file.iter_batches(BLOCK_ROWS, columns=list(types)):
-            yield with_types(pa.Table.from_batches([batch]), types)
+    def blocks(self, types: Types, rows: int = BLOCK_ROWS) -> Iterator[pa.Table]:
+        for group in range(self._file.num_row_groups):
+            for batch in self._file.iter_batches(rows, [group], columns=list(types)):
+                yield with_types(pa.Table.from_batches([batch]), types)
 
 
 class InMemory:

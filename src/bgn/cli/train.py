@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,9 @@ from bgn.engines.split import lowest, row_hashes
 from bgn.network import Floats
 from bgn.preparation import Preparation
 
+# Test rows are chosen like validation rows, with another seed, since those come from what is left.
+TEST_SEED = 0x7E57
+
 
 @dataclass(frozen=True, eq=False)
 class Training:
@@ -27,6 +31,24 @@ class Training:
     y_test: Floats
     preparation: Preparation
     notes: tuple[str, ...]
+    counts: tuple[int, int] | None = None
+
+    @property
+    def n_train(self) -> int:
+        """Number of training rows, of which `X` may be a sample."""
+        return len(self.y) if self.counts is None else self.counts[0]
+
+    @property
+    def n_test(self) -> int:
+        """Number of test rows, of which `X_test` may be a sample."""
+        return len(self.y_test) if self.counts is None else self.counts[1]
+
+    def fit(self, model: Any) -> Training:
+        """Fit a model; return the rows it was fitted to."""
+        import pandas as pd
+
+        model.fit(pd.DataFrame(self.X, columns=list(self.preparation.names)), self.y)
+        return self
 
     @property
     def judged(self) -> tuple[Floats, Floats]:
@@ -38,16 +60,9 @@ def training_rows(
     source: Source, target: str, drop: Sequence[str], choices: prepare.Choices, missing: str, test: float, seed: int
 ) -> Training:
     """Read a whole table and split it."""
-    names = source.table.names
-    for option, wanted in (("--target", [target]), ("--drop", drop), ("--categorical", choices.categorical)):
-        for name in wanted:
-            if name not in names:
-                raise Refused(f"{option}: {source.name} has no column {name!r}; it has {', '.join(map(repr, names))}.")
-    features = [name for name in names if name != target and name not in drop]
-    if not features:
-        raise Refused(f"{source.name} has no column left to learn from beside {target!r}.")
+    features = check_names(source, target, drop, choices)
     table = source.table.read([*features, target])
-    y = _target(table.column(target), target)
+    y = target_values(table.column(target), target)
     preparation, notes = prepare.learn(table.select(features), choices)
     if not preparation.columns:
         raise Refused(f"{source.name} has no column with values to learn from.")
@@ -65,7 +80,21 @@ def training_rows(
     return Training(X[learn], y[learn], X[held], y[held], preparation, (*notes, *more))
 
 
-def _target(column: pa.ChunkedArray, name: str) -> Floats:
+def check_names(source: Source, target: str, drop: Sequence[str], choices: prepare.Choices) -> list[str]:
+    """Return the columns to learn from; name those that are not there."""
+    names = source.table.names
+    for option, wanted in (("--target", [target]), ("--drop", drop), ("--categorical", choices.categorical)):
+        for name in wanted:
+            if name not in names:
+                raise Refused(f"{option}: {source.name} has no column {name!r}; it has {', '.join(map(repr, names))}.")
+    features = [name for name in names if name != target and name not in drop]
+    if not features:
+        raise Refused(f"{source.name} has no column left to learn from beside {target!r}.")
+    return features
+
+
+def target_values(column: pa.ChunkedArray, name: str) -> Floats:
+    """Return a target column as numbers, NaN where there is none."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         values = [value for value in column.unique().to_pylist() if value is not None]
@@ -89,10 +118,7 @@ def _whole_rows(
     count = int(np.count_nonzero(lacking))
     if not count:
         return ~lacking, []
-    where = ", ".join(f"{name!r} {number}" for name, number in holes.items() if number)
-    told = f"{count} of {len(y)} rows have missing values ({where})"
-    if missing == "refuse":
-        raise Refused(f"{told}; add --missing drop to leave them out, or --missing impute to fill them in.")
+    told = incomplete(len(y), count, holes, missing)
     if missing == "drop":
         return ~lacking, [f"{told}: left out."]
     notes = []
@@ -103,9 +129,17 @@ def _whole_rows(
     return ~np.isnan(y), notes
 
 
+def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) -> str:
+    """Say how many rows lack a value and in which columns, or refuse them."""
+    where = ", ".join(f"{name!r} {number}" for name, number in holes.items() if number)
+    told = f"{lacking} of {rows} rows have missing values ({where})"
+    if missing == "refuse":
+        raise Refused(f"{told}; add --missing drop to leave them out, or --missing impute to fill them in.")
+    return told
+
+
 def _held_out(X: Floats, y: Floats, whole: NDArray[np.bool_], test: float, seed: int) -> NDArray[np.bool_]:
     """Choose test rows by their content, as the fit chooses validation rows: equal rows stay on one side."""
     held = np.zeros(len(y), dtype=bool)
-    # Another seed than that of the fit, whose validation rows are chosen the same way from what is left.
-    held[whole] = lowest(row_hashes(X[whole].T, y[whole], seed ^ 0x7E57), None, test)
+    held[whole] = lowest(row_hashes(X[whole].T, y[whole], seed ^ TEST_SEED), None, test)
     return held

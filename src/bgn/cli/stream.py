@@ -1,0 +1,149 @@
+"""Rows to learn from that are larger than memory: a Parquet file prepared block by block, as if it were read whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from bgn.cli import prepare
+from bgn.cli.source import Source
+from bgn.cli.tables import Parquet, Refused
+from bgn.cli.train import TEST_SEED, Training, check_names, incomplete, target_values
+from bgn.engines.split import Hashes, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.table import BLOCK_BYTES, Piece, Rows, rows_in
+from bgn.network import Floats
+from bgn.preparation import Preparation
+
+# A fit in memory holds about so many copies of a table, each number in 8 bytes.
+_COPIES = 4
+# About so many rows are kept to judge by and to draw.
+_KEPT = 200_000
+
+
+def too_large(source: Source, available: int) -> str | None:
+    """Say so when a Parquet file is too large to be read whole."""
+    if not isinstance(source.table, Parquet):
+        return None
+    needed = 8 * _COPIES * source.table.n_rows * len(source.table.names)
+    if needed <= available:
+        return None
+    return (
+        f"a fit of {source.name} in memory takes about {needed / 1e9:.3g} GB and {available / 1e9:.3g} GB are free: "
+        "its rows stay on disk."
+    )
+
+
+def available_memory() -> int:
+    """Bytes that this process can still take, as far as the system tells."""
+    limits = [sys.maxsize]
+    for path, name in (("/proc/meminfo", "MemAvailable:"), ("/sys/fs/cgroup/memory.max", "")):
+        try:
+            words = Path(path).read_text().split()
+            limits.append(int(words[words.index(name) + 1]) * 1024 if name else int(words[0]))
+        except (OSError, ValueError):
+            pass  # no such file, or no limit
+    return min(limits)
+
+
+class Streamed(Rows):
+    """The training rows of a Parquet file. Three passes decide on columns, incomplete rows and test rows; one more
+    hands the rows over, and keeps some of them to judge by."""
+
+    def __init__(
+        self,
+        source: Source,
+        target: str,
+        drop: Sequence[str],
+        choices: prepare.Choices,
+        missing: str,
+        test: float,
+        seed: int,
+    ) -> None:
+        if not isinstance(source.table, Parquet):
+            raise Refused(f"--stream reads Parquet files; {source.name} is none. Convert it first.")
+        if missing == "impute":
+            raise Refused("--missing impute needs all rows in memory, and these stay on disk; try --missing drop.")
+        self._table, self._missing, self._target = source.table, missing, target
+        self.target_name = target
+        features = check_names(source, target, drop, choices)
+        self.preparation, notes = self._learn(features, choices)
+        if not self.preparation.columns:
+            raise Refused(f"{source.name} has no column with values to learn from.")
+        self.names = self.preparation.names
+        self.n_columns, self.dtype = len(self.names), np.dtype(np.float64)
+        self._seed = seed ^ TEST_SEED
+        counts, more = self._survey()
+        self.notes = (*notes, *more)
+        self._edge = find_edge(counts, lambda number: [*self._inside(number)], test)
+        self.n_rows = int(counts.sum())
+        if self.n_rows < 2:
+            raise Refused(f"{source.name} has {self.n_rows} complete rows to learn from; at least 2 are needed.")
+
+    def _learn(self, features: Sequence[str], choices: prepare.Choices) -> tuple[Preparation, list[str]]:
+        """Decide what each column becomes, from the few values that decide it."""
+        telling = {name: pa.chunked_array([], self._table.types[name]) for name in features}
+        for table in self._table.blocks({name: self._table.types[name] for name in features}):
+            for name in features:
+                both = pa.chunked_array([*telling[name].chunks, *table.column(name).chunks], telling[name].type)
+                telling[name] = prepare.telling(name, both, choices)
+        learnt = [prepare.learn(pa.table({name: column}), choices) for name, column in telling.items()]
+        notes = [note for _, some in learnt for note in some]
+        return Preparation(tuple(column for preparation, _ in learnt for column in preparation.columns)), notes
+
+    def _survey(self) -> tuple[NDArray[np.int64], list[str]]:
+        """Count incomplete rows, column by column, and what each bin of hashes holds."""
+        counts, rows, lacking, holes = np.zeros(1 << 16, np.int64), 0, 0, dict[str, int]()
+        for X, y, whole in self._blocks():
+            rows, lacking = rows + len(y), lacking + int(np.count_nonzero(~whole))
+            for column, part in prepare.slices(self.preparation, X):
+                holes[column.column] = holes.get(column.column, 0) + int(np.count_nonzero(np.isnan(part[:, 0])))
+            holes[self._target] = holes.get(self._target, 0) + int(np.count_nonzero(np.isnan(y)))
+            counts += histogram(self._hashes(X[whole], y[whole]), None)
+        return counts, [f"{incomplete(rows, lacking, holes, self._missing)}: left out."] if lacking else []
+
+    def _inside(self, number: int) -> Iterator[Any]:
+        for X, y, whole in self._blocks():
+            yield inside_bin(self._hashes(X[whole], y[whole]), None, number)
+
+    def _hashes(self, X: Floats, y: Floats) -> Hashes:
+        return row_hashes(X.T, y, self._seed)
+
+    def _blocks(self) -> Iterator[tuple[Floats, Floats, NDArray[np.bool_]]]:
+        """Yield features, target, and which rows are complete."""
+        types = dict(prepare.types_of(self.preparation.columns))
+        types[self._target] = self._table.types[self._target]
+        for table in self._table.blocks(types, rows_in(BLOCK_BYTES, self.n_columns)):
+            X = prepare.apply(self.preparation, table).X
+            y = target_values(table.column(self._target), self._target)
+            yield X, y, ~(np.isnan(X).any(axis=1) | np.isnan(y))
+
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """Yield the training rows; of training and test rows some are kept, and all are counted."""
+        self._kept: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
+        self._counts = np.zeros(2, np.int64)
+        edge = 0 if self._edge is None else self._edge
+        # Hashes are spread evenly: up to these lie, in either role, about as many rows as are kept.
+        share = min(1 << 20, (_KEPT << 20) // self.n_rows)
+        lowest = np.array([edge + ((2**64 - 1 - edge) * share >> 20), edge * share >> 20], np.uint64)
+        for X, y, whole in self._blocks():
+            X, y = X[whole], y[whole]
+            hashes = self._hashes(X, y)
+            held = np.zeros(len(y), dtype=bool) if self._edge is None else hashes <= np.uint64(edge)
+            kept = hashes <= lowest[held.astype(np.int64)]
+            self._kept.append((X[kept], y[kept], held[kept]))
+            self._counts += np.count_nonzero(~held), np.count_nonzero(held)
+            if not held.all():
+                yield Piece(np.ascontiguousarray(X[~held].T), y[~held])
+
+    def fit(self, model: Any) -> Training:
+        """Fit a model; return the rows that were kept."""
+        model.fit(self)
+        X, y, held = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        counts = int(self._counts[0]), int(self._counts[1])
+        return Training(X[~held], y[~held], X[held], y[held], self.preparation, self.notes, counts)
