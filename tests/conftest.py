@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bgn import BGNRegressor
-from tests.engines import ENGINES
+from tests.engines import ENGINES, worth_running
 
 settings.register_profile(
     "bgn",
@@ -17,6 +17,22 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("bgn")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--everywhere", action="store_true", help="every growth test on a cluster too, not only some")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the growth tests on a cluster that others stand for."""
+    if config.getoption("everywhere"):
+        return
+    chosen = {
+        item: worth_running(item.originalname, item.callspec.params) if hasattr(item, "callspec") else True
+        for item in items
+    }
+    config.hook.pytest_deselected(items=[item for item in items if not chosen[item]])
+    items[:] = [item for item in items if chosen[item]]
 
 
 @pytest.fixture(params=ENGINES)

@@ -6,13 +6,17 @@ its engine wants them and returns the fitted model.
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import dask.array as da
+import distributed
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
@@ -21,6 +25,7 @@ import torch
 import bgn.engines.disk as disk
 import bgn.estimators as estimators
 from bgn import BGNRegressor
+from bgn.dask import DaskBGNRegressor
 from bgn.engines.block import Block, Plan
 from bgn.engines.gpu_block import Tensors
 from bgn.engines.memory import PartsInMemory
@@ -134,11 +139,55 @@ def parquet(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     return {"X": folder, "target": "y", "sample_weight": None if sample_weight is None else "w"}
 
 
+@cache
+def cluster() -> distributed.Client:
+    """Two workers in this process, closed with it."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    client = distributed.Client(**options, set_as_default=False)
+    atexit.register(client.close)
+    return client
+
+
+def on_cluster(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+    """Fit on Dask arrays in uneven partitions, one of them empty."""
+
+    def collection(rows: Any) -> Any:
+        edges = [0, len(rows) // 10, len(rows) // 10, len(rows) // 2, len(rows)]
+        return da.from_array(rows, chunks=(tuple(np.diff(edges).tolist()), *rows.shape[1:]))
+
+    weight = None if sample_weight is None else collection(sample_weight)
+    held = None if eval_set is None else tuple(map(collection, eval_set))
+    on_dask = DaskBGNRegressor(**model.get_params(), client=cluster())
+    return on_dask.fit(collection(X), collection(y), weight, held).to_local()
+
+
 ENGINES: dict[str, Callable[..., BGNRegressor]] = {
     "memory": in_memory,
     "disk .npy": on_disk(arrays),
     "disk Parquet": on_disk(parquet),
     **{f"{number} blocks": in_blocks(number) for number in (1, 2, 7, 23)},
     "torch cpu": in_tensors,
+    "dask": on_cluster,
     **({"torch cuda": on_gpu} if torch.cuda.is_available() else {}),
 }
+
+# However few the rows, a pass over a cluster takes 10 ms; there these stand for every setting (case, direction, output,
+# layers) and test, unless pytest is told to run them everywhere.
+ON_CLUSTER = {
+    ("weights", "lasso", "stagewise", 1),
+    ("float32", "lasso", "full", 1),
+    ("plain", "debiased", "stagewise", 3),
+    ("weights", "debiased", "full", 1),
+    ("float32", "search", "stagewise", 3),
+    ("plain", "search", "full", 3),
+    "test_rows_of_weight_zero_are_left_out",
+    "test_recorded_errors_are_those_of_the_network",
+}
+
+
+def worth_running(test: str, parameters: dict[str, Any]) -> bool:
+    """False for a growth test on a cluster that others stand for."""
+    if parameters.get("engine") != "dask":
+        return True
+    setting = (parameters.get("case"), *parameters.get("setting", {}).values())
+    return test in ON_CLUSTER or setting in ON_CLUSTER

@@ -204,7 +204,7 @@ def test_bad_input_is_named(two):
     for bad_X, bad_y, message in cases:
         with pytest.raises(ValueError, match=message):
             model.fit(bad_X, bad_y)
-    with pytest.raises(ValueError, match="Input y in partition [01] does not hold numbers"):
+    with pytest.raises(ValueError, match=r"Input y in partition [01] does not hold numbers"):
         model.fit(dX, dy.map_blocks(lambda part: np.full(len(part), "many", object), dtype=object))
     with pytest.raises(ValueError, match="sample_weight has negative values"):
         model.fit(dX, dy, -dy)

@@ -155,7 +155,7 @@ class DaskBGNRegressor(BGNRegressor):
         """
         client = self.client_
         if client.asynchronous:
-            raise ValueError("client is asynchronous; fit waits for its answers. Use a client made without asynchronous=True.")
+            raise ValueError("client is asynchronous, and fit waits for answers; make one without asynchronous=True.")
         from bgn.engines.calls import Calls
 
         self._calls = Calls(client)
@@ -211,8 +211,7 @@ class DaskBGNRegressor(BGNRegressor):
         parameters = self.get_params(deep=False)
         del parameters["client"]
         local = BGNRegressor(**parameters)
-        vars(local).update({name: value for name, value in vars(self).items() if name.endswith("_")})
-        return local
+        return _with_fitted(local, self)
 
     # -- judging what came in ------------------------------------------------------------------------------
 
@@ -247,9 +246,8 @@ class DaskBGNRegressor(BGNRegressor):
 
     def _reduced(self) -> BGNRegressor:
         """What predicts, and no more: it travels with every task."""
-        model = BGNRegressor()
-        kept = ("network_", "n_features_in_", "feature_names_in_")
-        vars(model).update({name: value for name, value in vars(self).items() if name in kept})
+        model = _with_fitted(BGNRegressor(), self)
+        del model.history_
         return model
 
     # -- the client stays here -----------------------------------------------------------------------------
@@ -258,8 +256,16 @@ class DaskBGNRegressor(BGNRegressor):
         return super().__getstate__() | {"client": None}
 
     def __sklearn_clone__(self) -> Self:
-        parameters = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items() if name != "client"}
-        return type(self)(**parameters, client=self.client)
+        parameters = self.get_params(deep=False)
+        client = parameters.pop("client")
+        return type(self)(**{name: clone(value, safe=False) for name, value in parameters.items()}, client=client)
+
+
+def _with_fitted(model: BGNRegressor, other: BGNRegressor) -> BGNRegressor:
+    for name, value in vars(other).items():
+        if name.endswith("_"):
+            setattr(model, name, value)
+    return model
 
 
 def _predict(part: Any, model: BGNRegressor) -> Any:

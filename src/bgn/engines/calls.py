@@ -66,9 +66,8 @@ class Calls:
         homes: dict[str, list[Future]] = {}
         for future in futures:
             homes.setdefault(next(iter(where.get(future.key, ())), ""), []).append(future)
-        return [
-            some for home, held in homes.items() for k in range(threads.get(home, 1)) if (some := held[k :: threads.get(home, 1)])
-        ]
+        shares = [(held, threads.get(home, 1)) for home, held in homes.items()]
+        return [held[k::number] for held, number in shares for k in range(min(number, len(held)))]
 
     def _keep(self, futures: list[Future]) -> list[Future]:
         self._held |= {str(future.key): future for future in futures}
@@ -82,8 +81,8 @@ class Calls:
     # -- waiting -------------------------------------------------------------------------------------------
 
     def _collect(self, futures: list[Future], what: str) -> list[Any]:
-        loop = self.client.loop.asyncio_loop
-        gathering = asyncio.run_coroutine_threadsafe(self.client.gather(futures, asynchronous=True), loop)
+        loop: Any = self.client.loop
+        gathering = asyncio.run_coroutine_threadsafe(self.client.gather(futures, asynchronous=True), loop.asyncio_loop)
         try:
             return self._wait(gathering, futures, f"{what!r}, {len(futures)} tasks")
         except BaseException:  # nobody will want these answers, so nobody should work on them
@@ -138,8 +137,8 @@ class Calls:
         if self.client.status != "running":
             return f"waiting for {what}: the connection to {self._where} was lost."
         return (
-            f"waiting for {what}: rows were lost with their worker and cannot be made again, or somebody cancelled them. "
-            "Data that was scattered exists once; let tasks read or make it (dask.dataframe.read_parquet, "
+            f"waiting for {what}: rows were lost with their worker and cannot be made again, or somebody cancelled "
+            "them. Data that was scattered exists once; let tasks read or make it (dask.dataframe.read_parquet, "
             "dask.array.from_array)."
         )
 

@@ -88,14 +88,15 @@ class HeldRows:
             grown = Standing(standing.below), part
         known, part = grown
         held = [*known.slots, *[None] * (len(standing.slots) - len(known.slots))]
-        stale = [k for k, neuron in enumerate(standing.slots) if neuron is not None and neuron != held[k]]
-        for slot in stale:
-            part.put(slot, standing.slots[slot])
+        wanted = enumerate(standing.slots)
+        stale = [(slot, neuron) for slot, neuron in wanted if neuron is not None and neuron != held[slot]]
+        for slot, neuron in stale:
+            part.put(slot, neuron)
         if stale:
             part.forget()
-        now, wanted = part.output, standing.output
-        if now.base != wanted.base or not np.array_equal(now.weights, wanted.weights):
-            part.settle(wanted)
+        now, output = part.output, standing.output
+        if now.base != output.base or not np.array_equal(now.weights, output.weights):
+            part.settle(output)
         return part
 
 
@@ -169,8 +170,9 @@ def _join(parts: Sequence[RawRows]) -> RawRows:
     columns = np.empty((len(parts[0].columns), ends[-1]), parts[0].columns.dtype)
     for part, start, stop in zip(parts, ends, ends[1:], strict=False):
         columns[:, start:stop] = part.columns
+    target = np.concatenate([part.target for part in parts])
     weights = [part.weight for part in parts if part.weight is not None]
-    return RawRows(columns, np.concatenate([part.target for part in parts]), np.concatenate(weights) if weights else None)
+    return RawRows(columns, target, np.concatenate(weights) if weights else None)
 
 
 def _ask(block: RawRows, message: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""From Dask collections to rows on a cluster: what can be judged here, and how a worker reads and checks a partition."""
+"""From Dask collections to rows on a cluster: what is judged here, and how a worker reads and checks a partition."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def rows_on_cluster(
     parts = [_delayed(X), *(_delayed(_aligned(X, other, name)) for name, other in others.items())]
     for name, other in zip(others, parts[1:], strict=True):
         if len(other) != len(parts[0]):
-            raise ValueError(f"X has {len(parts[0])} partitions and {name} has {len(other)}; repartition one like the other.")
+            raise ValueError(
+                f"X has {len(parts[0])} partitions and {name} has {len(other)}; repartition one like the other."
+            )
     read, name = dask.delayed(read_rows, pure=False), calls.name("partition")
     partitions = [
         read(number, layout, *part, dask_key_name=f"{name}-{number}")
@@ -62,9 +64,8 @@ def whole_rows(X: Any) -> Any:
     if isinstance(X, dd.DataFrame):
         return X
     if not isinstance(X, da.Array) or X.ndim != 2:
-        kind = f"a Dask array of {X.ndim} dimensions" if isinstance(X, da.Array) else f"{type(X).__module__}.{type(X).__name__}"
         raise TypeError(
-            f"X must be a Dask array of two dimensions or a Dask dataframe; got {kind}. Rows in memory fit "
+            f"X must be a Dask array of two dimensions or a Dask dataframe; got {_kind(X)}. Rows in memory fit "
             "bgn.BGNRegressor, or become a collection with dask.array.from_array."
         )
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
@@ -74,7 +75,7 @@ def layout_of(X: Any) -> Layout:
     """What the partitions of a table must look like; columns of anything but numbers are refused by name."""
     if isinstance(X, da.Array):
         if X.dtype.kind not in "biuf":
-            raise ValueError(f"X has dtype {X.dtype}; it must hold numbers. Convert it, for instance with X.astype(float).")
+            raise ValueError(f"X has dtype {X.dtype}; it must hold numbers. Convert it, as with X.astype(float).")
         return Layout(_kept(X.dtype), X.shape[1], None)
     dtypes = X.dtypes
     for name, dtype in zip(X.columns, dtypes, strict=True):
@@ -111,19 +112,27 @@ def _why_not(dtype: Any) -> str:
 def _aligned(X: Any, other: Any, name: str) -> Any:
     """A column in partitions like those of X, as far as can be told without reading."""
     if not is_collection(other) or other.ndim != 1:
-        kind = f"{other.ndim} dimensions" if is_collection(other) else f"{type(other).__module__}.{type(other).__name__}"
-        raise TypeError(f"{name} must be a Dask array of one dimension or a Dask series, as X is a collection; got {kind}.")
+        raise TypeError(
+            f"{name} must be a Dask array of one dimension or a Dask series, as X is a collection; got {_kind(other)}."
+        )
     if isinstance(X, da.Array) and isinstance(other, da.Array):
         if not np.isnan([X.shape[0], other.shape[0]]).any():
             if X.shape[0] != other.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows and {name} has {other.shape[0]}.")
             return other.rechunk((X.chunks[0],))
-    elif isinstance(X, dd.DataFrame) and isinstance(other, dd.Series):
-        if X.known_divisions and other.known_divisions and X.divisions != other.divisions:
-            raise ValueError(
-                f"X and {name} have different divisions; align them: {name} = {name}.repartition(divisions=X.divisions)."
-            )
+    elif isinstance(X, dd.DataFrame) and isinstance(other, dd.Series) and _differ(X, other):
+        remedy = f"{name} = {name}.repartition(divisions=X.divisions)"
+        raise ValueError(f"X and {name} have different divisions; align them: {remedy}.")
     return other
+
+
+def _differ(X: Any, other: Any) -> bool:
+    return X.known_divisions and other.known_divisions and X.divisions != other.divisions
+
+
+def _kind(value: Any) -> str:
+    dimensions = f" of {value.ndim} dimensions" if is_collection(value) else ""
+    return f"{type(value).__module__}.{type(value).__name__}{dimensions}"
 
 
 def _delayed(collection: Any) -> list[Any]:
@@ -177,6 +186,6 @@ def _numbers(values: Any, dtype: Any, where: str) -> NDArray[Any]:
         kind = "NaN" if np.isnan(numbers).any() else "infinity"
         variable, _, place = where.partition(" ")
         raise ValueError(
-            f"Input {variable} contains {kind} {place} ({(~fine).sum()} of {len(numbers)} rows). Drop or fill those rows."
+            f"Input {variable} contains {kind} {place} ({(~fine).sum()} of {len(numbers)} rows). Drop or fill them."
         )
     return numbers
