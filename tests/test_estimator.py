@@ -106,6 +106,20 @@ def test_bad_tables_are_named(diabetes):
         BGNRegressor().predict(X)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_dates_alone_and_names_twice_are_refused(frame):
+    y = np.arange(30.0)
+    dates = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=30)})
+    for X in (frame(dates), frame(dates.assign(x=1.0))):
+        with pytest.raises(ValueError, match=r"Column 'day' holds dates"):
+            BGNRegressor().fit(X, y)
+    with pytest.raises(ValueError, match=r"holds dates"):
+        BGNRegressor().fit(dates.to_numpy(), y)
+    with pytest.raises(ValueError, match=r"more than one column named 'a'"):
+        BGNRegressor().fit(pd.DataFrame(np.ones((30, 2)), columns=["a", "a"]), y)
+
+
+
 def test_predict_wants_the_same_columns(diabetes):
     X, y = diabetes
     model = BGNRegressor(**QUICK).fit(X, y)

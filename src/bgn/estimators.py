@@ -376,6 +376,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         """Return X (and y) as finite numeric arrays, or name the column that is not."""
         checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, "reset": reset}
         given = X
+        _plain_columns(X)
         try:
             if y is _NO_TARGET:
                 X = validate_data(self, X, **checks)
@@ -420,18 +421,28 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
 
 
+def _plain_columns(X: Any) -> None:
+    """Refuse columns that share a name, and dates, which would be read as numbers."""
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
+    kinds = [np.asarray(X[name][:1]).dtype.kind for name in names] or [getattr(getattr(X, "dtype", None), "kind", "")]
+    for name, kind in zip(names or ["X"], kinds, strict=True):
+        if kind in ("m", "M"):
+            raise ValueError(
+                f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
+                "or leave it out."
+            )
+
+
 def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
-    """The same error, naming the column that holds text or dates, if that is what is wrong."""
-    if not any(sign in str(error) for sign in ("could not convert string", "could not be promoted")):
+    """The same error, naming the column that holds text, if that is what is wrong."""
+    if "could not convert string" not in str(error):
         return error
     names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
     for j, name in enumerate(names):
         column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
-        if column.dtype.kind in "mM":
-            return ValueError(
-                f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
-                "or leave it out."
-            )
         try:
             column.astype(np.float64)
         except (TypeError, ValueError):

@@ -65,8 +65,13 @@ def grow_network(
         best = result.path[choose_width(result.path, "best", n_validation)]
         if monitor.stopped or not best.neurons or layer + 1 == settings.max_layers:
             break
+        try:
+            deeper = rows.next_layer(best.neurons)
+        except KeyboardInterrupt:
+            monitor.stopped = "interrupted"
+            break
         inputs.append(best.layer(rows.train.n_columns))
-        rows = rows.next_layer(best.neurons)
+        rows = deeper
     widths = [choose_width(path, settings.select, n_validation) for path in paths]
     chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
     return History(
