@@ -1,6 +1,7 @@
 """Growth on a real Dask cluster of processes: the same bits, whatever the partitions and whoever dies."""
 
 import faulthandler
+import json
 import os
 import pickle
 import signal
@@ -11,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from command import run
 from sklearn.base import clone
 
 from bgn import BGNRegressor, shap_values
@@ -400,3 +402,28 @@ def test_rows_answer_alike_whatever_was_asked_before():
             for answer in told:
                 np.testing.assert_equal(answer[:2] if old else answer, expected[:2] if old else expected)
         standing = standing.after(question, *arguments)
+
+
+# -- the command line --------------------------------------------------------------------------------------------
+
+
+def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
+    X, y = table(600)
+    rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
+    rows.loc[7, "b"] = np.nan
+    rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
+    options = "--size", 3, "--replacements", 2, "--shrinkage", 1, "--missing", "drop", "--json"
+    cards = []
+    for where in ((), ("--scheduler", two.scheduler.address)):
+        done = run("fit", tmp_path / "rents.parquet", "-t", "rent", *options, *where, "-o", tmp_path / "model.json")
+        cards.append(json.loads(done.out) | {"seconds": 0})
+        assert "1 of 600 rows have missing values ('b' 1): left out" in done.err
+    assert cards[0] == cards[1]
+    for more, message in (
+        (("--missing", "impute"), "try --missing drop"),
+        (("--categorical", "a"), "column 'a' (double) needs preparation"),
+        ((), "add --missing drop"),
+    ):
+        scheduler = "--scheduler", two.scheduler.address
+        assert message in run("fit", tmp_path / "rents.parquet", "-t", "rent", *scheduler, *more, code=1).err
+    assert "reads Parquet files" in run("fit", "diabetes", "--scheduler", "tcp://127.0.0.1:1", code=1).err

@@ -211,7 +211,7 @@ class DaskBGNRegressor(BGNRegressor):
         parameters = self.get_params(deep=False)
         del parameters["client"]
         local = BGNRegressor(**parameters)
-        return _with_fitted(local, self)
+        return with_fitted(local, self)
 
     # -- judging what came in ------------------------------------------------------------------------------
 
@@ -246,7 +246,7 @@ class DaskBGNRegressor(BGNRegressor):
 
     def _reduced(self) -> BGNRegressor:
         """What predicts, and no more: it travels with every task."""
-        model = _with_fitted(BGNRegressor(), self)
+        model = with_fitted(BGNRegressor(), self)
         del model.history_
         return model
 
@@ -261,7 +261,8 @@ class DaskBGNRegressor(BGNRegressor):
         return type(self)(**{name: clone(value, safe=False) for name, value in parameters.items()}, client=client)
 
 
-def _with_fitted(model: BGNRegressor, other: BGNRegressor) -> BGNRegressor:
+def with_fitted(model: BGNRegressor, other: BGNRegressor) -> BGNRegressor:
+    """The model with what another learnt."""
     for name, value in vars(other).items():
         if name.endswith("_"):
             setattr(model, name, value)

@@ -6,12 +6,14 @@ import json
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from bgn.cli.card import compare, make_card
+from bgn.cli.cluster import Clustered
 from bgn.cli.output import whole_file
 from bgn.cli.prepare import Choices
 from bgn.cli.source import Source, file_options, note, open_source
@@ -114,6 +116,7 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     default=None,
     help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless told.",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet of numbers.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every random choice.")
 @click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override.")
 @click.option("-o", "--out", metavar="FILE", help="Save the model as JSON.")
@@ -132,6 +135,7 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     bgn fit houses.xlsx -t price --size 10 --missing impute --unit income=k$
     bgn fit rents.csv -t rent --dates expand --drop id --report rents.html
     bgn fit bike --paper --json
+    bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
     source = open_source(data, options["sep"], options["decimal"], options["sheet"], options["date_format"])
     target = target or source.target
@@ -144,10 +148,15 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     choices = Choices(
         options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"]
     )
-    why = too_large(source, available_memory()) if options["stream"] is None else None
+    if options["scheduler"] and options["stream"]:
+        raise click.UsageError("--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one.")
+    ask = options["stream"] is None and not options["scheduler"]
+    why = too_large(source, available_memory()) if ask else None
     if why and not options["quiet"]:
         note(why)
-    make = Streamed if options["stream"] or why else training_rows
+    make: Any = Streamed if options["stream"] or why else training_rows
+    if options["scheduler"]:
+        make = partial(Clustered, address=options["scheduler"])
     rows = make(source, target, options["drop"], choices, options["missing"], options["test"], options["seed"])
     if not options["quiet"]:
         for text in rows.notes:
@@ -161,7 +170,7 @@ def _check_folder(option: str, file: str | None) -> None:
         raise Refused(f"{option}: the folder {Path(file).resolve().parent} does not exist; make it first.")
 
 
-def _fit_and_tell(source: Source, target: str, given: Training | Streamed, options: dict[str, Any]) -> None:
+def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clustered, options: dict[str, Any]) -> None:
     """Fit, write what was asked for, show the card."""
     import bgn
     from bgn.estimators import BGNRegressor

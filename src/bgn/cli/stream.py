@@ -23,7 +23,7 @@ from bgn.preparation import Preparation
 # A fit in memory holds about so many copies of a table, each number in 8 bytes.
 _COPIES = 4
 # About so many rows are kept to judge by and to draw.
-_KEPT = 200_000
+KEPT = 200_000
 
 
 def too_large(source: Source, available: int) -> str | None:
@@ -129,7 +129,7 @@ class Streamed(Rows):
         self._counts = np.zeros(2, np.int64)
         edge = 0 if self._edge is None else self._edge
         # Hashes are spread evenly: up to these lie, in either role, about as many rows as are kept.
-        share = min(1 << 20, (_KEPT << 20) // self.n_rows)
+        share = min(1 << 20, (KEPT << 20) // self.n_rows)
         lowest = np.array([edge + ((2**64 - 1 - edge) * share >> 20), edge * share >> 20], np.uint64)
         for X, y, whole in self._blocks():
             X, y = X[whole], y[whole]

@@ -50,6 +50,10 @@ class Calls:
         """What `function` makes of every item, here."""
         return self._collect(self._submit(what, function, items, *arguments), what)
 
+    def results(self, what: str, tasks: Sequence[Any]) -> list[Any]:
+        """What something delayed amounts to, here."""
+        return self._collect(self.client.compute(list(tasks)), what)
+
     def _submit(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Future]:
         """Start a task an item, where the item is.
 

@@ -1,0 +1,143 @@
+"""Rows to learn from on a Dask cluster: a Parquet file of numbers that the workers read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bgn.cli import prepare
+from bgn.cli.source import Source
+from bgn.cli.stream import KEPT
+from bgn.cli.tables import Parquet, Refused
+from bgn.cli.train import TEST_SEED, Training, check_names, incomplete
+from bgn.engines.split import Inside, find_edge, histogram, inside_bin, row_hashes
+from bgn.network import Floats
+from bgn.preparation import Number, Preparation
+from bgn.require import require
+
+
+class Clustered:
+    """The training rows of a Parquet file on a cluster, the same that would be chosen of a file in memory.
+
+    One pass counts, one or two decide on test rows, one hands the rows over, one keeps some of them to judge by.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        target: str,
+        drop: Sequence[str],
+        choices: prepare.Choices,
+        missing: str,
+        test: float,
+        seed: int,
+        address: str,
+    ) -> None:
+        if not isinstance(source.table, Parquet):
+            raise Refused(f"--scheduler reads Parquet files; {source.name} is none. Convert it first.")
+        if missing == "impute":
+            raise Refused("--missing impute needs all rows in one place; with --scheduler try --missing drop.")
+        features = check_names(source, target, drop, choices)
+        kinds = source.table.types
+        for name in [*features, target]:
+            kind = kinds[name]
+            plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+            if not plain or name in choices.categorical:
+                raise Refused(
+                    f"column {name!r} ({kind}) needs preparation, and with --scheduler columns must be numbers: --drop "
+                    "it, prepare it first, or leave --scheduler out."
+                )
+        self.preparation = Preparation(tuple(Number(name, pa.types.is_boolean(kinds[name])) for name in features))
+        self._names, self._seed, self._test = [*features, target], seed ^ TEST_SEED, test
+        self._calls = _connect(address)
+        self._frame = require("dask.dataframe", extra="dask").read_parquet(
+            str(Path(source.name).resolve()), columns=self._names, index=False
+        )
+        self.notes = self._survey(missing, target)
+
+    def _each(self, what: str, function: Any, *arguments: Any) -> list[Any]:
+        """What a function makes of every partition."""
+        do = require("dask", extra="dask").delayed(function, pure=False)
+        return self._calls.results(what, [do(part, *arguments) for part in self._frame.to_delayed()])
+
+    def _survey(self, missing: str, target: str) -> tuple[str, ...]:
+        """Count incomplete rows and find the edge between test and training rows."""
+        surveys = self._each("survey", _look, self._seed)
+        holes = dict(zip(self._names, sum(each[1] for each in surveys).tolist(), strict=True))
+        rows, lacking = (sum(each[0][k] for each in surveys) for k in range(2))
+        notes = (f"{incomplete(rows, lacking, holes, missing)}: left out.",) if lacking else ()
+        counts = sum(each[2] for each in surveys)
+        self._edge = find_edge(counts, lambda number: self._each("inside", _inside, self._seed, number), self._test)
+        self._rows = rows - lacking
+        return notes
+
+    def fit(self, model: Any) -> Training:
+        """Fit a model; return the rows that were kept."""
+        from bgn.dask import DaskBGNRegressor, with_fitted
+
+        meta = self._frame._meta.astype(np.float64)
+        train = self._frame.map_partitions(_chosen, self._seed, self._edge, meta=meta)
+        on_cluster = DaskBGNRegressor(**model.get_params(), client=self._calls.client)
+        try:
+            with_fitted(model, on_cluster.fit(train, target=self._names[-1]))
+            kept = self._each("kept", _kept, self._seed, self._edge, min(1.0, KEPT / self._rows))
+        except RuntimeError as error:
+            raise Refused(str(error)) from error
+        X, y, held = (np.concatenate(parts) for parts in zip(*(each[:3] for each in kept), strict=True))
+        counts = sum(each[3] for each in kept), sum(each[4] for each in kept)
+        return Training(X[~held], y[~held], X[held], y[held], self.preparation, self.notes, counts)
+
+
+def _connect(address: str) -> Any:
+    """The calls to the scheduler at an address."""
+    distributed = require("distributed", extra="dask")
+    from bgn.engines.calls import Calls
+
+    try:
+        return Calls(distributed.Client(address, timeout="10s", set_as_default=False))
+    except (OSError, ValueError) as error:
+        raise Refused(f"--scheduler: no Dask scheduler answers at {address!r} ({error}).") from None
+
+
+# -- on a worker -------------------------------------------------------------------------------------------------
+
+
+def _values(part: Any) -> tuple[Floats, Any]:
+    """A partition as numbers, and which rows are complete."""
+    values = part.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values, np.isfinite(values).all(axis=1)
+
+
+def _rows(part: Any, seed: int) -> tuple[Floats, Any]:
+    """The complete rows of a partition, and their hashes."""
+    values, whole = _values(part)
+    return values[whole], row_hashes(values[whole, :-1].T, values[whole, -1].copy(), seed)
+
+
+def _look(part: Any, seed: int) -> tuple[tuple[int, int], Any, Any]:
+    values, whole = _values(part)
+    holes = np.count_nonzero(~np.isfinite(values), axis=0)
+    return (len(values), int(np.count_nonzero(~whole))), holes, histogram(_rows(part, seed)[1], None)
+
+
+def _inside(part: Any, seed: int, number: int) -> Inside:
+    return inside_bin(_rows(part, seed)[1], None, number)
+
+
+def _chosen(part: Any, seed: int, edge: int | None) -> Any:
+    """The training rows of a partition."""
+    values, hashes = _rows(part, seed)
+    learn = slice(None) if edge is None else hashes > np.uint64(edge)
+    return type(part)(values[learn], columns=part.columns)
+
+
+def _kept(part: Any, seed: int, edge: int | None, share: float) -> tuple[Floats, Floats, Any, int, int]:
+    """About a share of the rows of either role, and how many there are of each."""
+    values, hashes = _rows(part, seed)
+    held = np.zeros(len(hashes), dtype=bool) if edge is None else hashes <= np.uint64(edge)
+    kept = row_hashes([], hashes.view(np.int64).astype(np.float64), seed) <= np.uint64(share * (2**64 - 2048))
+    return values[kept, :-1], values[kept, -1], held[kept], int(np.count_nonzero(~held)), int(np.count_nonzero(held))
