@@ -119,19 +119,17 @@ def trained(task: Task, rows: data.Rows, device: str) -> Any:
 
 
 def run(task: Task) -> dict[str, Any]:
-    """Grow a network and look at it after every neuron, layer after layer, up to where it converged."""
+    """Grow a network; look at the first layer after every neuron, and at the network where it converged."""
     rows = data.split(task)
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
     model = make(random_state=task.seed, n_jobs=1, **task.parameters)
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
-    history = model.history_
-    curve = []
-    for layer, path in enumerate(history.paths[: history.best_layer + 1]):
-        last = history.best_width if layer == history.best_layer else len(path) - 1
-        for width in range(1, last + 1):
-            network = history.network(width, layer)
-            curve.append({"weights": network.n_weights} | rows.mse(network))
-    return {"curve": curve, "widths": list(model.network_.widths)}
+    networks = [model.history_.network(width, 0) for width in range(1, len(model.history_.paths[0]))]
+    return {
+        "curve": [{"weights": network.n_weights} | rows.mse(network) for network in networks],
+        "converged": {"weights": model.network_.n_weights} | rows.mse(model),
+        "widths": list(model.network_.widths),
+    }
 
 
 # -- what is shown ---------------------------------------------------------------------------------------------
@@ -173,9 +171,9 @@ def _lines(name: str, groups: dict[Any, list[Run]]) -> list[list[Cell]]:
         if not runs or any(run.error is not None for run in runs):
             lines.append([*head, FAILED if runs else MISSING, *[None] * (1 + len(BUDGETS))])
             continue
-        curves = [run.figures["curve"] for run in runs]
-        whole = [curve[-1 if method in GROWN else 0] for curve in curves]
-        sizes = [float(np.mean([point[figure] for point in whole])) for figure in ("weights", "test_mse")]
+        ends = [run.figures.get("converged", run.figures["curve"][0]) for run in runs]
+        sizes = [float(np.mean([point[figure] for point in ends])) for figure in ("weights", "test_mse")]
+        curves = [[*run.figures["curve"], end] for run, end in zip(runs, ends, strict=True)]
         lines.append([*head, round(sizes[0]), sizes[1], *(at_most(curves, budget) for budget in BUDGETS)])
     return lines
 
@@ -220,15 +218,17 @@ def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) 
                     x, y, spread, fmt=f"{sign}-", color=colour, markersize=4, linewidth=1.1, elinewidth=0.8, label=label
                 )
         for (method, label), dash, colour in zip(GROWN.items(), ("-", "--"), (FIRST, ink(0.9)), strict=True):
-            curves = _curves(groups.get((name, method, None)))
-            if curves:
+            runs = groups.get((name, method, None))
+            if curves := _curves(runs):
                 x, y, spread = by_step(curves).T
                 ax.plot(x, y, dash, color=colour, linewidth=2.2, label=label, zorder=4)
                 ax.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
-                ends = np.mean([[curve[-1]["weights"], curve[-1]["test_mse"]] for curve in curves], axis=0)
-                ax.axvline(ends[0], color=colour, linestyle=":", linewidth=1)
-                ax.axhline(ends[1], color=colour, linestyle=":", linewidth=1)
+                ends = [run.figures["converged"] for run in runs or () if run.error is None]
+                for line, figure in ((ax.axvline, "weights"), (ax.axhline, "test_mse")):
+                    line(np.mean([end[figure] for end in ends]), color=colour, linestyle=":", linewidth=1)
         ax.set(xscale="log", yscale="log", xlabel="non-zero weights", ylabel="test mean squared error")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter("{x:g}")
         ax.set_title(title, fontsize=11)
         ax.legend(frameon=False, fontsize=8)
 
