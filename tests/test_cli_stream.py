@@ -91,7 +91,7 @@ def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
 
 
 def test_of_many_rows_some_are_kept_to_judge_by(rents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "_KEPT", 100)
+    monkeypatch.setattr(stream, "KEPT", 100)
     source = open_source(str(rents), None, ".", None)
     rows = stream.Streamed(source, "rent", ["listed"], Choices(), "drop", 0.2, 0)
     learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
