@@ -18,6 +18,8 @@ from bgn.engines.split import find_edge
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384
+# More threads than this wait for each other longer than they work on so few rows.
+_MOST_SEARCHERS = 8
 
 
 @dataclass(frozen=True)
@@ -131,4 +133,5 @@ def _sample(parts: Sequence[Sample], grid: Grid, threads: int) -> MemoryEngine:
     columns = np.concatenate([part.columns for part in parts], axis=1)[:, first]
     target = np.concatenate([part.target for part in parts])[first]
     heavy = None if np.all(weight == 1) else weight
-    return MemoryEngine(Part(np.ascontiguousarray(columns), target, heavy, grid.limit, threads), grid)
+    searchers = min(threads, _MOST_SEARCHERS)
+    return MemoryEngine(Part(np.ascontiguousarray(columns), target, heavy, grid.limit, searchers), grid)
