@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.base import Integers, Neuron
-from bgn.engines.block import Block, Plan, Sample
+from bgn.engines.block import Block, Plan, Sample, Survey
 from bgn.engines.cells import CellSums, merge
 from bgn.engines.merged import MergedEngine, merge_regions
 from bgn.engines.part import NO_OUTPUT, Part
@@ -153,11 +153,16 @@ class OnDisk:
         return {name: self._scratch.write(array) for name, array in arrays.items() if array is not None}
 
     def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to all blocks."""
+        """Put a question to all blocks; large answers are merged as they come."""
         if question == "sample":
             self._arranged(*arguments)
             return self._samples
-        return [*self._scratch.map(lambda files: getattr(self._block(files), question)(*arguments), self._blocks)]
+        answers = self._scratch.map(lambda files: getattr(self._block(files), question)(*arguments), self._blocks)
+        if question == "survey":
+            return [reduce(_merge_surveys, answers)]
+        if question == "smallest":
+            return [reduce(lambda one, other: np.union1d(one, other)[: arguments[-1]], answers)]
+        return [*answers]
 
     def _block(self, files: dict[str, str]) -> _Block:
         return _Block(files, self._dtype)
@@ -260,6 +265,16 @@ class PartsOnDisk:
         """The same rows with the +-1 answers of `neurons` for columns."""
         parts = [*self._scratch.map(lambda part: part.next_layer(neurons), self._parts)]
         return PartsOnDisk(parts, self._scratch)
+
+
+def _merge_surveys(one: Survey, other: Survey) -> Survey:
+    return Survey(
+        one.n_rows + other.n_rows,
+        one.total + other.total,
+        min(one.low, other.low),
+        max(one.high, other.high),
+        one.counts + other.counts,
+    )
 
 
 def _merge_cells(one: list[CellSums], other: list[CellSums]) -> list[CellSums]:

@@ -197,7 +197,8 @@ class Part:
             heavy = np.empty(min(n, len(self.weight)), np.int64)
             room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
             found = cut_kernels.gather(self.columns, *line, residual, self.weight, cells, survives, *span, *room)
-            return room[0][:found], room[1][:found], room[2][:found], room[3][:found]
+            # Copies, because the rows found are few and the room is not.
+            return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()
 
         return joined_rows(self.each(part, self._spans))
 
