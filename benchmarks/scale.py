@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from scale_dask import dask
 from scale_gpu import gpu
 
 from bgn import BGNRegressor
@@ -118,6 +119,7 @@ def write_parquet(folder: Path, number: int) -> Path:
     return path
 
 
+section(dask)
 section(gpu)
 
 
