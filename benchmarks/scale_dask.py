@@ -1,0 +1,76 @@
+"""A Dask cluster on one machine: two workers against one, and what a pass costs when the rows are few.
+
+The section ``dask`` of ``benchmarks/scale.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from bgn.dask import DaskBGNRegressor
+from bgn.engines.calls import Calls
+
+ROWS, COLUMNS, CHUNK = 20_000_000, 10, 1_000_000
+MODEL = {"max_width": 6, "max_replacements": 3, "shrinkage": 1.0, "patience": None, "random_state": 0}
+
+
+class Watch:
+    """Counts passes over the rows and the seconds they take."""
+
+    def __init__(self) -> None:
+        self.passes, self.seconds, self._answers = 0, 0.0, Calls.answers
+
+    def __enter__(self) -> Watch:
+        def answers(calls: Calls, what: str, *arguments: Any) -> list[Any]:
+            started = time.perf_counter()
+            try:
+                return self._answers(calls, what, *arguments)
+            finally:
+                if what != "reading":
+                    self.passes, self.seconds = self.passes + 1, self.seconds + time.perf_counter() - started
+
+        Calls.answers = answers  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        Calls.answers = self._answers  # type: ignore[method-assign]
+
+
+def rows_made_there(rows: int, chunk: int) -> tuple[Any, Any]:
+    """Made-up rows that the workers make themselves, and their targets."""
+    import dask.array as da
+
+    X = da.random.default_rng(0).random((rows, COLUMNS), chunks=(chunk, COLUMNS))
+    return X, 3 * X[:, 0] + da.sin(6 * X[:, 1]) + 4 * X[:, 2] * X[:, 3]
+
+
+def fitted(client: Any, rows: int, chunk: int) -> tuple[float, Watch, Any]:
+    """Seconds of a fit, its passes, and the network."""
+    started = time.perf_counter()
+    with Watch() as watch:
+        model = DaskBGNRegressor(**MODEL, client=client).fit(*rows_made_there(rows, chunk))
+    return time.perf_counter() - started, watch, model.network_
+
+
+def dask() -> None:
+    """two Dask workers of one thread against one, 2e7 rows x 10; what a pass costs when rows are few"""
+    from distributed import Client, LocalCluster
+
+    print(f"{os.cpu_count()} cores; load when this began: {os.getloadavg()[0]:.1f}", flush=True)
+    results = {}
+    for workers in (1, 2):
+        options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+        with LocalCluster(**options) as cluster, Client(cluster) as client:
+            fitted(client, 2000, 2000 // workers)  # compiled code is loaded
+            few = fitted(client, 2000, 2000 // workers)[1]
+            print(f"{workers} workers, 2,000 rows: {1e3 * few.seconds / few.passes:.0f} ms a pass", flush=True)
+            seconds, watch, network = results[workers] = fitted(client, ROWS, CHUNK)
+            print(
+                f"{workers} workers, {ROWS:,} rows x {COLUMNS}: {seconds:.1f} s, of which {watch.seconds:.1f} s in "
+                f"{watch.passes} passes ({1e3 * watch.seconds / watch.passes:.0f} ms each); {network}", flush=True
+            )  # fmt: skip
+    one, two = results[1], results[2]
+    print(f"two workers are {one[0] / two[0]:.2f} times as fast as one ({one[1].seconds / two[1].seconds:.2f} in the")
+    print(f"passes), wanted at least 1.5; the networks are {'equal' if one[2] == two[2] else 'DIFFERENT'}")
