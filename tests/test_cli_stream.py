@@ -12,6 +12,8 @@ import pytest
 from command import run
 
 import bgn.cli.stream as stream
+from bgn import BGNRegressor
+from bgn.cli.card import compare, make_card
 from bgn.cli.prepare import Choices
 from bgn.cli.source import open_source
 
@@ -90,7 +92,7 @@ def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
     assert stream.too_large(open_source("diabetes", None, ".", None), 0) is None
 
 
-def test_of_many_rows_some_are_kept_to_judge_by(rents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
     monkeypatch.setattr(stream, "KEPT", 100)
     source = open_source(str(rents), None, ".", None)
     rows = stream.Streamed(source, "rent", ["listed"], Choices(), "drop", 0.2, 0)
@@ -99,3 +101,9 @@ def test_of_many_rows_some_are_kept_to_judge_by(rents: Path, monkeypatch: pytest
     assert 230 < learnt < 245
     assert 20 < sum(int((~held).sum()) for _, _, held in rows._kept) < 150
     assert 5 < sum(int(held.sum()) for _, _, held in rows._kept) < 50
+    model = BGNRegressor(max_width=2, random_state=0)
+    kept = rows.fit(model)
+    card = make_card(model, "rents", kept, compare(model.network_, (kept.X, kept.y), kept.judged), {}, 1.0, {})
+    assert (card.rows_train, card.rows_test) == (learnt, 297 - learnt)
+    card.show()
+    assert f"on {len(kept.y_test)} of {297 - learnt} test rows" in capsys.readouterr().out

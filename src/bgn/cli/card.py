@@ -48,6 +48,7 @@ class Card:
     target: str
     rows_train: int
     rows_test: int
+    rows_judged: int
     equation: str
     figures: Mapping[str, Mapping[str, float]]
     validation_mse: float | None
@@ -93,7 +94,8 @@ class Card:
         line(self.equation)
         console.print()
         sheet = Table(box=None, pad_edge=False)
-        sheet.add_column(f"on {self.rows_test} test rows" if self.rows_test else "on the training rows")
+        some = f"{self.rows_judged} of " if self.rows_judged < (self.rows_test or self.rows_train) else ""
+        sheet.add_column(f"on {some}{self.rows_test} test rows" if self.rows_test else f"on {some}the training rows")
         for title in ("R2", "MSE", "MAE"):
             sheet.add_column(title, justify="right")
         for who, figures in self.figures.items():
@@ -138,6 +140,7 @@ def make_card(
         target=network.target_name,
         rows_train=rows.n_train,
         rows_test=rows.n_test,
+        rows_judged=len(rows.judged[1]),
         equation=bgn.equation(network, units=units),
         figures=figures,
         validation_mse=None if np.isnan(best.validation_mse) else best.validation_mse,
