@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from bgn import BGNRegressor
+from experiments.accuracy import LARGE
 from experiments.data import Rows
 from experiments.rivals import Candidate, distinct_stumps, figs_splits, splits, timed
 
@@ -22,12 +23,8 @@ def bgn_default(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
 
 
 def bgn_wide(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield BGN when size is no concern: small steps, three features a neuron, up to 3,000 of them."""
-    setting = {
-        "output": "stagewise", "learning_rate": 0.1, "max_features": 3, "max_width": min(3000, most),
-        "max_replacements": 0, "patience": 200,
-    }  # fmt: skip
-    return _bgn(rows, seed, "small steps", setting)
+    """Yield BGN when size is no concern: up to three layers of 400 neurons of four features."""
+    return _bgn(rows, seed, "wide", LARGE | {"max_width": min(400, most)})
 
 
 def _bgn(rows: Rows, seed: int, name: str, setting: dict[str, Any]) -> Iterator[Candidate]:
