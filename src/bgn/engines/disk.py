@@ -180,6 +180,7 @@ class OnDisk:
                 block = self._block(files)
                 parts = {role: PartOnDisk.of(block.part(plan, role), self._scratch) for role in (False, True)}
                 sample = block.sample(plan)
+                del block
                 for path in files.values():
                     os.unlink(path)
                 return sample, parts

@@ -82,7 +82,7 @@ class _Array:
         columns = np.empty((len(labels), len(block)), np.float32 if self.single(labels) else np.float64)
         for k in range(0, len(block), _TRANSPOSED):
             columns[:, k : k + _TRANSPOSED] = np.take(block[k : k + _TRANSPOSED], labels, axis=1).T
-            let_go(block)
+        let_go(block)
         return columns
 
 
@@ -196,12 +196,16 @@ def load(path: str | os.PathLike[str]) -> NDArray[Any]:
 
 
 def let_go(array: NDArray[Any]) -> None:
-    """Hand the pages of a memory map back: they are in its file."""
+    """Hand back the pages of a memory map that an array lies in: they are in its file."""
     base: Any = array
     kinds = []
     while isinstance(base, np.ndarray):
         kinds += [base.mode] if isinstance(base, np.memmap) else []
         base = base.base
     # What was written to a copy ("c") is nowhere else.
-    if isinstance(base, mmap.mmap) and kinds and "c" not in kinds and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)
+    if isinstance(base, mmap.mmap) and array.size and kinds and "c" not in kinds and hasattr(mmap, "MADV_DONTNEED"):
+        reach = [(length - 1) * stride for length, stride in zip(array.shape, array.strides, strict=True)]
+        first = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
+        start = (first + sum(min(0, way) for way in reach)) // mmap.PAGESIZE * mmap.PAGESIZE
+        stop = first + sum(max(0, way) for way in reach) + array.itemsize
+        base.madvise(mmap.MADV_DONTNEED, start, stop - start)

@@ -170,7 +170,7 @@ class Table(Rows):
             to[:] = values
         for name, vector in self._vectors.items():
             beside[name] = np.array(vector[start : start + n], np.float64)
-            let_go(vector)
+            let_go(vector[start : start + n])
             _check_finite(beside[name], "y" if name == "target" else name, start)
         weight = beside.get("sample_weight")
         if weight is not None and (weight < 0).any():
