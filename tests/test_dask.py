@@ -102,6 +102,7 @@ def test_arrays_predict_and_explain_lazily(two):
     predicted = model.predict(dX.rechunk((100, 2)))
     assert isinstance(predicted, da.Array)
     np.testing.assert_array_equal(predicted.compute(), model.network_.predict(X))
+    assert model.score(dX, dy) == model.to_local().score(X, y)
     np.testing.assert_array_equal(model.predict(dX[dX[:, 0] > 0.5]).compute(), model.network_.predict(X[X[:, 0] > 0.5]))
     values = model.shap_values(dX, X[:50])
     np.testing.assert_array_equal(values.compute(), shap_values(model.network_, X, X[:50]).values)
