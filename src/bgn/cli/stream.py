@@ -21,7 +21,7 @@ from bgn.network import Floats
 from bgn.preparation import Preparation
 
 # A fit in memory holds about so many copies of a table, each number in 8 bytes.
-_COPIES = 4
+_COPIES = 5
 # About so many rows are kept to judge by and to draw.
 KEPT = 200_000
 
