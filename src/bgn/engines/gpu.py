@@ -47,7 +47,6 @@ class TensorPart:
         self.columns, self.target, self.weight, self.limit = columns, target, weight, limit
         self.n_columns, self.n_rows = columns.shape
         self.n_weight = self.n_rows if weight is None else int(weight.sum())
-        self._divisor = torch.tensor(float(self.n_weight), dtype=torch.float64, device=columns.device)
         self.answers = Answers(self.n_rows, columns.device)
         self.output = _NO_OUTPUT
         # Residuals and their sums; the current output's first.
@@ -62,7 +61,7 @@ class TensorPart:
         return values.sum() if self.weight is None else (values * self.weight).sum()
 
     def _total(self, residual: Tensor) -> Total:
-        return Total(self.n_weight, self._divisor, self._sum(residual))
+        return Total.of(self.n_weight, self._sum(residual))
 
     def measure(self) -> Measures:
         """Sums and extremes."""
@@ -101,20 +100,21 @@ class TensorPart:
             lined = line_up(rows)
         else:
             lined = line_up_cells(rows, sieve, total)
-        answer = best_of(lined, total)
-        gain, n, s, below, above = answer.best
+        best, place = best_of(lined, total)
+        gain, n, s, below, above = best
         if edges is not None and gain > 0:
-            if answer.place == 0:
+            if place == 0:
                 below = float(torch.where(z < edges[0], z, -torch.inf).max())
-            if answer.place == len(lined.z):
+            if place == len(lined.z):
                 above = float(torch.where(z < edges[1], torch.inf, z).min())
-        return (gain, n, s, below, above), answer.total
+        return (gain, n, s, below, above), int(total.sum)
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
-        fires, fired, changed = self.answers.put(slot, self._project(neuron.direction), neuron.threshold)
+        fires = self._project(neuron.direction) >= neuron.threshold
+        fired, changed = self.answers.put(slot, fires)
         if self.weight is not None:
             fired = (self.weight * fires).sum()
         told = numbers([fired, self._sum(self.target, fires), changed])

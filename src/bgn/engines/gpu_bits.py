@@ -26,18 +26,18 @@ class Answers:
         """Where a slot fires."""
         return ((self._codes[slot >> 3] >> (slot & 7)) & 1).bool()
 
-    def put(self, slot: int, z: Tensor, threshold: float) -> tuple[Tensor, Tensor, Tensor]:
-        """Store where `z` reaches the threshold; the answers, how many fire, and in how many words they are new."""
+    def put(self, slot: int, fires: Tensor) -> tuple[Tensor, Tensor]:
+        """Store the answers of a slot; in how many rows it fires, and in how many words answers are new."""
         while slot >= len(self._words):
             self._codes = torch.cat([self._codes, torch.zeros_like(self._codes)])
             self._words = torch.cat([self._words, torch.zeros_like(self._words)])
-        bools = torch.zeros(64 * self._words.shape[1], dtype=torch.bool, device=z.device)
-        fires = torch.ge(z, threshold, out=bools[: self.n_rows])
         self._store(slot, fires.to(torch.uint8))
+        bools = torch.zeros(64 * self._words.shape[1], dtype=torch.bool, device=fires.device)
+        bools[: self.n_rows] = fires
         words = _packed(bools)
         changed = (words != self._words[slot]).sum()
         self._words[slot] = words
-        return fires, count(bools), changed
+        return count(bools), changed
 
     def _store(self, slot: int, bits: Tensor) -> None:
         """Write bits of 0 or 1 to the bytes."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -41,39 +40,36 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """Weight of all rows, on the host and as a float64 on the device, and the sum of their residuals."""
+    """Weight of all rows, sum of their residuals, and mean residual."""
 
     weight: int
-    divisor: Tensor
     sum: Tensor
+    mean: Tensor
 
-    @cached_property
-    def mean(self) -> Tensor:
-        """The mean residual, divided on the device: torch multiplies with the reciprocal of a number of the host."""
-        return self.sum.double() / self.divisor
+    @classmethod
+    def of(cls, weight: int, sum: Tensor) -> Total:
+        """Divide on the device: a division by a number of the host is a product with its reciprocal."""
+        return cls(weight, sum, sum.double() / torch.full_like(sum, weight, dtype=torch.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class Lined:
-    """Sorted projections; weight and sum below each and below the end; and whether each equals the one below."""
+    """Sorted projections; weight and sum below each and below the end; and which cuts, below each, compete."""
 
     z: Tensor
     n: Tensor
     s: Tensor
-    same: Tensor
+    competes: Tensor
 
 
-def line_up(rows: Rows, n: Tensor | None = None, s: Tensor | None = None) -> Lined:
+def line_up(rows: Rows, n: Tensor | int = 0, s: Tensor | int = 0) -> Lined:
     """Sort the rows; weight `n` and sum `s` lie below all of them."""
     z, order = torch.sort(rows.z)
-    weight = None if rows.weight is None else rows.weight[order]
-    residual = rows.residual[order] if weight is None else rows.residual[order] * weight
-    if weight is None:
-        reached = torch.arange(len(z) + 1, device=z.device)
-        reached = reached if n is None else reached + n
-    else:
-        reached = _running(weight, n)
-    return Lined(z, reached, _running(residual, s), z[1:] == z[:-1])
+    rows = rows.at(order)
+    reached = torch.arange(len(z) + 1, device=z.device) if rows.weight is None else _running(rows.weight)
+    differs = torch.ones_like(reached, dtype=torch.bool)
+    torch.ne(z[1:], z[:-1], out=differs[1:-1])
+    return Lined(z, reached + n, _running(rows.weighted()) + s, differs)
 
 
 def line_up_window(rows: Rows, edges: tuple[float, float]) -> Lined:
@@ -89,65 +85,60 @@ def line_up_cells(rows: Rows, sieve: Sieve, total: Total) -> Lined:
     finer = sieve.scale * (_CELLS / sieve.size)
     finer = finer if finer < math.inf else sieve.scale
     cells, order = torch.sort(((rows.z - sieve.low) * finer).clamp(0, _CELLS - 1).to(torch.int16))
-    ends = torch.searchsorted(cells, torch.arange(_CELLS, dtype=torch.int16, device=cells.device), right=True)
+    ends = torch.searchsorted(cells, torch.arange(_CELLS, device=cells.device).to(torch.int16), right=True)
     residual = rows.weighted()[order]
-    # Up to the end of each cell: rows, weight, residual sum, and sum of positive residuals; then the same before it.
     n = ends if rows.weight is None else _running(rows.weight[order])[ends]
-    sums = torch.stack([ends, n, _running(residual)[ends], _running(residual.clamp(min=0))[ends]])
-    before = torch.zeros_like(sums)
-    before[:, 1:] = sums[:, :-1]
-    chosen = _promising(cells, sums, before, total).nonzero().squeeze(1)
-    before, held = before[:3, chosen], (sums - before)[:3, chosen]
-    # For every row of the chosen cells, what the cells before it that were not chosen hold.
-    skipped = torch.repeat_interleave(before - held.cumsum(1) + held, held[0], dim=1)
-    places = skipped[0] + torch.arange(skipped.shape[1], device=cells.device)
+    s, positive = _running(residual)[ends], _running(residual.clamp(min=0))[ends]
+    chosen = _promising(cells, ends, n, s, positive, total).nonzero().squeeze(1)
+    first = _before(ends)[chosen]
+    lengths = ends[chosen] - first
+    # The rows of the chosen cells, cell after cell: what lies before a cell, less what was chosen before it.
+    places = torch.arange(int(lengths.sum()), device=cells.device)
+    places += torch.repeat_interleave(first - _before(lengths.cumsum(0)), lengths, output_size=len(places))
     lined = line_up(rows.at(order[places]))
-    lined.n[:-1] += skipped[1]
-    lined.s[:-1] += skipped[2]
-    apart = skipped[0, 1:] != skipped[0, :-1]  # other cells lie between
-    lined.n[:1] = lined.n[-1:] = 0  # neither end is a cut
-    return Lined(lined.z, lined.n, lined.s, lined.same | apart)
+    skipped = _skipped(n, chosen, lengths, len(places))
+    lined.n[:-1] += skipped
+    lined.s[:-1] += _skipped(s, chosen, lengths, len(places))
+    lined.competes[1:-1] &= skipped[1:] == skipped[:-1]  # no cell lies between
+    lined.competes[0] = lined.competes[-1] = False
+    return lined
 
 
-def _promising(cells: Tensor, sums: Tensor, before: Tensor, rows: Total) -> Tensor:
+def _skipped(reached: Tensor, chosen: Tensor, lengths: Tensor, size: int) -> Tensor:
+    """For every row of the chosen cells, what the cells before it that were not chosen hold."""
+    before = _before(reached)[chosen]
+    held = reached[chosen] - before
+    return torch.repeat_interleave(before - _before(held.cumsum(0)), lengths, output_size=size)
+
+
+def _promising(cells: Tensor, ends: Tensor, n: Tensor, s: Tensor, positive: Tensor, rows: Total) -> Tensor:
     """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
 
-    `sums` and `before`: rows, weight, residual sum and sum of positive residuals up to the end of each cell and up to
-    its start. See :func:`bgn.engines.cut_kernels.judge_cells`.
+    `n`, `s` and `positive`: weight, residual sum and sum of positive residuals up to the end of each cell. See
+    :func:`bgn.engines.cut_kernels.judge_cells`.
     """
-    (ends, n, s, positive), (_, n_before, s_before, positive_before) = sums, before
-    own = positive - positive_before
+    n_before, s_before, own = _before(n), _before(s), positive - _before(positive)
+    at_edge = torch.where((n > n_before) & (n < rows.weight), _gains(n, s, rows)[0], -1.0)
+    best = at_edge.max()
     first, last, low, high = n_before + 1, n - 1, s - own, s_before + own
-    gains, _ = _gains(torch.stack([n, first, first, last, last]), torch.stack([s, low, high, low, high]), rows)
-    at_edge = torch.where((n > n_before) & (n < rows.weight), gains[0], -1.0)
-    best = at_edge.max().clamp(min=0.0)
-    marked = (n > first) & (gains[1:].amax(dim=0) * (1.0 + 1e-9) >= best)
-    winners = at_edge == best
+    corners = torch.stack([first, first, last, last]), torch.stack([low, high, low, high])
+    bound = _gains(*corners, rows)[0].amax(dim=0)
+    marked = (n > first) & (bound * (1.0 + 1e-9) >= best)
+    winners = (at_edge == best) & (best > 0)
     above = cells[ends.clamp(max=len(cells) - 1)].long()  # the next cell that holds a row
     return marked | winners | (torch.zeros_like(n).scatter_add_(0, above, winners.long()) > 0)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The best cut, the sum of all residuals, and the place of the cut among the rows: at either end the neighbour on
-    the other side is not known."""
-
-    best: Best
-    total: int
-    place: int
-
-
-def best_of(lined: Lined, rows: Total) -> Answer:
-    """Try the cuts below every row and above the last."""
+def best_of(lined: Lined, rows: Total) -> tuple[Best, int]:
+    """The best cut and its place among the rows: at either end the neighbour on the other side is not known."""
     gain, room = _gains(lined.n, lined.s, rows)
-    gain = torch.where(room > 0, gain, -1.0)
-    gain[1:-1].masked_fill_(lined.same, -1.0)
+    gain = torch.where(lined.competes & (room > 0), gain, -1.0)
     place, last = int(gain.argmax()), len(lined.z) - 1  # the first of equals
     z = (lined.z if last >= 0 else lined.z.new_zeros(1)).view(torch.int64)
     found = [gain.view(torch.int64)[place], lined.n[place], lined.s[place], z[max(place - 1, 0)], z[min(place, last)]]
-    told = numbers([*found, rows.sum])
+    told = numbers(found)
     best, below, above = told[[0, 3, 4]].view(np.float64).tolist()
-    return Answer((best, int(told[1]), int(told[2]), below, above), int(told[5]), place)
+    return (best, int(told[1]), int(told[2]), below, above), place
 
 
 def _gains(n: Tensor, s: Tensor, rows: Total) -> tuple[Tensor, Tensor]:
@@ -158,10 +149,19 @@ def _gains(n: Tensor, s: Tensor, rows: Total) -> tuple[Tensor, Tensor]:
     return excess * excess / room, room
 
 
-def _running(values: Tensor, start: Tensor | None = None) -> Tensor:
-    """The start, or zero, and the sums with the first so many values."""
-    first = values.new_zeros(1) if start is None else start.view(1)
-    return torch.cat([first, values]).cumsum(0)
+def _running(values: Tensor) -> Tensor:
+    """Zero, and the sums of the first so many values."""
+    sums = values.new_empty(len(values) + 1)
+    sums[:1] = 0
+    torch.cumsum(values, 0, out=sums[1:])
+    return sums
+
+
+def _before(reached: Tensor) -> Tensor:
+    """What was reached before each: zero, then all but the last."""
+    before = torch.zeros_like(reached)
+    before[1:] = reached[:-1]
+    return before
 
 
 def edges_of(sieve: Sieve) -> tuple[float, float]:
