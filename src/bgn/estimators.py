@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from bgn.engines.disk import OnDisk, Scratch
 from bgn.engines.table import BLOCK_BYTES, Rows, Table, on_disk
-from bgn.given import Given
+from bgn.given import Given, naming_column
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
@@ -384,7 +384,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
                 X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2 if reset else 1, **checks)
                 y = np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise _naming_column(error, given) from None
+            raise naming_column(error, given) from None
         for j, column in enumerate(X.T):
             if not np.isfinite(column).all():
                 bad = column[~np.isfinite(column)]
@@ -434,20 +434,3 @@ def _plain_columns(X: Any) -> None:
                 f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
                 "or leave it out."
             )
-
-
-def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
-    """The same error, naming the column that holds text, if that is what is wrong."""
-    if "could not convert string" not in str(error):
-        return error
-    names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
-    for j, name in enumerate(names):
-        column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
-        try:
-            column.astype(np.float64)
-        except (TypeError, ValueError):
-            return ValueError(
-                f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
-                "sklearn.preprocessing.OneHotEncoder) or leave it out."
-            )
-    return error

@@ -70,3 +70,20 @@ class Given:
         X, y = eval_set
         columns = self.columns if self.target is None or y is None else None
         return Given(X, y, None, self.target if y is None else None, columns)
+
+
+def naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
+    """The same error, naming the column that holds text, if that is what is wrong."""
+    if "could not convert string" not in str(error):
+        return error
+    names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
+    for j, name in enumerate(names):
+        column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return ValueError(
+                f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
+                "sklearn.preprocessing.OneHotEncoder) or leave it out."
+            )
+    return error
