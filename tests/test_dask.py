@@ -294,8 +294,10 @@ def test_both_workers_killed_in_turn(two, monkeypatch):
 
 
 @pytest.fixture
-def lonely():
-    """A client of a scheduler with one worker that nobody starts again."""
+def lonely(request, tmp_path):
+    """A client of a scheduler with one worker that nobody starts again; as a parameter, what it finds as bgn."""
+    if hasattr(request, "param"):
+        (tmp_path / "bgn.py").write_text(request.param)
     with (
         dask.config.set({"bgn.no-workers": "2s", "distributed.comm.timeouts.connect": "2s"}),
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
@@ -303,7 +305,8 @@ def lonely():
     ):
         command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
         options = ["--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
-        worker = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        worker = subprocess.Popen([*command, *options], env=os.environ | {"PYTHONPATH": str(tmp_path)}, **quiet)
         try:
             client.wait_for_workers(1, timeout=120)
             yield client, worker
@@ -326,8 +329,23 @@ def test_the_last_worker_is_lost(lonely, monkeypatch):
     model, rows = DaskBGNRegressor(**SMALL, client=client), arrays(X, y, edges=(0, 50, 100))
     with pytest.raises(RuntimeError, match=r"waiting for 'cells', .* has had no workers for 2 s"):
         model.fit(*rows)
-    with pytest.raises(RuntimeError, match=r"waiting for 'reading', .* has had no workers for 2 s"):
+    with pytest.raises(RuntimeError, match=r"waiting for 'version', .* has had no workers for 2 s"):
         model.fit(*rows)
+
+
+@pytest.mark.parametrize(
+    ("lonely", "message"),
+    [
+        ("raise ModuleNotFoundError('No module named bgn')", "cannot import bgn .*Install it there"),
+        ("__version__ = '0.0.1'", "have bgn 0.0.1; install"),
+    ],
+    indirect=["lonely"],
+    ids=["none", "another"],
+)
+def test_workers_that_know_no_or_another_bgn(lonely, message):
+    X, y = table(100)
+    with pytest.raises(ImportError, match=message):
+        DaskBGNRegressor(**SMALL, client=lonely[0]).fit(*arrays(X, y, edges=(0, 50, 100)))
 
 
 def test_scattered_rows_cannot_be_made_again(lonely, monkeypatch):

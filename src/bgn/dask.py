@@ -159,6 +159,7 @@ class DaskBGNRegressor(BGNRegressor):
         from bgn.engines.calls import Calls
 
         self._calls = Calls(client)
+        self._calls.check_workers()
         try:
             return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
         finally:

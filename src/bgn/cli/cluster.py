@@ -98,9 +98,11 @@ def _connect(address: str) -> Any:
     from bgn.engines.calls import Calls
 
     try:
-        return Calls(distributed.Client(address, timeout="10s", set_as_default=False))
+        calls = Calls(distributed.Client(address, timeout="10s", set_as_default=False))
     except (OSError, ValueError) as error:
         raise Refused(f"--scheduler: no Dask scheduler answers at {address!r} ({error}).") from None
+    calls.check_workers()
+    return calls
 
 
 # -- on a worker -------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pkgutil
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -14,6 +15,8 @@ import dask
 from dask.utils import parse_timedelta
 from distributed import Client, Future, KilledWorker
 from distributed.client import FutureCancelledError
+
+from bgn import __version__
 
 _LOOK = 2.0  # seconds between looks at the cluster
 
@@ -31,6 +34,16 @@ class Calls:
         self._held: dict[str, Future] = {}
         self._no_workers = parse_timedelta(dask.config.get("bgn.no-workers", "60s"))
         self._longest = parse_timedelta(dask.config.get("bgn.longest-pass", "1h"))
+
+    def check_workers(self) -> None:
+        """Make sure that the workers know bgn, and the same: one that cannot read a task dies of it."""
+        ask, name = dask.delayed(pkgutil.resolve_name, pure=False), self.name("version")
+        try:
+            (there,) = self.results("version", [ask("bgn:__version__", dask_key_name=name)])
+        except ImportError as error:
+            raise ImportError(f"the workers of {self._where} cannot import bgn ({error}). Install it there.") from None
+        if there != __version__:
+            raise ImportError(f"the workers of {self._where} have bgn {there}; install {__version__}, as here.")
 
     # -- tasks ---------------------------------------------------------------------------------------------
 
