@@ -159,8 +159,8 @@ class DaskBGNRegressor(BGNRegressor):
         from bgn.engines.calls import Calls
 
         self._calls = Calls(client)
-        self._calls.check_workers()
         try:
+            self._calls.check_workers()
             return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
         finally:
             self._calls.release()
