@@ -161,9 +161,11 @@ def stumps(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
             )
             seconds = timed(lambda m=model: m.fit(rows.X, rows.y))
             sizes = distinct_stumps(model)
-            for count, size in enumerate(sizes, start=1):
-                if size <= most and size not in sizes[count : count + 1]:  # the last round before another condition
-                    yield Candidate(f"step {rate:g}, {bins} bins", size, 0, _first_rounds(model, count), seconds)
+            last = [k for k, size in enumerate(sizes, start=1) if size not in sizes[k : k + 1]]
+            for count in sorted({*last, *sizes_up_to(len(sizes))}):
+                if sizes[count - 1] <= most:
+                    predict = _first_rounds(model, count)
+                    yield Candidate(f"step {rate:g}, {bins} bins", sizes[count - 1], 0, predict, seconds)
 
 
 def distinct_stumps(model: Any) -> list[int]:
