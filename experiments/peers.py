@@ -241,42 +241,43 @@ COLOURS = {
 
 def _figure(names: Sequence[str], budgets: Sequence[int], groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
     """Return what draws the errors by budget, a panel a table."""
-    from bgn.plots.style import plain
 
     def draw(canvas: Any) -> None:
         columns = min(4, len(names))
         panels = np.ravel(canvas.subplots(-(-len(names) // columns), columns, squeeze=False))
         for ax, name in zip(panels, names, strict=False):
-            plain(ax)
-            for key, colour in COLOURS.items():
-                points = [(budget, within(groups.get((name, f"equal {key}")), budget)) for budget in budgets]
-                known = [(x, y) for x, y in points if not isinstance(y, str)]
-                if known:
-                    thick = 2.4 if key == "bgn" else 1.2
-                    ax.plot(
-                        *zip(*known, strict=True),
-                        "o-",
-                        color=colour,
-                        markersize=3,
-                        linewidth=thick,
-                        label=EQUAL[key][0],
-                    )
-            ax.set_title(name.replace("_", " "), fontsize=10)
-            ax.set(xscale="log", xticks=budgets, xticklabels=budgets)
-            ax.minorticks_off()
-            ax.tick_params(labelsize=8)
+            errors = {key: [within(groups.get((name, f"equal {key}")), b) for b in budgets] for key in COLOURS}
+            known = {key: line for key, line in errors.items() if not any(isinstance(each, str) for each in line)}
+            _panel(ax, name, budgets, known)
         for ax in panels[len(names) :]:
             ax.set_axis_off()
         handles, labels = panels[0].get_legend_handles_labels()
-        target = panels[-1] if len(names) < len(panels) else canvas
-        target.legend(
-            handles,
-            labels,
-            frameon=False,
-            fontsize=7.5,
-            loc="center" if target is panels[-1] else "outside lower center",
-        )
+        if len(names) < len(panels):
+            panels[-1].legend(handles, labels, frameon=False, fontsize=7.5, loc="center")
+        else:
+            canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside lower center")
         canvas.supxlabel("threshold conditions, at most", fontsize=9)
         canvas.supylabel("test mean squared error", fontsize=9)
 
     return draw
+
+
+def _panel(ax: Any, name: str, budgets: Sequence[int], errors: dict[str, list[Any]]) -> None:
+    """Draw one table's errors, a line a family."""
+    from bgn.plots.style import plain
+
+    plain(ax)
+    for key, line in errors.items():
+        mark = {"color": COLOURS[key], "markersize": 3, "linewidth": 2.4 if key == "bgn" else 1.2}
+        ax.plot(budgets, line, "o-", label=EQUAL[key][0], **mark)
+    # RuleFit begins far above the others and would flatten them: it may leave the panel.
+    highest = max(
+        (error for key, line in errors.items() if not key.startswith("rules") for error in line), default=None
+    )
+    if highest is not None:
+        lowest = min(error for line in errors.values() for error in line)
+        ax.set_ylim(lowest - 0.1 * (highest - lowest), highest + 0.1 * (highest - lowest))
+    ax.set_title(name.replace("_", " "), fontsize=10)
+    ax.set(xscale="log", xticks=budgets, xticklabels=budgets)
+    ax.minorticks_off()
+    ax.tick_params(labelsize=8)
