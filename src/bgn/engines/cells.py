@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Sieve:
     size: int
     finer: tuple[Finer, ...] = ()
 
-    @property
+    @cached_property
     def line(self) -> tuple[Integers, Floats]:
         """Columns and coefficients of the direction, as arrays."""
         return np.array(self.direction.columns, np.int64), np.array(self.direction.coefficients)

@@ -120,7 +120,7 @@ class MergedEngine:
         best = [each.best for each in judged]
         open_ = [k for k, each in enumerate(judged) if each.survivors]
         for k in open_:
-            while judged[k].weight_inside > ROWS_TO_FETCH and judged[k].survivors <= _MOST_TO_SPLIT:
+            while self._too_many(judged[k]):
                 sieves[k], judged[k] = self._split(sieves[k], judged[k], totals[k])
             best[k] = judged[k].best
         open_ = [k for k in open_ if judged[k].survivors]
@@ -130,6 +130,12 @@ class MergedEngine:
             for k, rows in zip(open_, answers, strict=True):
                 best[k] = best_inside(joined_rows(rows), judged[k], self.total, totals[k])
         return best
+
+    def _too_many(self, judged: Judged) -> bool:
+        """True when the surviving cells hold too many rows to fetch, and are few enough to split."""
+        if self.total <= ROWS_TO_FETCH or judged.survivors > _MOST_TO_SPLIT:
+            return False
+        return judged.weight_inside > ROWS_TO_FETCH
 
     def _split(self, sieve: Sieve, judged: Judged, total: int) -> tuple[Sieve, Judged]:
         """Split the surviving cells where their rows are."""

@@ -112,13 +112,12 @@ class InnerProducts:
 
     def in_units(self, weights: Floats) -> Direction | None:
         """Turn standardised weights to the columns' own units, the leading one exactly 1."""
-        columns = np.flatnonzero(weights)
-        if len(columns) == 0:
+        columns = np.flatnonzero(weights).tolist()
+        if not columns:
             return None
-        lead = columns[np.argmax(np.abs(weights[columns]))]
-        with np.errstate(over="ignore", under="ignore"):
-            inside = weights[columns] / weights[lead] * (self._to_units[columns] / self._to_units[lead])
-        return direction_of(columns.tolist(), inside.tolist())
+        values, units = weights[columns].tolist(), self._to_units[columns].tolist()
+        first, unit = max(zip(values, units, strict=True), key=lambda pair: abs(pair[0]))
+        return direction_of(columns, [v / first * (u / unit) for v, u in zip(values, units, strict=True)])
 
 
 def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Direction:
