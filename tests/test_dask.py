@@ -197,7 +197,7 @@ def test_bad_input_is_named(two):
         (dX[dX[:, 0] > -1], dy.rechunk(10), "X has 2 partitions and y has 10"),
         (features, rows["target"].repartition(npartitions=2), "X and y have different divisions"),
         (dX.astype(str), dy, "X has dtype"),
-        (dX[dX[:, 0] > 2], dy[dX[:, 0] > 2], "X has 0 rows"),
+        (dX[dX[:, 0] > 2], dy[dX[:, 0] > 2], "X has 0 sample"),
         (dX * 1e301, dy, "beyond 1e[+]300 sums overflow"),
         (dX, dy * 1e200, "Rescale the target"),
         (features.assign(c=features["c"].astype(str)), rows["target"], "Column 'c' has dtype"),
@@ -209,6 +209,8 @@ def test_bad_input_is_named(two):
             model.fit(bad_X, bad_y)
     with pytest.raises(ValueError, match=r"Input y in partition [01] does not hold numbers"):
         model.fit(dX, dy.map_blocks(lambda part: np.full(len(part), "many", object), dtype=object))
+    with pytest.raises(ValueError, match="sample_weight is zero for every row"):
+        model.fit(dX, dy, 0 * dy)
     with pytest.raises(ValueError, match="sample_weight has negative values"):
         model.fit(dX, dy, -dy)
     with pytest.raises(TypeError, match=r"X must be a Dask array .* got numpy.ndarray"):

@@ -8,6 +8,7 @@ workers, and the workers lost on the way.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -225,7 +226,9 @@ class DaskBGNRegressor(BGNRegressor):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = given.in_memory() if named else given
         self._checked(given.X, reset)
-        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, self._judge)
+        least = 2 if reset else 1
+        judge = partial(self._judge, least=0 if given.weight is not None else least)
+        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, judge)
         return source, given.target_name if hasattr(given.y, "map_partitions") else None
 
     def _checked(self, X: Any, reset: bool = False) -> Any:
@@ -238,12 +241,13 @@ class DaskBGNRegressor(BGNRegressor):
         validate_data(self, like, reset=reset, skip_check_array=True)
         return X
 
-    def _judge(self, surveys: Sequence[Survey]) -> None:
+    def _judge(self, surveys: Sequence[Survey], least: int) -> None:
         """Refuse too few rows, and targets whose squares no float64 can hold."""
         rows = sum(each.n_rows for each in surveys)
-        if rows == 0 or (rows == 1 and surveys[0].total == 1):
-            raise ValueError(f"X has {rows} rows (of positive weight); at least 2 are needed.")
-        self._representable([], min(each.low for each in surveys), max(each.high for each in surveys))
+        if rows < least:
+            raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
+        if rows:
+            self._representable([], min(each.low for each in surveys), max(each.high for each in surveys))
 
     def _reduced(self) -> BGNRegressor:
         """What predicts, and no more: it travels with every task."""

@@ -7,6 +7,7 @@ import pkgutil
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import count
 from typing import Any
@@ -103,8 +104,9 @@ class Calls:
         try:
             return self._wait(gathering, futures, f"{what!r}, {len(futures)} tasks")
         except BaseException:  # nobody will want these answers, so nobody should work on them
-            if self.client.status == "running":
-                self.client.cancel(futures)
+            with suppress(OSError):
+                if self.client.status == "running":
+                    self.client.cancel(futures)
             raise
 
     def _wait(self, gathering: Any, futures: list[Future], what: str) -> list[Any]:
