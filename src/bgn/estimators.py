@@ -427,7 +427,8 @@ def _plain_columns(X: Any) -> None:
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
-    kinds = [np.asarray(X[name][:1]).dtype.kind for name in names] or [getattr(getattr(X, "dtype", None), "kind", "")]
+    kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
+    kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
     for name, kind in zip(names or ["X"], kinds, strict=True):
         if kind in ("m", "M"):
             raise ValueError(
