@@ -101,7 +101,7 @@ def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[
 
     def fit(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
         kept = disk.BLOCK_BYTES
-        disk.BLOCK_BYTES = 8 * X.shape[1] * max(60, len(y) // 4)
+        disk.BLOCK_BYTES = 8 * X.shape[1] * max(70, len(y) // 3)
         try:
             with TemporaryDirectory() as folder:
                 if eval_set is not None:
