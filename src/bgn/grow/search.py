@@ -137,8 +137,8 @@ class Search:
     def _luck(self, output: Output, total: int) -> tuple[float, float]:
         """What chance alone lets the best of all single columns, and of all pairs at all angles, seem to gain.
 
-        On noise, the largest of K gains is about ``2 log K`` times the variance. Few rows make luck count; a
-        direction that least squares gives needs none.
+        On noise, the largest of K gains is about ``2 log K`` times the variance. The more rows there are, the less of
+        a residual is noise: luck fades above 500 rows and is gone at 1,500. A direction from least squares needs none.
         """
         n, rows = len(self._usable), self._sample.total
         residual = self._part.residual(output)
@@ -146,7 +146,7 @@ class Search:
         whole = np.rint(residual * (_LUCK_STEPS / unit)).astype(np.int64)  # whole, so that order does not matter
         squares = int((whole * whole * (self._part.weight if len(self._part.weight) else 1)).sum())
         variance = squares / rows * (unit / _LUCK_STEPS) ** 2 - (total / rows) ** 2
-        variance *= self._rows.unit
+        variance *= self._rows.unit * min(max(1.5 - rows / self._rows.unit / 1000, 0.0), 1.0)
         return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * _ANGLES)) * variance
 
     def _judge(
