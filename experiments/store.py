@@ -130,10 +130,13 @@ class Store:
             address = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
             self._connection = sqlite3.connect(address, uri=True, timeout=60)
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.executescript(_SCHEMA)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.executescript(_SCHEMA)
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise ValueError(f"--store {self.path}: {error}. Name a new file or one made by an earlier run.") from None
 
     def __enter__(self) -> Self:
         return self

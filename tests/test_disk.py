@@ -358,3 +358,18 @@ def test_400_megabytes_within_150(tmp_path):
     assert size > 400e6
     assert peak < 150e6
     assert len(predicted) == size // 88
+
+
+def test_a_damaged_file_is_named_and_a_home_folder_found(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(3000, 3)), columns=["a", "b", "y"])
+    frame.to_parquet(tmp_path / "rows.parquet")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    expected = BGNRegressor(max_width=2, random_state=0).fit(frame[["a", "b"]], frame["y"])
+    model = BGNRegressor(max_width=2, random_state=0).fit("~/rows.parquet", target="y")
+    assert model.network_ == expected.network_
+    whole = bytearray((tmp_path / "rows.parquet").read_bytes())
+    whole[4:4000] = bytes(3996)
+    (tmp_path / "rows.parquet").write_bytes(whole)
+    with pytest.raises(ValueError, match=r"rows\.parquet is damaged in row group 0"):
+        model.fit(tmp_path / "rows.parquet", target="y")

@@ -136,8 +136,16 @@ class _Parquet:
     def blocks(self, labels: Sequence[str], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
         with self._open() as file:
             for group in range(file.num_row_groups):
-                for batch in file.iter_batches(rows, [group], columns=list(labels), use_threads=False):
+                batches = file.iter_batches(rows, [group], columns=list(labels), use_threads=False)
+                while (batch := self._next(batches, group)) is not None:
                     yield [self._numbers(batch.column(label)) for label in labels]
+
+    def _next(self, batches: Iterator[Any], group: int) -> Any:
+        """The next rows, or None; a file that is damaged inside is named."""
+        try:
+            return next(batches, None)
+        except (self._pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{self.name} is damaged in row group {group} ({error}).") from None
 
     def _numbers(self, column: Any) -> NDArray[Any]:
         if self._pa.types.is_dictionary(column.type):
@@ -155,7 +163,7 @@ def open_files(X: Any) -> list[File]:
     """The files of a path or a memory map, in the order of their names."""
     if isinstance(X, np.memmap):
         return [_Array("X", lambda: X)]
-    path = Path(X)
+    path = Path(X).expanduser()
     if path.is_dir():
         found = sorted(each for each in path.iterdir() if each.name[0] not in "._")
         if folders := [each.name for each in found if each.is_dir()]:
