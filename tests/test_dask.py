@@ -176,8 +176,12 @@ def test_an_interrupt_keeps_what_was_grown(two, monkeypatch):
 
     monkeypatch.setattr(Calls, "_submit", interrupted)
     model = DaskBGNRegressor(**SMALL)
-    with pytest.warns(UserWarning, match="interrupted"):
-        model.fit(*arrays(X, y, edges=(0, 50, 100)))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
+    try:
+        with pytest.warns(UserWarning, match="interrupted"):
+            model.fit(*arrays(X, y, edges=(0, 50, 100)))
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert model.history_.stopped == "interrupted"
 
 
