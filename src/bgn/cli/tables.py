@@ -11,10 +11,12 @@ import gzip
 import mmap
 import re
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any, BinaryIO, Protocol, cast
 from zipfile import BadZipFile
 
@@ -28,6 +30,7 @@ MISSING = (
 )  # fmt: skip
 BLOCK_ROWS = 250_000
 _BLOCK_BYTES = 2**20
+_SECONDS_TO_LET_GO = 5
 _SEPARATORS = ",;\t|"
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"
 
@@ -99,35 +102,29 @@ class Delimited:
             if not self._more():
                 return pa.table({name: pa.array([], pa.null()) for name in names})
             # Arrow guesses the types of a whole table from all of it, those of a stream from its first block.
-            with self._naming():
-                return pa_csv.read_csv(
-                    self._rest(), *self._options(names, {}, not self._plain or _has_quotes(self._stream))
-                )
+            quoted = not self._plain or _has_quotes(self._stream)
+            with self._rest() as rest:
+                return pa_csv.read_csv(rest.file(), *self._options(names, {}, quoted))
 
     def blocks(self, types: Types) -> Iterator[pa.Table]:
         with self._stream:
             if not self._more():
                 return
-            with self._naming():
-                for batch in pa_csv.open_csv(self._rest(), *self._options(list(types), types, True)):
+            with self._rest() as rest:
+                for batch in pa_csv.open_csv(rest.file(), *self._options(list(types), types, True, threads=False)):
                     yield pa.Table.from_batches([batch])
 
     @contextmanager
-    def _naming(self) -> Iterator[None]:
-        """Let what Arrow refuses name the file and the column, which Arrow counts."""
+    def _rest(self) -> Iterator[_Rest]:
+        """Give Arrow what follows the header, and let what it refuses name the file and the column, which it counts."""
+        rest = _Rest(self._stream, self._origin if self._plain else None)
         try:
-            yield
+            yield rest
         except pa.ArrowInvalid as error:
             told = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self._all[int(found[1])]!r}", str(error))
-            raise Refused(f"{self._origin}: {told}") from None
-
-    def _rest(self) -> Any:
-        """Return what follows the header; a plain file is opened again by Arrow, which reads it faster than Python."""
-        if not self._plain:
-            return self._stream
-        file = pa.OSFile(self._origin)
-        file.seek(self._stream.tell())
-        return file
+            raise Refused(f"{self._origin}: {told.replace('Row #', 'row ')}") from None
+        finally:
+            rest.wait()
 
     def _header(self, origin: str) -> str:
         """Return the first record, which may run over several lines when a name is quoted."""
@@ -145,11 +142,15 @@ class Delimited:
     def _more(self) -> bool:
         return bool(cast(Any, self._stream).peek(1))
 
-    def _options(self, names: Sequence[str], types: Types, quoted: bool) -> tuple[Any, Any, Any]:
+    def _options(
+        self, names: Sequence[str], types: Types, quoted: bool, *, threads: bool = True
+    ) -> tuple[Any, Any, Any]:
         # Columns without a name are read over; Arrow wants some name for them.
         filler = iter(f"\0{position}" for position in range(len(self._all)))
         return (
-            pa_csv.ReadOptions(column_names=[name or next(filler) for name in self._all], block_size=_BLOCK_BYTES),
+            pa_csv.ReadOptions(
+                column_names=[name or next(filler) for name in self._all], block_size=_BLOCK_BYTES, use_threads=threads
+            ),
             pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
             pa_csv.ConvertOptions(
                 include_columns=list(names),
@@ -160,6 +161,51 @@ class Delimited:
                 timestamp_parsers=self._parsers,
             ),
         )
+
+
+class _Rest:
+    """The rest of a stream as a file for Arrow, which reads ahead in a thread of its own.
+
+    That thread may outlive an error by a moment. If it then lets go of an object of Python while Python shuts down, the
+    process aborts: hence `wait`. A plain file is opened again by Arrow, which reads it faster than Python.
+    """
+
+    def __init__(self, stream: BinaryIO, path: str | None) -> None:
+        self._stream = stream
+        self._path = path
+        self._let_go = Event()
+        self._let_go.set()
+
+    def file(self) -> Any:
+        if self._path is not None:
+            file = pa.OSFile(self._path)
+            file.seek(self._stream.tell())
+            return file
+        held = _Held(self._stream)
+        self._let_go.clear()
+        weakref.finalize(held, self._let_go.set)
+        return held
+
+    def wait(self) -> None:
+        self._let_go.wait(_SECONDS_TO_LET_GO)
+
+
+class _Held:
+    """What Arrow asks of a stream."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    closed = False
+
+    def read(self, size: int = -1) -> bytes:
+        return self._stream.read(size)
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
 
 
 class Parquet:
