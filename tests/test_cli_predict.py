@@ -164,7 +164,7 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
         (b"", "no header line"),
         (b"a,b\n1,2\n", "lacks the columns"),
         (b"rooms,rooms\n1,2\n", "has two columns named 'rooms'"),
-        (b"rooms,kind,sold,garden\n1,flat,2020-01-01\n", "standard input: CSV parse error: row 1: Expected 4 columns, got 3"),
+        (b"rooms,kind,sold,garden\n1,flat,2020-01-01\n", "standard input: CSV parse error: row 1: Expected 4 columns"),
         (b"rooms,kind,sold,garden\nmany,flat,2020-01-01,true\n", "column 'rooms': row 1: CSV conversion error"),
         (b"rooms,kind,sold,garden\n1,flat,yesterday,true\n", "invalid value 'yesterday'"),
         (b"rooms,kind,sold,garden,\xff\n1,flat,2020-01-01,true,1\n", "not UTF-8"),
