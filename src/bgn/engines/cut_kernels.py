@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from bgn.engines.kernels import BLOCK, project
+from bgn.engines.kernels import BLOCK, project, shift
 
 
 @njit(cache=True, nogil=True)
@@ -44,22 +44,45 @@ def empty_cells(size):
 
 
 @njit(cache=True, nogil=True)
-def fill_cells(columns, index, coefficients, residual, weight, low, scale, start, stop, cells, count, sums, extent):
+def fill_cells(
+    columns,
+    index,
+    coefficients,
+    residual,
+    row,
+    bit,
+    up,
+    down,
+    weight,
+    low,
+    scale,
+    start,
+    stop,
+    cells,
+    count,
+    sums,
+    extent,
+):
     """Put every row's projection in a cell and add up what a cut needs to know of the cell.
 
-    The cell is ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (rows),
+    To the residual comes `up` where the bit of `row` is set and `down` elsewhere (`row` may be empty when both are
+    zero). The cell is ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (rows),
     `count` (cells), `sums` (cells x 2) and `extent` (cells x 2), see `add_to_cells`. O(rows).
     """
     top = np.float64(len(count) - 1)
-    z = np.empty(BLOCK)
+    z, shifted = np.empty(BLOCK), np.empty(BLOCK, np.int64)
     for begin in range(start, stop, BLOCK):
         end = min(begin + BLOCK, stop)
         project(columns, index, coefficients, begin, end, z)
+        values = residual[begin:end]
+        if up != 0 or down != 0:
+            shift(values, row[begin:end], bit, up, down, 0, end - begin, shifted)
+            values = shifted[: end - begin]
         part = cells[begin:end]
         for i in range(end - begin):
             part[i] = np.uint16(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
         rows = weight[begin:end] if len(weight) > 0 else weight
-        add_to_cells(z[: end - begin], residual[begin:end], rows, part, count, sums, extent)
+        add_to_cells(z[: end - begin], values, rows, part, count, sums, extent)
 
 
 @njit(cache=True, nogil=True)
@@ -130,9 +153,14 @@ def reach_of(columns, index, coefficients, size, probes):
 
 @njit(cache=True, nogil=True)
 def gather(
-    columns, index, coefficients, residual, weight, cells, survives, start, stop, z, to_residual, to_weight, to_cells
-):
-    """Copy the rows whose cell survives, projection included, to the last four arrays; return how many they are."""
+    columns, index, coefficients, residual, row, bit, up, down, weight, cells, survives, start, stop,
+    z, to_residual, to_weight, to_cells,
+):  # fmt: skip
+    """Copy the rows whose cell survives, projection included, to the last four arrays; return how many they are.
+
+    The residual is shifted as in `fill_cells`.
+    """
+    shifted = up != 0 or down != 0
     part = cells[start:stop]
     chosen = np.empty(stop - start + 1, np.int64)
     found = 0
@@ -147,6 +175,8 @@ def gather(
             value = value + term
         z[k] = value
         to_residual[k] = residual[i]
+        if shifted:
+            to_residual[k] += up if (row[i] >> bit) & 1 else down
         to_cells[k] = cells[i]
         if len(weight) > 0:
             to_weight[k] = weight[i]

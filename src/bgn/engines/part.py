@@ -29,6 +29,10 @@ _NO_WEIGHT = np.empty(0, np.int64)
 NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 # The eight bits of every byte.
 BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
+_SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
+# A residual; and what to add where a slot, a bit of a row of codes, fires and where it does not.
+Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
+_NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,16 +139,16 @@ class Part:
         """What every cell of each sieve holds."""
         self._cells = []
         for sieve in sieves:
-            self.residual(sieve.output)
+            self._leftover(sieve.output)
         return self._each_sieve(self._finer_cells if sieves[0].finer else self._coarse_cells, sieves)
 
     def _coarse_cells(self, sieve: Sieve) -> CellSums:
-        residual, cells, line = self.residual(sieve.output), np.empty(self.n_rows, np.uint16), sieve.line
+        leftover, cells, line = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16), sieve.line
         place = sieve.low, sieve.scale
 
         def fill(span: tuple[int, int]) -> CellSums:
             sums = cut_kernels.empty_cells(sieve.size)
-            cut_kernels.fill_cells(self.columns, *line, residual, self.weight, *place, *span, cells, *sums)
+            cut_kernels.fill_cells(self.columns, *line, *leftover, self.weight, *place, *span, cells, *sums)
             return sums
 
         found = self.each(fill, self._spans)
@@ -166,7 +170,7 @@ class Part:
         columns, line = self.columns[line[0], start:stop], (np.arange(len(line[0])), line[1])
         unused = cut_kernels.empty_cells(sieve.size)
         place = sieve.low, sieve.scale, 0, stop - start
-        cut_kernels.fill_cells(columns, *line, residual, weight, *place, cells, *unused)
+        cut_kernels.fill_cells(columns, *line, residual, *_NO_SHIFT, weight, *place, cells, *unused)
         kernels.project(columns, *line, 0, stop - start, z)
         rows: RowsInCells = z, residual, weight, cells
         for finer in sieve.finer:
@@ -190,13 +194,13 @@ class Part:
         if cells is None:
             self._coarse_cells(sieve)
             cells = self._cells[-1][1]
-        residual, line = self.residual(sieve.output), sieve.line
+        leftover, line = self._leftover(sieve.output), sieve.line
 
         def part(span: tuple[int, int]) -> RowsInCells:
             n = span[1] - span[0]
             heavy = np.empty(min(n, len(self.weight)), np.int64)
             room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
-            found = cut_kernels.gather(self.columns, *line, residual, self.weight, cells, survives, *span, *room)
+            found = cut_kernels.gather(self.columns, *line, *leftover, self.weight, cells, survives, *span, *room)
             # Copies, because the rows found are few and the room is not.
             return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()
 
@@ -225,24 +229,24 @@ class Part:
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row; the current output's and the last one are remembered."""
-        for known, residual in self._known:
-            if known is output or _same(known, output):
-                return residual
-        residual = self._work_out(output)
+        known, row, bit, up, down = self._leftover(output)
+        if not up and not down:
+            return known
+        residual = self._fill(kernels.shift, known, row, bit, up, down)
         self._known = [*self._known[:1], (output, residual)]
         return residual
 
-    def _work_out(self, output: Output) -> Integers:
-        if self._known:
-            now, residual = self._known[0]
-            if len(output.weights) == len(now.weights):
-                changed = np.flatnonzero(output.weights != now.weights)
-                if len(changed) <= 1:
-                    slot = int(changed[0]) if len(changed) else 0
-                    up = int(now.weights[slot] - output.weights[slot]) if len(changed) else 0
-                    down = now.base - output.base
-                    return self._fill(kernels.shift, residual, self.codes[slot >> 3], slot & 7, down + up, down - up)
-        return self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
+    def _leftover(self, output: Output) -> Leftover:
+        """A known residual, and what turns it into the one that `output` leaves."""
+        for known, residual in self._known:
+            if known is output or _same(known, output):
+                return residual, *_NO_SHIFT
+        if self._known and (change := _one_change(*self._known[0][:1], output)) is not None:
+            slot, up, down = change
+            return self._known[0][1], self.codes[slot >> 3], slot & 7, up, down
+        residual = self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
+        self._known = [*self._known[:1], (output, residual)]
+        return residual, *_NO_SHIFT
 
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of squared residuals."""
@@ -372,9 +376,26 @@ def _same(a: Output, b: Output) -> bool:
     return a.base == b.base and np.array_equal(a.weights, b.weights)
 
 
+def _one_change(known: Output, output: Output) -> tuple[int, int, int] | None:
+    """The one slot whose weight differs, and what its change adds to a residual where it fires and where it does not.
+
+    A neuron that `known` has no weight for counts as one of weight zero. None where more than one weight differs.
+    """
+    width = len(known.weights)
+    if not width <= len(output.weights) <= width + 1:
+        return None
+    changes = np.append(output.weights[:width] - known.weights, output.weights[width:])
+    changed = np.flatnonzero(changes)
+    if len(changed) > 1:
+        return None
+    slot = int(changed[0]) if len(changed) else 0
+    change, down = int(changes[slot]) if len(changed) else 0, known.base - output.base
+    return slot, down - change, down + change
+
+
 def _tables(output: Output) -> tuple[Integers, int]:
     """For every group of eight neurons, what each of their 256 answers adds; and the base."""
     groups = (len(output.weights) + 7) >> 3
     weights = np.zeros((groups, 8), np.int64)
     weights.ravel()[: len(output.weights)] = output.weights
-    return (weights[:, None, :] * (2 * BITS - 1)).sum(axis=2), int(output.base)
+    return weights @ _SIGNS, int(output.base)
