@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +27,11 @@ class Direction:
 
     columns: tuple[int, ...]
     coefficients: tuple[float, ...]
+
+    @cached_property
+    def arrays(self) -> tuple[Integers, Floats]:
+        """Columns and coefficients for a kernel."""
+        return np.array(self.columns, np.int64), np.array(self.coefficients)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,8 @@ from numpy.typing import NDArray
 from bgn.engines import cut_kernels
 from bgn.engines.base import Direction, Floats, Integers, Output
 
-CELLS = 2048
+CELLS = 8192
+_INNER_CELLS = 2048
 _FEW_ROWS = 2048
 
 # Gain, weight below, sum below, projection just below, projection just above.
@@ -52,11 +52,6 @@ class Sieve:
     scale: float
     size: int
     finer: tuple[Finer, ...] = ()
-
-    @cached_property
-    def line(self) -> tuple[Integers, Floats]:
-        """Columns and coefficients of the direction, as arrays."""
-        return np.array(self.direction.columns, np.int64), np.array(self.direction.coefficients)
 
     @property
     def n_cells(self) -> int:
@@ -98,7 +93,7 @@ class Judged:
         """Cells of its own for every surviving cell."""
         family = np.full(len(self.survives), -1, np.int64)
         family[self.chosen] = np.arange(self.survivors)
-        return Finer(family, self.cells[2], max(2, 2 * CELLS // self.survivors))
+        return Finer(family, self.cells[2], max(2, 2 * _INNER_CELLS // self.survivors))
 
 
 def merge(parts: Sequence[CellSums]) -> CellSums:
@@ -132,7 +127,7 @@ def judge(
 
 def best_inside(rows: RowsInCells, judged: Judged, weight: int, total: int) -> Best:
     """Try the cuts inside the surviving cells: split them once more if they hold many rows, then sort."""
-    if len(rows[0]) > _FEW_ROWS and 2 * judged.survivors <= CELLS:
+    if len(rows[0]) > _FEW_ROWS and 2 * judged.survivors <= _INNER_CELLS:
         rows, judged = _split(rows, judged, weight, total)
     z, values, heavy, cells = chosen_rows(rows, np.argsort(rows[0]))
     return cut_kernels.scan_sorted(z, cells, values, heavy, judged.prefix, weight, total, judged.best)

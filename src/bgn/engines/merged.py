@@ -53,7 +53,7 @@ class MergedEngine:
         probes = np.concatenate([each.probes for each in measures], axis=1)
         some = min(probes.shape[1], PROBES)
         self._probes = np.ascontiguousarray(probes[:, np.arange(some) * probes.shape[1] // max(some, 1)])
-        self._cells = min(CELLS, 1 << max(4, (self.n_rows // 16).bit_length()))
+        self._cells = min(CELLS, 1 << max(4, (self.n_rows // 32).bit_length()))
         self.output = Output(np.zeros(0, np.int64), 0)
         self._columns: Columns | None = None
         self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
@@ -105,9 +105,9 @@ class MergedEngine:
     def _sieve(self, question: Question) -> Sieve:
         """Cells over a window, with one for all rows below and one for all above; or over the reach of a few dozen
         rows, on which only speed depends."""
-        sieve = Sieve(question.output, question.direction, 0.0, 1.0, self._cells)
         if question.window is None:
-            low, scale = cut_kernels.reach_of(self._probes, *sieve.line, self._cells, self._probes.shape[1])
+            arrays = question.direction.arrays
+            low, scale = cut_kernels.reach_of(self._probes, *arrays, self._cells, self._probes.shape[1])
         else:
             bound = self._bound(question.direction)
             bottom, top = max(question.window[0], -bound), min(question.window[1], bound)

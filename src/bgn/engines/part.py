@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +24,7 @@ from bgn.engines.split import mix
 PROBES = 64
 # From so many rows on threads share out directions, and from so many on rows.
 _ROWS_FOR_SHARING = 1 << 12
-_ROWS_FOR_THREADS = 1 << 16
+_ROWS_FOR_THREADS = 1 << 18
 _CHUNK = 1 << 18
 _NO_WEIGHT = np.empty(0, np.int64)
 NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
@@ -143,7 +144,7 @@ class Part:
         return self._each_sieve(self._finer_cells if sieves[0].finer else self._coarse_cells, sieves)
 
     def _coarse_cells(self, sieve: Sieve) -> CellSums:
-        leftover, cells, line = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16), sieve.line
+        leftover, cells, line = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16), sieve.direction.arrays
         place = sieve.low, sieve.scale
 
         def fill(span: tuple[int, int]) -> CellSums:
@@ -164,7 +165,7 @@ class Part:
 
     def _sieved(self, sieve: Sieve, start: int, stop: int) -> RowsInCells:
         """The rows that pass a sieve of several levels, and their cells."""
-        line, residual = sieve.line, self.residual(sieve.output)[start:stop]
+        line, residual = sieve.direction.arrays, self.residual(sieve.output)[start:stop]
         weight = self.weight[start:stop] if len(self.weight) else self.weight
         cells, z = np.empty(stop - start, np.uint16), np.empty(stop - start)
         columns, line = self.columns[line[0], start:stop], (np.arange(len(line[0])), line[1])
@@ -194,7 +195,7 @@ class Part:
         if cells is None:
             self._coarse_cells(sieve)
             cells = self._cells[-1][1]
-        leftover, line = self._leftover(sieve.output), sieve.line
+        leftover, line = self._leftover(sieve.output), sieve.direction.arrays
 
         def part(span: tuple[int, int]) -> RowsInCells:
             n = span[1] - span[0]
@@ -212,9 +213,8 @@ class Part:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         while slot >> 3 >= len(self.codes):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
-        index, coefficients = np.array(neuron.direction.columns, np.int64), np.array(neuron.direction.coefficients)
         told = self._sum(
-            3, kernels.fire, self.columns, index, coefficients, neuron.threshold, self.weight, self.target,
+            3, kernels.fire, self.columns, *neuron.direction.arrays, neuron.threshold, self.weight, self.target,
             self.codes[slot >> 3], slot & 7,
         )  # fmt: skip
         if told[2] and slot < len(self.output.weights):
@@ -338,8 +338,7 @@ class Part:
         columns = np.empty((len(neurons), self.n_rows), np.int8)
         z = np.empty(self.n_rows)
         for row, neuron in zip(columns, neurons, strict=True):
-            index, coefficients = np.array(neuron.direction.columns), np.array(neuron.direction.coefficients)
-            kernels.project(self.columns, index, coefficients, 0, self.n_rows, z)
+            kernels.project(self.columns, *neuron.direction.arrays, 0, self.n_rows, z)
             row[:] = np.where(z >= neuron.threshold, 1, -1)
         return columns
 
@@ -353,10 +352,9 @@ class Part:
     def regions(self, width: int) -> tuple[NDArray[np.uint64], Integers]:
         """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
         groups = (width + 7) >> 3
-        with np.errstate(over="ignore"):
-            keys = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-        keys = keys.reshape(groups, 256)
+        keys = _keys(groups)
         if width & 7:  # bits beyond the width hold old answers
+            keys = keys.copy()
             keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
         size = 2 << self.n_rows.bit_length()
         table, number = np.empty(size, np.uint64), np.full(size, -1, np.int64)
@@ -365,6 +363,14 @@ class Part:
         names, used = np.empty(found, np.uint64), np.flatnonzero(number >= 0)
         names[number[used]] = table[used]
         return names, sums[:found].copy()
+
+
+@cache
+def _keys(groups: int) -> NDArray[np.uint64]:
+    """A random number for each of the 256 answers of every group of eight neurons."""
+    with np.errstate(over="ignore"):
+        keys = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+    return keys.reshape(groups, 256)
 
 
 def _signs(centre: Floats, scale: Floats) -> Integers:
