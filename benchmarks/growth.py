@@ -24,6 +24,7 @@ from sklearn.linear_model import LassoCV
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from timing import seconds as seconds_of
 
 from bgn import BGNRegressor, datasets
 from bgn.grow.direction import Lasso
@@ -111,13 +112,7 @@ def compact() -> None:
 
 def fastest(call: Callable[[], object], repeats: int) -> float:
     """Least wall time of several calls, after one that compiles and warms."""
-    call()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - started)
-    return min(times)
+    return seconds_of(call, repeats, min)
 
 
 def grown(rows: int, width: int, threads: int) -> LayerGrowth:

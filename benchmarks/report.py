@@ -6,11 +6,10 @@ Run: python benchmarks/report.py
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from timing import seconds
 
 from bgn import Layer, Network, shap_values, write_report
 
@@ -26,17 +25,6 @@ def problem() -> tuple[Network, np.ndarray, np.ndarray]:
         row[rng.permutation(FEATURES)[: 1 + k % 2]] = rng.normal(size=1 + k % 2)
     network = Network([Layer(weights, rng.normal(size=NEURONS))], rng.normal(size=NEURONS), 0.0)
     return network, X, network.predict(X) + 0.3 * rng.normal(size=ROWS)
-
-
-def seconds(call: Callable[[], object], repeats: int = 7) -> float:
-    """Median wall time of a call, after one that compiles and warms."""
-    call()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 import tracemalloc
-from collections.abc import Callable
 
 import numpy as np
+from timing import seconds
 
 from bgn import Layer, Network, shap_values
 
@@ -24,17 +24,6 @@ def problem(rows: int) -> tuple[Network, np.ndarray, np.ndarray]:
     for row in weights:
         row[rng.permutation(FEATURES)[:2]] = rng.normal(size=2)
     return Network([Layer(weights, rng.normal(size=NEURONS))], rng.normal(size=NEURONS), 0.0), X, background
-
-
-def seconds(call: Callable[[], object], repeats: int = 7) -> float:
-    """Median wall time of a call, after one that compiles and warms."""
-    call()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
 
 
 def peak(rows: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,8 +52,20 @@ class InBlocks(InMemory):
         parts = [block.part(plan, held_out, self._threads) for block in self._blocks]
         return MergedEngine(PartsInMemory(parts), plan.grid)
 
+
 def in_memory(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
     return model.fit(X, y, sample_weight, eval_set)
+
+
+def _with_source(source: Any, model: BGNRegressor, *arguments: Any) -> BGNRegressor:
+    """Fit on rows in memory that `source` makes an engine's own."""
+    kept = estimators.InMemory
+    estimators.InMemory = source
+    try:
+        return model.fit(*arguments)
+    finally:
+        estimators.InMemory = kept
+
 
 def in_blocks(number: int) -> Callable[..., BGNRegressor]:
     """Fit on so many blocks and an empty one."""
@@ -62,30 +74,17 @@ def in_blocks(number: int) -> Callable[..., BGNRegressor]:
         pass
 
     Source.number = number
+    return partial(_with_source, Source)
 
-    def fit(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
-        kept = estimators.InMemory
-        estimators.InMemory = Source
-        try:
-            return model.fit(X, y, sample_weight, eval_set)
-        finally:
-            estimators.InMemory = kept
 
-    return fit
-
-def in_tensors(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+def in_tensors(model: BGNRegressor, *arguments: Any) -> BGNRegressor:
     """Fit on the tensors' engine, without a GPU."""
 
     def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
         weight = None if sample_weight is None else torch.from_numpy(sample_weight)
         return Tensors(torch.from_numpy(X), torch.from_numpy(y), weight)
 
-    kept = estimators.InMemory
-    estimators.InMemory = source
-    try:
-        return model.fit(X, y, sample_weight, eval_set)
-    finally:
-        estimators.InMemory = kept
+    return _with_source(source, model, *arguments)
 
 
 def on_gpu(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:

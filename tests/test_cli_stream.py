@@ -16,6 +16,7 @@ from bgn import BGNRegressor
 from bgn.cli.card import compare, make_card
 from bgn.cli.prepare import Choices
 from bgn.cli.source import open_source
+from bgn.cli.train import Wanted
 
 SMALL = ("--size", 3, "--replacements", 2, "--quiet")
 
@@ -95,7 +96,7 @@ def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
 def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
     monkeypatch.setattr(stream, "KEPT", 100)
     source = open_source(str(rents), None, ".", None)
-    rows = stream.Streamed(source, "rent", ["listed"], Choices(), "drop", 0.2, 0)
+    rows = stream.Streamed(Wanted(source, "rent", ["listed"], Choices(), "drop", 0.2, 0))
     learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
     assert rows.n_rows == 297
     assert 230 < learnt < 245

@@ -28,6 +28,7 @@ from bgn.cli.cluster import Clustered  # noqa: E402
 from bgn.cli.prepare import Choices  # noqa: E402
 from bgn.cli.source import open_source  # noqa: E402
 from bgn.cli.tables import Refused  # noqa: E402
+from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.base import Direction, Neuron, Output  # noqa: E402
 from bgn.engines.calls import Calls  # noqa: E402
@@ -466,4 +467,4 @@ def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, cate
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
     source, choices = open_source(name, None, ".", None), Choices(categorical, False, None, 50)
     with pytest.raises(Refused, match=message):
-        Clustered(source, "rent", [], choices, missing, 0.2, 0, "tcp://nowhere")
+        Clustered(Wanted(source, "rent", [], choices, missing, 0.2, 0), "tcp://nowhere")

@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -230,3 +231,51 @@ def test_float32_is_what_predict_sees():
     model = BGNRegressor(max_width=5, random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.predict(X), model.predict(X.astype(np.float64)))
     assert pd.DataFrame(X).pipe(lambda frame: BGNRegressor(max_width=2).fit(frame.rename(columns=str), y)) is not None
+
+
+@pytest.fixture
+def rows_and_files(tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    y = X[:, 0] + (X[:, 1] > 0)
+    for name, values in (("X", X), ("y", y), ("w", np.arange(80.0)), ("all", np.column_stack([X, y]))):
+        np.save(tmp_path / f"{name}.npy", values)
+    return X, y, tmp_path
+
+
+def test_targets_and_weights_by_path_and_targets_by_position(rows_and_files):
+    X, y, folder = rows_and_files
+    model = BGNRegressor(max_width=3, random_state=0)
+    wanted = model.fit(X, y, np.arange(80.0)).network_
+    assert clone(model).fit(X, folder / "y.npy", str(folder / "w.npy")).network_ == wanted
+    everything = np.column_stack([X, y])
+    for target in (3, -1):
+        assert clone(model).fit(everything, target=target, sample_weight=np.arange(80.0)).network_ == wanted
+
+
+def test_score_wherever_the_rows_are(rows_and_files):
+    X, y, folder = rows_and_files
+    weight = np.arange(80.0)
+    model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    for w in (None, weight):
+        wanted = r2_score(y, model.predict(X), sample_weight=w)
+        path = None if w is None else folder / "w.npy"
+        assert model.score(X, y, w) == wanted
+        assert model.score(np.column_stack([X, y]), sample_weight=w, target=-1) == wanted
+        assert model.score(folder / "X.npy", folder / "y.npy", path) == wanted
+        assert model.score(folder / "all.npy", sample_weight=path, target=3) == wanted
+    with pytest.raises(ValueError, match="y must hold the targets, or target= name their column"):
+        model.score(folder / "X.npy")
+
+
+@pytest.mark.parametrize("columns", [[0, 0], [1, 2, 1]])
+def test_columns_are_named_once(rows_and_files, columns):
+    X, y, _ = rows_and_files
+    with pytest.raises(ValueError, match=f"columns must name each column once; got {columns[0]} twice"):
+        BGNRegressor().fit(X, y, columns=columns)
+
+
+def test_a_network_wants_rows_and_not_their_path(rows_and_files):
+    X, y, folder = rows_and_files
+    network = BGNRegressor(max_width=2, random_state=0).fit(X, y).network_
+    with pytest.raises(ValueError, match=r"got the path '.*X\.npy'\. Loop over bgn\.read_blocks of it"):
+        network.predict(folder / "X.npy")

@@ -7,7 +7,7 @@ workers, and the workers lost on the way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -21,12 +21,13 @@ from bgn.engines.disk import Scratch
 from bgn.estimators import BGNRegressor
 from bgn.explain.shap import shap_values
 from bgn.given import Given
-from bgn.grow.history import Record
 from bgn.grow.rows import Source
+from bgn.judge import enough_rows, inherit_parameters, representable
 from bgn.network import Network
 from bgn.require import require
 
 
+@inherit_parameters
 class DaskBGNRegressor(BGNRegressor):
     """Grow a sparse binary activated network on a Dask cluster.
 
@@ -68,45 +69,8 @@ class DaskBGNRegressor(BGNRegressor):
     ((1,), (442,))
     """
 
-    def __init__(
-        self,
-        *,
-        max_layers: int = 1,
-        max_width: int = 50,
-        max_features: int | None = 2,
-        direction: str = "search",
-        output: str = "full",
-        shrinkage: float | str = "auto",
-        learning_rate: float = 1.0,
-        max_replacements: int | None = 10,
-        patience: int | None = 10,
-        validation_fraction: float = 0.2,
-        select: str = "best",
-        max_seconds: float | None = None,
-        callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        client: Any = None,
-    ) -> None:
-        super().__init__(
-            max_layers=max_layers,
-            max_width=max_width,
-            max_features=max_features,
-            direction=direction,
-            output=output,
-            shrinkage=shrinkage,
-            learning_rate=learning_rate,
-            max_replacements=max_replacements,
-            patience=patience,
-            validation_fraction=validation_fraction,
-            select=select,
-            max_seconds=max_seconds,
-            callbacks=callbacks,
-            verbose=verbose,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+    def __init__(self, *, client: Any = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
         self.client = client
 
     @property
@@ -244,10 +208,9 @@ class DaskBGNRegressor(BGNRegressor):
     def _judge(self, surveys: Sequence[Survey], least: int) -> None:
         """Refuse too few rows, and targets whose squares no float64 can hold."""
         rows = sum(each.n_rows for each in surveys)
-        if rows < least:
-            raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
+        enough_rows(rows, least)
         if rows:
-            self._representable([], min(each.low for each in surveys), max(each.high for each in surveys))
+            representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
 
     def _reduced(self) -> BGNRegressor:
         """What predicts, and no more: it travels with every task."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import importlib
-import numbers
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from bgn import judge
 from bgn.engines.disk import OnDisk, Scratch
-from bgn.engines.table import BLOCK_BYTES, Rows, Table, on_disk
+from bgn.engines.table import BLOCK_BYTES, Piece, Rows, Table, on_disk
 from bgn.given import Given, naming_column
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
@@ -31,7 +32,6 @@ _CHOICES = {
     "select": ("best", "compact"),
 }
 _NO_TARGET = object()
-_LARGEST_VALUE, _LARGEST_TARGET = 1e300, 1e150
 
 
 class BGNRegressor(RegressorMixin, BaseEstimator):
@@ -211,7 +211,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        settings, callbacks = self._settings(), self._callbacks()
+        settings, callbacks = self._settings(), judge.callables("callbacks", self.callbacks)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
@@ -249,11 +249,46 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             self._table(X[:1], reset=False)
         table = self._known(Table(X, known=self._names()), reset=False)
         predicted, done = np.empty(table.n_rows), 0
-        for piece in table.pieces(BLOCK_BYTES):
-            n = piece.columns.shape[1]
-            predicted[done : done + n] = self.network_.predict(piece.columns.T)
-            done += n
+        for _, some in self._pieces(table):
+            predicted[done : done + len(some)] = some
+            done += len(some)
         return predicted
+
+    def _pieces(self, table: Rows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
+        """Yield rows on disk, a block at a time, with their predictions."""
+        for piece in table.pieces(BLOCK_BYTES):
+            yield piece, self.network_.predict(piece.columns.T)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
+        """Return the share of the target's variance that the predictions explain, R^2.
+
+        Parameters
+        ----------
+        X : array_like or frame of shape (rows, columns), memmap, or path
+            As in `fit`.
+        y : array_like of shape (rows,), memmap, or path to a ``.npy`` file
+            To be left out with `target`.
+        sample_weight : array_like of shape (rows,), memmap, or path to a ``.npy`` file, optional
+        target : str or int, optional
+            The column of X that holds the targets, instead of `y`.
+
+        Returns
+        -------
+        float
+            1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
+        """
+        check_is_fitted(self)
+        given = Given(X, y, sample_weight, target)
+        if not on_disk(X):
+            given = given.in_memory()
+            return float(r2_score(given.y, self.predict(given.X), sample_weight=given.weight))
+        pieces = self._pieces(self._known(given.opened(self._names()), reset=False))
+        # What is kept of a block is a few numbers a row.
+        kept = [(piece.target, some, piece.weight) for piece, some in pieces]
+        targets, predicted, weight = (
+            None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
+        )
+        return float(r2_score(targets, predicted, sample_weight=weight))
 
     def _html_repr(self) -> str:
         """Return what notebooks show: the card of a fitted model, loaded by name because reports stand above."""
@@ -266,19 +301,18 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def _settings(self) -> GrowthSettings:
         """Judge the parameters."""
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(self, name)!r}.")
-        self._whole("max_layers", 1)
-        self._whole("max_width", 1)
-        self._whole("max_features", 1, none="no limit")
-        self._whole("max_replacements", 0, none="as many as there are neurons")
-        self._whole("patience", 1, none="no limit")
-        self._real("learning_rate", 0.0, 1.0, open_low=True)
-        self._real("validation_fraction", 0.0, 1.0, open_high=True)
+            judge.chosen(name, getattr(self, name), choices)
+        judge.whole("max_layers", self.max_layers, 1)
+        judge.whole("max_width", self.max_width, 1)
+        judge.whole("max_features", self.max_features, 1, none="no limit")
+        judge.whole("max_replacements", self.max_replacements, 0, none="as many as there are neurons")
+        judge.whole("patience", self.patience, 1, none="no limit")
+        judge.real("learning_rate", self.learning_rate, 0.0, 1.0, open_low=True)
+        judge.real("validation_fraction", self.validation_fraction, 0.0, 1.0, open_high=True)
         if not (isinstance(self.shrinkage, str) and self.shrinkage == "auto"):
-            self._real("shrinkage", 0.0, np.inf, open_high=True, also=' or "auto"')
+            judge.real("shrinkage", self.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
         if self.max_seconds is not None:
-            self._real("max_seconds", 0.0, np.inf, also=" or None")
+            judge.real("max_seconds", self.max_seconds, 0.0, np.inf, also=" or None")
         return GrowthSettings(
             max_layers=self.max_layers,
             max_width=self.max_width,
@@ -292,32 +326,6 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             select=self.select,
         )
 
-    def _whole(self, name: str, least: int, none: str | None = None) -> None:
-        value = getattr(self, name)
-        if value is None and none is not None:
-            return
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-            remedy = f" Use None for {none}." if none else ""
-            raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.{remedy}")
-
-    def _real(
-        self, name: str, low: float, high: float, open_low: bool = False, open_high: bool = False, also: str = ""
-    ) -> None:
-        value: Any = getattr(self, name)
-        fine = isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(low <= float(value) <= high)
-        if not fine or (open_low and value == low) or (open_high and value == high):
-            above = f"above {low:g}" if open_low else f"at least {low:g}"
-            below = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high:g}"
-            raise ValueError(f"{name} must be a number {above}{below}{also}; got {value!r}.")
-
-    def _callbacks(self) -> Sequence[Callable[[Record], bool | None]]:
-        given = self.callbacks
-        callbacks = () if given is None else tuple(given) if isinstance(given, Sequence) else (given,)
-        for each in callbacks:
-            if not callable(each):
-                raise ValueError(f"callbacks must be callables that take a record; got {each!r}.")
-        return callbacks
-
     def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[Source, str | None]:
         """Judge rows, numeric, finite, of one length; where they live decides on the engine. Also the target's name."""
         if on_gpu(given.X):
@@ -325,11 +333,11 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         if on_disk(given.X):
             table = self._known(given.opened(None if reset else self._names()), reset)
             rows = OnDisk(table, scratch, seed)
-            self._representable(rows.largest, rows.low, rows.high)
+            judge.representable(rows.largest, rows.low, rows.high, self._names())
             return rows, table.target_name or given.target_name
         given = given.in_memory()
         X, y = self._table(given.X, given.y, reset)
-        self._representable([np.abs(column).max() for column in X.T], y.min(), y.max())
+        judge.representable([np.abs(column).max() for column in X.T], y.min(), y.max(), self._names())
         weight = None
         if given.weight is not None:
             weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -343,13 +351,12 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
         X = table_of(given.X, None if reset else self.n_features_in_)
         if reset:
-            if len(X) < 2:
-                raise ValueError(f"X has {len(X)} sample(s); a minimum of 2 is required.")
+            judge.enough_rows(len(X))
             self.n_features_in_ = X.shape[1]
             if hasattr(self, "feature_names_in_"):
                 del self.feature_names_in_
         source, largest, reach = source_of(X, given.y, given.weight)
-        self._representable(largest, *reach)
+        judge.representable(largest, *reach, self._names())
         return source
 
     def _evaluation(self, given: Given | None, scratch: Scratch, seed: int) -> Source | None:
@@ -358,8 +365,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def _known(self, table: Rows, reset: bool) -> Rows:
         """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
         if reset:
-            if table.n_rows < 2:
-                raise ValueError(f"X has {table.n_rows} sample(s); a minimum of 2 is required.")
+            judge.enough_rows(table.n_rows)
             self.n_features_in_ = table.n_columns
             if table.names is not None:
                 self.feature_names_in_ = np.array(table.names, dtype=object)
@@ -376,7 +382,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         """Return X (and y) as finite numeric arrays, or name the column that is not."""
         checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, "reset": reset}
         given = X
-        _plain_columns(X)
+        judge.plain_columns(X)
         try:
             if y is _NO_TARGET:
                 X = validate_data(self, X, **checks)
@@ -385,53 +391,11 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
                 y = np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise naming_column(error, given) from None
-        for j, column in enumerate(X.T):
-            if not np.isfinite(column).all():
-                bad = column[~np.isfinite(column)]
-                kind = "NaN" if np.isnan(bad).any() else "infinity"
-                name = self.feature_names_in_[j] if hasattr(self, "feature_names_in_") else j
-                raise ValueError(
-                    f"Input X contains {kind} in column {name!r} ({len(bad)} of {len(column)} rows). "
-                    "Drop or fill those rows (for instance with sklearn.impute.SimpleImputer)."
-                )
+        judge.finite_columns(X, self._names())
         if y is _NO_TARGET:
             return X
-        if not np.isfinite(y).all():
-            kind = "NaN" if np.isnan(y).any() else "infinity"
-            raise ValueError(f"Input y contains {kind} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
+        judge.finite_target(y)
         return X, y
-
-    def _representable(self, largest: Iterable[float], low: float, high: float) -> None:
-        """Refuse numbers whose sums or squares no float64 can hold, by the reach of every column and of the target."""
-        for j, value in enumerate(largest):
-            if float(value) > _LARGEST_VALUE:
-                name = self.feature_names_in_[j] if hasattr(self, "feature_names_in_") else j
-                raise ValueError(
-                    f"X has a value of {value:.3g} in column {name!r}; beyond {_LARGEST_VALUE:g} sums overflow. "
-                    "Rescale the column."
-                )
-        reach, spread = max(abs(high), abs(low)), high / 2 - low / 2
-        if reach > _LARGEST_TARGET or 0 < spread < 1 / _LARGEST_TARGET:
-            raise ValueError(
-                f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
-                f"floats beyond {_LARGEST_TARGET:g} and below {1 / _LARGEST_TARGET:g}. Rescale the target."
-            )
 
     def _names(self) -> tuple[str, ...] | None:
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-
-
-def _plain_columns(X: Any) -> None:
-    """Refuse columns that share a name, and dates, which would be read as numbers."""
-    names = list(getattr(X, "columns", ()))
-    if len(set(names)) < len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
-    kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
-    kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
-    for name, kind in zip(names or ["X"], kinds, strict=True):
-        if kind in ("m", "M"):
-            raise ValueError(
-                f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
-                "or leave it out."
-            )

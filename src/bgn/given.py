@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bgn.engines.files import load
 from bgn.engines.table import Rows, Table, on_disk
 
 
@@ -44,18 +46,24 @@ class Given:
 
     def in_memory(self) -> Given:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
+        y, weight = _loaded(self.y), _loaded(self.weight)
         if self.target is None and self.columns is None:
-            return self
+            return replace(self, y=y, weight=weight)
         frame = hasattr(self.X, "columns")
         X: Any = self.X if frame else np.asarray(self.X)
         there = list(X.columns) if frame else list(range(X.shape[1]))
-        keep = [key for key in there if key != self.target] if self.columns is None else list(self.columns)
-        for argument, keys in (("target", [self.target]), ("columns", keep)):
+        target = self.target
+        if not frame and isinstance(target, int | np.integer) and -len(there) <= target < 0:
+            target = len(there) + int(target)
+        keep = [key for key in there if key != target] if self.columns is None else list(self.columns)
+        if twice := [key for k, key in enumerate(keep) if key in keep[:k]]:
+            raise ValueError(f"columns must name each column once; got {twice[0]!r} twice.")
+        for argument, keys in (("target", [target]), ("columns", keep)):
             if unknown := [key for key in keys if key is not None and key not in there]:
                 names = ", ".join(map(repr, there))
                 raise ValueError(f"{argument}: X has no column {unknown[0]!r}; it has {names}.")
-        y = self.y if self.target is None else X[self.target] if frame else X[:, self.target]
-        return Given(X[keep] if frame else X[:, keep], y, self.weight)
+        y = y if target is None else X[target] if frame else X[:, target]
+        return Given(X[keep] if frame else X[:, keep], y, weight)
 
     def to_validate(self, eval_set: Any) -> Given | None:
         """The validation rows: a pair (X, y), or X alone where the target is one of its columns."""
@@ -70,6 +78,11 @@ class Given:
         X, y = eval_set
         columns = self.columns if self.target is None or y is None else None
         return Given(X, y, None, self.target if y is None else None, columns)
+
+
+def _loaded(values: Any) -> Any:
+    """What a path leads to; everything else as it is."""
+    return np.asarray(load(values)) if isinstance(values, str | os.PathLike) else values
 
 
 def naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:

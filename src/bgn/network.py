@@ -12,6 +12,7 @@ threshold on the very numbers that :meth:`Network.predict` will compute.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -290,6 +291,8 @@ class Network:
             if missing:
                 raise ValueError(f"X lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}.")
             X = X[list(self.feature_names)]
+        if isinstance(X, str | os.PathLike):
+            raise ValueError(f"X must be a table in memory; got the path {str(X)!r}. Loop over bgn.read_blocks of it.")
         rows = np.asarray(X)
         if rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)

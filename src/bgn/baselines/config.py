@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bgn.baselines.data import Scaling
 from bgn.baselines.network import Pieces, Running, Shape
 from bgn.baselines.surrogates import METHODS
+from bgn.judge import chosen
 
 
 def at_least(name: str, value: Any, least: int) -> None:
@@ -25,12 +26,6 @@ def positive(name: str, value: Any) -> None:
     """Complain unless `value` is a positive number."""
     if not isinstance(value, Real) or not 0 < float(value) < float("inf"):
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
-
-
-def one_of(name: str, value: Any, choices: tuple[str | None, ...]) -> None:
-    """Complain unless `value` is among the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
 @dataclass(frozen=True)
@@ -87,7 +82,7 @@ class Config:
     penalty_strength: float = 0.0
 
     def __post_init__(self) -> None:
-        one_of("method", self.method, tuple(METHODS))
+        chosen("method", self.method, tuple(METHODS))
         widths = self.hidden_layers
         if not widths or not all(isinstance(width, int) and width >= 1 for width in widths):
             raise ValueError(f"hidden_layers must be one or more widths of at least 1; got {widths!r}.")
@@ -97,8 +92,8 @@ class Config:
             at_least("batch_size", self.batch_size, 1)
         for name in ("learning_rate", "lr_factor", "sharpness"):
             positive(name, getattr(self, name))
-        one_of("output_init", self.output_init, ("zeros", "kaiming"))
-        one_of("penalty", self.penalty, ("l1", "l2", None))
+        chosen("output_init", self.output_init, ("zeros", "kaiming"))
+        chosen("penalty", self.penalty, ("l1", "l2", None))
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from bgn.baselines.base import BaselineRegressor
-from bgn.baselines.config import Config, one_of, positive
+from bgn.baselines.config import Config, positive
 from bgn.baselines.folding import ReluNetwork
+from bgn.judge import chosen, inherit_parameters
 from bgn.network import Network
 
 
+@inherit_parameters
 class BNNRegressor(BaselineRegressor):
     """BNN*: steps of -1 and 1, trained by the straight-through estimator.
 
@@ -35,44 +37,16 @@ scale_target, output_init, device, random_state
 
     _method = "bnn"
 
-    def __init__(
-        self,
-        hidden_layers: Any = (500,),
-        *,
-        surrogate: str = "clipped",
-        learning_rate: float = 0.01,
-        batch_size: int | str = "auto",
-        max_epochs: int = 200,
-        patience: int = 20,
-        lr_patience: int = 5,
-        lr_factor: float = 0.1,
-        validation_fraction: float = 0.2,
-        scale_target: bool = True,
-        output_init: str = "zeros",
-        device: str = "cpu",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden_layers=hidden_layers,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            lr_patience=lr_patience,
-            lr_factor=lr_factor,
-            validation_fraction=validation_fraction,
-            scale_target=scale_target,
-            output_init=output_init,
-            device=device,
-            random_state=random_state,
-        )
+    def __init__(self, hidden_layers: Any = (500,), *, surrogate: str = "clipped", **common: Any) -> None:
+        super().__init__(hidden_layers, **common)
         self.surrogate = surrogate
 
     def _config(self, seed: int) -> Config:
-        one_of("surrogate", self.surrogate, ("clipped", "identity"))
+        chosen("surrogate", self.surrogate, ("clipped", "identity"))
         return replace(super()._config(seed), method="bnn" if self.surrogate == "clipped" else "bnn_identity")
 
 
+@inherit_parameters
 class BNNPlusRegressor(BaselineRegressor):
     """BNN+: steps of 0 and 1, the slope of the SignSwish curve, weights drawn towards -1 and 1.
 
@@ -108,32 +82,9 @@ scale_target, output_init, device, random_state
         beta: float = 5.0,
         penalty: str | None = "l1",
         penalty_strength: float = 1e-6,
-        learning_rate: float = 0.01,
-        batch_size: int | str = "auto",
-        max_epochs: int = 200,
-        patience: int = 20,
-        lr_patience: int = 5,
-        lr_factor: float = 0.1,
-        validation_fraction: float = 0.2,
-        scale_target: bool = True,
-        output_init: str = "zeros",
-        device: str = "cpu",
-        random_state: Any = None,
+        **common: Any,
     ) -> None:
-        super().__init__(
-            hidden_layers=hidden_layers,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            lr_patience=lr_patience,
-            lr_factor=lr_factor,
-            validation_fraction=validation_fraction,
-            scale_target=scale_target,
-            output_init=output_init,
-            device=device,
-            random_state=random_state,
-        )
+        super().__init__(hidden_layers, **common)
         self.beta = beta
         self.penalty = penalty
         self.penalty_strength = penalty_strength
@@ -172,6 +123,7 @@ scale_target, output_init, device, random_state
     _method = "bireal"
 
 
+@inherit_parameters
 class QuantizationNetworkRegressor(BaselineRegressor):
     """Quantization network: sigmoids that sharpen every epoch; steps of 0 and 1 in every evaluation.
 
@@ -196,37 +148,8 @@ scale_target, output_init, device, random_state
 
     _method = "quantization"
 
-    def __init__(
-        self,
-        hidden_layers: Any = (500,),
-        *,
-        temperature: float = 5.0,
-        learning_rate: float = 0.01,
-        batch_size: int | str = "auto",
-        max_epochs: int = 200,
-        patience: int = 20,
-        lr_patience: int = 5,
-        lr_factor: float = 0.1,
-        validation_fraction: float = 0.2,
-        scale_target: bool = True,
-        output_init: str = "zeros",
-        device: str = "cpu",
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden_layers=hidden_layers,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            lr_patience=lr_patience,
-            lr_factor=lr_factor,
-            validation_fraction=validation_fraction,
-            scale_target=scale_target,
-            output_init=output_init,
-            device=device,
-            random_state=random_state,
-        )
+    def __init__(self, hidden_layers: Any = (500,), *, temperature: float = 5.0, **common: Any) -> None:
+        super().__init__(hidden_layers, **common)
         self.temperature = temperature
 
     def _config(self, seed: int) -> Config:

@@ -15,9 +15,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from bgn.baselines.config import Config, Trained, one_of
+from bgn.baselines.config import Config, Trained
 from bgn.baselines.data import Split, automatic_batch_size
 from bgn.baselines.training import train_stacks
+from bgn.judge import chosen
 
 _OWN: dict[str, list[dict[str, Any]]] = {
     "bnn": [{}],
@@ -60,7 +61,7 @@ def paper_grid(
     >>> [len(paper_grid(method)) for method in ("bnn", "quantization", "bnn_plus")]
     [27, 81, 324]
     """
-    one_of("method", method, tuple(_OWN))
+    chosen("method", method, tuple(_OWN))
     size = "auto" if rows is None else automatic_batch_size(rows)
     return tuple(
         Config(method, (width,) * depth, rate, batch_size=size, **own)

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.baselines.base import BaselineRegressor
-from bgn.baselines.config import Trained, one_of
+from bgn.baselines.config import Trained
 from bgn.baselines.data import Split, Tables, batches, shuffles
 from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.network import Pieces, gradients
 from bgn.baselines.surrogates import METHODS
 from bgn.baselines.training import batch_size, choose_device, train_stack
+from bgn.judge import chosen
 from bgn.network import Network
 
 PRUNINGS = ("global_magnitude", "layer_magnitude", "global_gradient", "layer_gradient", "random")
@@ -101,8 +102,8 @@ def prune(
     >>> model.network_.n_weights, [small.n_weights for small in prune(model, "layer_magnitude")]
     (64, [32, 16, 8, 4, 2])
     """
-    one_of("method", method, PRUNINGS)
-    one_of("schedule", schedule, SCHEDULES)
+    chosen("method", method, PRUNINGS)
+    chosen("schedule", schedule, SCHEDULES)
     check_is_fitted(estimator)
     seed = estimator.trained_.config.seed if random_state is None else random_state
     return _rounds(estimator, method, schedule, seed)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from bgn.cli import prepare
-from bgn.cli.source import Source
 from bgn.cli.stream import KEPT
-from bgn.cli.tables import Parquet, Refused
-from bgn.cli.train import TEST_SEED, Training, check_names, incomplete
+from bgn.cli.tables import Refused
+from bgn.cli.train import Training, Wanted, incomplete
 from bgn.engines.split import Inside, find_edge, histogram, inside_bin, row_hashes
 from bgn.network import Floats
 from bgn.preparation import Number, Preparation
@@ -26,45 +23,31 @@ class Clustered:
     One pass counts, one or two decide on test rows, one hands the rows over, one keeps some of them to judge by.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        target: str,
-        drop: Sequence[str],
-        choices: prepare.Choices,
-        missing: str,
-        test: float,
-        seed: int,
-        address: str,
-    ) -> None:
-        if not isinstance(source.table, Parquet):
-            raise Refused(f"--scheduler reads Parquet files; {source.name} is none. Convert it first.")
-        if missing == "impute":
-            raise Refused("--missing impute needs all rows in one place; with --scheduler try --missing drop.")
-        features = check_names(source, target, drop, choices)
-        kinds = source.table.types
+    def __init__(self, wanted: Wanted, address: str) -> None:
+        kinds = wanted.parquet("--scheduler", "stay on the cluster").types
+        features, target = wanted.features(), wanted.target
         for name in [*features, target]:
             kind = kinds[name]
             plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-            if not plain or name in choices.categorical:
+            if not plain or name in wanted.choices.categorical:
                 raise Refused(
                     f"column {name!r} ({kind}) needs preparation, and with --scheduler columns must be numbers: --drop "
                     "it, prepare it first, or leave --scheduler out."
                 )
         self.preparation = Preparation(tuple(Number(name, pa.types.is_boolean(kinds[name])) for name in features))
-        self._names, self._seed, self._test = [*features, target], seed ^ TEST_SEED, test
+        self._names, self._seed, self._test = [*features, target], wanted.test_seed, wanted.test
         self._calls = _connect(address)
         self._frame = require("dask.dataframe", extra="dask").read_parquet(
-            str(Path(source.name).resolve()), columns=self._names, index=False
+            str(Path(wanted.source.name).resolve()), columns=self._names, index=False
         )
-        self.notes = self._survey(missing, target)
+        self.notes = self._survey(wanted.missing)
 
     def _each(self, what: str, function: Any, *arguments: Any) -> list[Any]:
         """What a function makes of every partition."""
         do = require("dask", extra="dask").delayed(function, pure=False)
         return self._calls.results(what, [do(part, *arguments) for part in self._frame.to_delayed()])
 
-    def _survey(self, missing: str, target: str) -> tuple[str, ...]:
+    def _survey(self, missing: str) -> tuple[str, ...]:
         """Count incomplete rows and find the edge between test and training rows."""
         surveys = self._each("survey", _look, self._seed)
         holes = dict(zip(self._names, sum(each[1] for each in surveys).tolist(), strict=True))

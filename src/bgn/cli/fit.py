@@ -19,7 +19,7 @@ from bgn.cli.prepare import Choices
 from bgn.cli.source import Source, file_options, note, open_source
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.tables import Refused
-from bgn.cli.train import Training, training_rows
+from bgn.cli.train import Training, Wanted, training_rows
 from bgn.require import require
 
 # Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
@@ -157,7 +157,7 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     make: Any = Streamed if options["stream"] or why else training_rows
     if options["scheduler"]:
         make = partial(Clustered, address=options["scheduler"])
-    rows = make(source, target, options["drop"], choices, options["missing"], options["test"], options["seed"])
+    rows = make(Wanted(source, target, options["drop"], choices, options["missing"], options["test"], options["seed"]))
     if not options["quiet"]:
         for text in rows.notes:
             note(text)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bgn.cli import prepare
 from bgn.cli.source import Source
 from bgn.cli.tables import Parquet, Refused
-from bgn.cli.train import TEST_SEED, Training, check_names, incomplete, target_values
+from bgn.cli.train import Training, Wanted, incomplete, target_values
 from bgn.engines.split import Hashes, find_edge, histogram, inside_bin, row_hashes
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows, rows_in
 from bgn.network import Floats
@@ -55,32 +55,19 @@ class Streamed(Rows):
     """The training rows of a Parquet file. Three passes decide on columns, incomplete rows and test rows; one more
     hands the rows over, and keeps some of them to judge by."""
 
-    def __init__(
-        self,
-        source: Source,
-        target: str,
-        drop: Sequence[str],
-        choices: prepare.Choices,
-        missing: str,
-        test: float,
-        seed: int,
-    ) -> None:
-        if not isinstance(source.table, Parquet):
-            raise Refused(f"--stream reads Parquet files; {source.name} is none. Convert it first.")
-        if missing == "impute":
-            raise Refused("--missing impute needs all rows in memory, and these stay on disk; try --missing drop.")
-        self._table, self._missing, self._target = source.table, missing, target
-        self.target_name = target
-        features = check_names(source, target, drop, choices)
-        self.preparation, notes = self._learn(features, choices)
+    def __init__(self, wanted: Wanted) -> None:
+        source = wanted.source
+        self._table, self._missing = wanted.parquet("--stream", "stay on disk"), wanted.missing
+        self._target = self.target_name = wanted.target
+        self.preparation, notes = self._learn(wanted.features(), wanted.choices)
         if not self.preparation.columns:
             raise Refused(f"{source.name} has no column with values to learn from.")
         self.names = self.preparation.names
         self.n_columns, self.dtype = len(self.names), np.dtype(np.float64)
-        self._seed = seed ^ TEST_SEED
+        self._seed = wanted.test_seed
         counts, more = self._survey()
         self.notes = (*notes, *more)
-        self._edge = find_edge(counts, lambda number: [*self._inside(number)], test)
+        self._edge = find_edge(counts, lambda number: [*self._inside(number)], wanted.test)
         self.n_rows = int(counts.sum())
         if self.n_rows < 2:
             raise Refused(f"{source.name} has {self.n_rows} complete rows to learn from; at least 2 are needed.")

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from bgn.cli import prepare
 from bgn.cli.source import Source
-from bgn.cli.tables import Refused
+from bgn.cli.tables import Parquet, Refused
 from bgn.engines.split import lowest, row_hashes
 from bgn.network import Floats
 from bgn.preparation import Preparation
 
-# Test rows are chosen like validation rows, with another seed, since those come from what is left.
-TEST_SEED = 0x7E57
+_TEST_SEED = 0x7E57
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +55,51 @@ class Training:
         return (self.X_test, self.y_test) if len(self.y_test) else (self.X, self.y)
 
 
-def training_rows(
-    source: Source, target: str, drop: Sequence[str], choices: prepare.Choices, missing: str, test: float, seed: int
-) -> Training:
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What to learn: a target from the columns of a source, how columns and incomplete rows are treated, and the share
+    of test rows."""
+
+    source: Source
+    target: str
+    drop: Sequence[str]
+    choices: prepare.Choices
+    missing: str
+    test: float
+    seed: int
+
+    @property
+    def test_seed(self) -> int:
+        """Test rows are chosen like validation rows, with another seed, since those come from what is left."""
+        return self.seed ^ _TEST_SEED
+
+    def features(self) -> list[str]:
+        """Return the columns to learn from; name those that are not there."""
+        names = self.source.table.names
+        options = ("--target", [self.target]), ("--drop", self.drop), ("--categorical", self.choices.categorical)
+        for option, wanted in options:
+            for name in wanted:
+                if name not in names:
+                    there = ", ".join(map(repr, names))
+                    raise Refused(f"{option}: {self.source.name} has no column {name!r}; it has {there}.")
+        features = [name for name in names if name != self.target and name not in self.drop]
+        if not features:
+            raise Refused(f"{self.source.name} has no column left to learn from beside {self.target!r}.")
+        return features
+
+    def parquet(self, option: str, where: str) -> Parquet:
+        """Return the Parquet file of a source whose rows are never all in one place."""
+        if not isinstance(self.source.table, Parquet):
+            raise Refused(f"{option} reads Parquet files; {self.source.name} is none. Convert it first.")
+        if self.missing == "impute":
+            raise Refused(f"--missing impute needs all rows in memory, and these {where}; try --missing drop.")
+        return self.source.table
+
+
+def training_rows(wanted: Wanted) -> Training:
     """Read a whole table and split it."""
-    features = check_names(source, target, drop, choices)
+    source, target, choices, missing = wanted.source, wanted.target, wanted.choices, wanted.missing
+    features = wanted.features()
     table = source.table.read([*features, target])
     y = target_values(table.column(target), target)
     preparation, notes = prepare.learn(table.select(features), choices)
@@ -68,7 +107,7 @@ def training_rows(
         raise Refused(f"{source.name} has no column with values to learn from.")
     X = prepare.apply(preparation, table).X
     whole, more = _whole_rows(preparation, X, y, missing, target)
-    held = _held_out(X, y, whole, test, seed)
+    held = _held_out(X, y, whole, wanted)
     learn = whole & ~held
     if missing == "impute":
         preparation = prepare.with_fills(preparation, X[learn])
@@ -78,19 +117,6 @@ def training_rows(
             f"{source.name} has {np.count_nonzero(learn)} complete rows to learn from; at least 2 are needed."
         )
     return Training(X[learn], y[learn], X[held], y[held], preparation, (*notes, *more))
-
-
-def check_names(source: Source, target: str, drop: Sequence[str], choices: prepare.Choices) -> list[str]:
-    """Return the columns to learn from; name those that are not there."""
-    names = source.table.names
-    for option, wanted in (("--target", [target]), ("--drop", drop), ("--categorical", choices.categorical)):
-        for name in wanted:
-            if name not in names:
-                raise Refused(f"{option}: {source.name} has no column {name!r}; it has {', '.join(map(repr, names))}.")
-    features = [name for name in names if name != target and name not in drop]
-    if not features:
-        raise Refused(f"{source.name} has no column left to learn from beside {target!r}.")
-    return features
 
 
 def target_values(column: pa.ChunkedArray, name: str) -> Floats:
@@ -138,8 +164,8 @@ def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) 
     return told
 
 
-def _held_out(X: Floats, y: Floats, whole: NDArray[np.bool_], test: float, seed: int) -> NDArray[np.bool_]:
+def _held_out(X: Floats, y: Floats, whole: NDArray[np.bool_], wanted: Wanted) -> NDArray[np.bool_]:
     """Choose test rows by their content, as the fit chooses validation rows: equal rows stay on one side."""
     held = np.zeros(len(y), dtype=bool)
-    held[whole] = lowest(row_hashes(X[whole].T, y[whole], seed ^ TEST_SEED), None, test)
+    held[whole] = lowest(row_hashes(X[whole].T, y[whole], wanted.test_seed), None, wanted.test)
     return held

@@ -1,0 +1,131 @@
+"""Judgements on what a user hands to an estimator: each passes, or raises an error that names what is wrong."""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+_LARGEST_VALUE, _LARGEST_TARGET = 1e300, 1e150
+_Class = TypeVar("_Class", bound=type)
+
+
+def inherit_parameters(cls: _Class) -> _Class:
+    """Show all parameters of an ``__init__`` that passes ``**parameters`` on to its parent's.
+
+    scikit-learn reads an estimator's parameters off the signature of ``__init__``, as help and editors do.
+    """
+    init, above = vars(cls)["__init__"], inspect.signature(cls.__mro__[1])
+    own = inspect.signature(init)
+    shown = {name: each for name, each in own.parameters.items() if each.kind != each.VAR_KEYWORD}
+    merged = {"self": shown.pop("self")} | dict(above.parameters) | shown
+    init.__signature__ = own.replace(parameters=list(merged.values()))
+    return cls
+
+
+# -- parameters --------------------------------------------------------------------------------------------------
+
+
+def chosen(name: str, value: Any, choices: Sequence[str | None]) -> None:
+    """One of several words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
+
+
+def whole(name: str, value: Any, least: int, none: str | None = None) -> None:
+    """A whole number, or None where that means something."""
+    if value is None and none is not None:
+        return
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        remedy = f" Use None for {none}." if none else ""
+        raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.{remedy}")
+
+
+def real(
+    name: str, value: Any, low: float, high: float, open_low: bool = False, open_high: bool = False, also: str = ""
+) -> None:
+    """A number between two others."""
+    fine = isinstance(value, numbers.Real) and not isinstance(value, bool) and bool(low <= float(value) <= high)
+    if not fine or (open_low and value == low) or (open_high and value == high):
+        above = f"above {low:g}" if open_low else f"at least {low:g}"
+        below = "" if high == np.inf else f" and {'below' if open_high else 'at most'} {high:g}"
+        raise ValueError(f"{name} must be a number {above}{below}{also}; got {value!r}.")
+
+
+def callables(name: str, given: Any) -> tuple[Callable[..., Any], ...]:
+    """None, one callable or several, as a tuple."""
+    several = () if given is None else tuple(given) if isinstance(given, Sequence) else (given,)
+    for each in several:
+        if not callable(each):
+            raise ValueError(f"{name} must be callables that take a record; got {each!r}.")
+    return several
+
+
+# -- rows --------------------------------------------------------------------------------------------------------
+
+
+def enough_rows(rows: int, least: int = 2) -> None:
+    """As many rows as a fit needs."""
+    if rows < least:
+        raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
+
+
+def plain_columns(X: Any) -> None:
+    """Columns of different names, and no dates, which would be read as numbers."""
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
+    kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
+    kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
+    for name, kind in zip(names or ["X"], kinds, strict=True):
+        if kind in ("m", "M"):
+            raise ValueError(
+                f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
+                "or leave it out."
+            )
+
+
+def finite_columns(X: NDArray[Any], names: Sequence[str] | None) -> None:
+    """No NaN or infinity in any column."""
+    for j, column in enumerate(X.T):
+        if not np.isfinite(column).all():
+            bad = column[~np.isfinite(column)]
+            raise ValueError(
+                f"Input X contains {_kind(bad)} in column {_name(j, names)!r} ({len(bad)} of {len(column)} rows). "
+                "Drop or fill those rows (for instance with sklearn.impute.SimpleImputer)."
+            )
+
+
+def finite_target(y: NDArray[Any]) -> None:
+    """No NaN or infinity among the targets."""
+    if not np.isfinite(y).all():
+        raise ValueError(f"Input y contains {_kind(y)} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
+
+
+def representable(largest: Iterable[float], low: float, high: float, names: Sequence[str] | None) -> None:
+    """Numbers whose sums and squares a float64 can hold, by the reach of every column and of the target."""
+    for j, value in enumerate(largest):
+        if float(value) > _LARGEST_VALUE:
+            raise ValueError(
+                f"X has a value of {value:.3g} in column {_name(j, names)!r}; beyond {_LARGEST_VALUE:g} sums overflow. "
+                "Rescale the column."
+            )
+    reach, spread = max(abs(high), abs(low)), high / 2 - low / 2
+    if reach > _LARGEST_TARGET or 0 < spread < 1 / _LARGEST_TARGET:
+        raise ValueError(
+            f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
+            f"floats beyond {_LARGEST_TARGET:g} and below {1 / _LARGEST_TARGET:g}. Rescale the target."
+        )
+
+
+def _kind(values: NDArray[Any]) -> str:
+    return "NaN" if np.isnan(values).any() else "infinity"
+
+
+def _name(j: int, names: Sequence[str] | None) -> Any:
+    return j if names is None else names[j]
