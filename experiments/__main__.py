@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from bgn.datasets import DatasetError
 from experiments import STUDIES, runner, tables
@@ -93,7 +94,7 @@ def _command(args: argparse.Namespace) -> int:
     for flag in ("jobs", "seeds"):
         if (value := getattr(args, flag)) is not None and value < 1:
             raise ValueError(f"--{flag} must be at least 1; got {value}.")
-    if args.backend not in ("loky", "threading") and not args.backend.startswith("dask://"):
+    if args.backend not in ("loky", "threading") and not _is_cluster(args.backend):
         raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
@@ -107,9 +108,10 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
     if args.status:
         work = runner.look(name, options, store)
         estimate = runner.Estimate(work)
-        left = runner.duration(estimate.seconds(estimate.cost(work.missing.values())) if work.missing else 0.0)
+        seconds = estimate.seconds(estimate.cost(work.missing.values())) if work.missing else 0.0
         done = len(work.done) - len(work.failed)
-        print(f"{name}: {done} done, {len(work.failed)} failed, {len(work.missing)} missing; {left} left with one job")
+        left = runner.remaining(seconds)
+        print(f"{name}: {done} done, {len(work.failed)} failed, {len(work.missing)} missing; {left} with one job")
         return 0
     if args.redo:
         store.forget(runner.chosen(name, options))
@@ -122,6 +124,15 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
     for run in work.failed:
         print(f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}", file=sys.stderr)
     return len(work.failed)
+
+
+def _is_cluster(backend: str) -> bool:
+    """True for dask://HOST:PORT."""
+    try:
+        address = urlsplit(backend)
+        return address.scheme == "dask" and bool(address.hostname and address.port)
+    except ValueError:  # a port that is no number, or beyond 65535
+        return False
 
 
 def _tuple(values: list[str] | None) -> tuple[str, ...] | None:

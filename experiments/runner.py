@@ -110,8 +110,8 @@ def perform(
         count += len(runs)
         left -= estimate.cost([run.task for run in runs])
         estimate.learn(runs)
-        remaining = max(0.0, estimate.seconds(left) / jobs)
-        print(_line(name, runs, count, len(work.tasks), remaining), file=log, flush=True)
+        ahead = max(0.0, estimate.seconds(left) / jobs)
+        print(_line(name, runs, count, len(work.tasks), ahead), file=log, flush=True)
     if batches:
         print(f"{name}: done in {duration(time.perf_counter() - begun)}", file=log, flush=True)
     return look(name, options, store)
@@ -179,14 +179,23 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> [duration(seconds) for seconds in (4.2, 130, 7300, float("nan"))]
-    ['4 s', '2 min', '2.0 h', 'unknown']
+    >>> [duration(seconds) for seconds in (4.2, 130, 7300)]
+    ['4 s', '2 min', '2.0 h']
     """
-    if seconds != seconds:
-        return "unknown"
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def remaining(seconds: float) -> str:
+    """Return how much time is left as people say it.
+
+    Examples
+    --------
+    >>> [remaining(seconds) for seconds in (130, float("nan"))]
+    ['2 min left', 'no estimate yet of the time left']
+    """
+    return "no estimate yet of the time left" if seconds != seconds else f"{duration(seconds)} left"
 
 
 def _line(name: str, runs: list[Run], count: int, total: int, left: float) -> str:
@@ -194,7 +203,7 @@ def _line(name: str, runs: list[Run], count: int, total: int, left: float) -> st
     task = runs[0].task
     what = f"{task.dataset} {task.method}" + (f" seed {task.seed}" if len(runs) == 1 else f", {len(runs)} runs")
     result = runs[0].error or f"{duration(sum(run.seconds for run in runs))}"
-    return f"[{count}/{total}] {name} {what}: {result}; {duration(left)} left"
+    return f"[{count}/{total}] {name} {what}: {result}; {remaining(left)}"
 
 
 def _cost(task: Task) -> float:
@@ -236,6 +245,19 @@ def _backend(backend: str, jobs: int) -> Iterator[None]:
         with parallel_config(backend, n_jobs=jobs):
             yield
         return
-    distributed = require("distributed", extra="dask")
-    with distributed.Client(f"tcp://{backend.removeprefix('dask://')}"), parallel_config("dask", n_jobs=-1):
+    with _client(backend), parallel_config("dask", n_jobs=-1):
         yield
+
+
+def _client(backend: str) -> Any:
+    """Connect to a cluster."""
+    try:
+        distributed = require("distributed", extra="dask")
+        return distributed.Client(f"tcp://{backend.removeprefix('dask://')}", timeout="10s")
+    except ImportError as error:
+        raise ValueError(f"--backend {backend}: {error}") from None
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"--backend: no Dask scheduler answers at {backend!r} ({error}). Start one with `dask scheduler` and give "
+            "the address it says."
+        ) from None

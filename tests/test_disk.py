@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -200,6 +201,13 @@ def files(folder: Path, frame: pd.DataFrame) -> None:
     (folder / "deep" / "year=1").mkdir(parents=True)
     frame.to_parquet(folder / "kinds" / "1.parquet")
     saved(folder / "kinds" / "2.npy", X)
+    for name in ("noted", "halfway"):
+        (folder / name).mkdir()
+        for number in (1, 3):
+            saved(folder / name / f"{number}.npy", X)
+    (folder / "noted" / "2 README.txt").touch()
+    saved(folder / "halfway" / "_2.npy", X[:, :3])
+    frame.to_parquet(folder / "halfway" / "2.pq")
     (folder / "uneven").mkdir()
     saved(folder / "uneven" / "1.npy", X)
     saved(folder / "uneven" / "2.npy", X[:, :3])
@@ -223,6 +231,9 @@ def files(folder: Path, frame: pd.DataFrame) -> None:
         ({"X": "nothing", "target": "b"}, "the folder {}/nothing holds no .npy or .parquet file"),
         ({"X": "deep", "target": "b"}, "{}/deep holds the folder 'year=1'"),
         ({"X": "kinds", "target": "price"}, "must hold files of one kind; it has '1.parquet' and '2.npy'"),
+        ({"X": "halfway", "target": 0}, "must hold files of one kind; it has '1.npy' and '2.pq'. Give each kind"),
+        ({"X": "noted", "target": 0},
+         "{}/noted holds '2 README.txt', which is no .npy or .parquet file. Move it elsewhere, or begin its name"),
         ({"X": "broken.parquet", "target": "price"}, "{}/broken.parquet is no Parquet file"),
         ({"X": "broken.npy", "target": 0}, "{}/broken.npy is no .npy file"),
         ({"X": "objects.npy", "target": 0}, "{}/objects.npy is no .npy file"),
@@ -235,6 +246,9 @@ def files(folder: Path, frame: pd.DataFrame) -> None:
          "target: {}/good.parquet has no column 'prize'; it has 'a', 'b', 'c', 'd', 'e', 'price'."),
         ({"X": "good.parquet", "target": "price", "columns": ["a", "z"]}, "columns: {}/good.parquet has no column 'z'"),
         ({"X": "good.parquet", "target": "price", "columns": ["a", "price"]}, "columns must leave out the target"),
+        ({"X": "good.parquet", "target": "price", "columns": ["a", "b", "a"]},
+         "columns must name every column once; got 'a' more than once."),
+        ({"X": "good.npy", "target": 4, "columns": [0, 1, -5]}, "columns must name every column once; got 0 more"),
         ({"X": "good.npy", "target": 5}, "target: {}/good.npy has columns 0 to 4, without names; got 5."),
         ({"X": "good.npy", "target": "price"}, "has columns 0 to 4, without names; got 'price'"),
         ({"X": "good.npy"}, "y must hold the targets, or target= name their column"),
@@ -261,6 +275,25 @@ def test_bad_rows_are_named(given, message, frame, tmp_path):
         given["eval_set"] = tmp_path / given["eval_set"][0], given["eval_set"][1]
     with pytest.raises((ValueError, OSError), match=re.escape(message.replace("{}", str(tmp_path)))):
         BGNRegressor(**QUICK).fit(**given)
+
+
+def test_marks_beside_the_rows_are_passed_over(table, tmp_path):
+    X, y = table
+    expected = BGNRegressor(**QUICK).fit(X, y).network_
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name, some in (("1.npy", X[:100]), ("2.npy", X[100:])):
+        saved(folder / name, some)
+    for name in ("_SUCCESS", "_metadata", ".1.npy.crc", ".DS_Store"):
+        (folder / name).write_text("no rows")
+    assert BGNRegressor(**QUICK).fit(folder, y).network_ == expected
+
+
+@pytest.mark.parametrize("rows", [np.ones((3, 2)), [[1.0]], pd.DataFrame({"a": [1.0]}), None])
+def test_blocks_are_read_from_disk_alone(rows):
+    kind = type(rows).__name__
+    with pytest.raises(TypeError, match=f"X must be a path to a file or a folder, or a memory map; got {kind}. Rows"):
+        next(read_blocks(rows))
 
 
 def test_predict_names_what_does_not_fit(frame, tmp_path):
@@ -314,9 +347,92 @@ def test_a_full_disk_is_told(scratch, monkeypatch, table, tmp_path):
     if os.path.exists("/dev/full"):
         with Scratch() as room, pytest.raises(OSError, match=r"it is full. Name another folder with BGN_SCRATCH"):
             room.write(np.zeros(10**6), "/dev/full")
-    monkeypatch.setenv("BGN_SCRATCH", str(tmp_path / "gone"))
-    with pytest.raises(FileNotFoundError, match="BGN_SCRATCH must name a folder"):
-        BGNRegressor().fit(saved(tmp_path / "X.npy", table[0]), table[1])
+
+
+@pytest.mark.parametrize("bad", ["gone", "file", "locked", "/sys"])
+def test_a_bad_scratch_folder_is_named(bad, table, tmp_path, monkeypatch):
+    path = saved(tmp_path / "X.npy", table[0])
+    (tmp_path / "file").touch()
+    (tmp_path / "locked").mkdir(mode=0o500)
+    where = tmp_path / bad
+    if (bad == "locked" and os.access(where, os.W_OK)) or (bad == "/sys" and sys.platform != "linux"):
+        pytest.skip("root may write everywhere, but not to Linux's /sys")
+    monkeypatch.setenv("BGN_SCRATCH", str(where))
+    message = f"BGN_SCRATCH must name a folder that temporary files can be written to; got {str(where)!r} ("
+    with pytest.raises(OSError, match=re.escape(message) + r".+\)\. Name another, or unset it for the system's own\."):
+        BGNRegressor().fit(path, table[1])
+
+
+_ENDED = """
+import os, signal, sys, threading, time
+import bgn.engines.disk as disk
+from bgn import BGNRegressor
+disk.BLOCK_BYTES = 8 * 5 * 70
+path, case, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+def mine(number, frame):
+    print("mine", flush=True)
+def wait(record):
+    print(*os.listdir(os.environ["BGN_SCRATCH"]), flush=True)
+    time.sleep(60)
+def inner(record):
+    BGNRegressor(max_width=1, callbacks=wait, n_jobs=1).fit(path, target=0)
+def goes_on(record):
+    if threading.current_thread() is threading.main_thread() and not os.fork():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    assert len(os.listdir(os.environ["BGN_SCRATCH"])) == 1
+def told(record):
+    os.kill(os.getpid(), signal.SIGTERM)
+def fit(callback, width=2, replacements=0):
+    settings = {"max_width": width, "max_replacements": replacements, "patience": width, "n_jobs": threads}
+    BGNRegressor(**settings, random_state=0, callbacks=callback).fit(path, target=0)
+if case == "busy":
+    fit(lambda record: print("busy", flush=True), 10**6, 10**6)
+elif case == "own handler":
+    signal.signal(signal.SIGTERM, mine)
+    fit(told)
+    assert signal.getsignal(signal.SIGTERM) is mine
+elif case == "forked":
+    fit(goes_on)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+elif case == "thread":
+    seen = []
+    other = threading.Thread(target=fit, args=[lambda record: seen.append(signal.getsignal(signal.SIGTERM))])
+    other.start()
+    other.join()
+    assert set(seen) == {signal.SIG_DFL}
+else:
+    fit(inner if case == "nested" else wait)
+"""
+
+
+def ended(path: Path, case: str, threads: int = 1) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _ENDED, str(path), case, str(threads)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM from outside")
+@pytest.mark.parametrize(("case", "threads"), [("waits", 1), ("nested", 1), ("busy", 1), ("busy", 2)])
+def test_scratch_files_are_gone_when_terminated(case, threads, table, tmp_path, scratch):
+    path = saved(tmp_path / "yX.npy", np.column_stack([table[1], table[0]]))
+    with ended(path, case, threads) as process:
+        assert process.stdout.readline(), process.stderr.read()
+        assert len([*scratch.iterdir()]) == (2 if case == "nested" else 1)
+        process.terminate()
+        _, log = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
+    assert log == ""
+    assert not [*scratch.iterdir()]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no fork, and no SIGTERM from outside")
+@pytest.mark.parametrize("case", ["own handler", "forked", "thread"])
+def test_only_the_default_end_is_watched_for(case, table, tmp_path):
+    path = saved(tmp_path / "yX.npy", np.column_stack([table[1], table[0]]))
+    with ended(path, case) as process:
+        output, log = process.communicate(timeout=120)
+    assert process.returncode == 0, log
+    assert ("mine" in output) == (case == "own handler")
 
 
 _MEMORY = """

@@ -163,6 +163,10 @@ def test_a_cluster_gives_the_same_tables(tmp_path):
         (("accuracy", "--methods", "mlp"), "accuracy has no method 'mlp'; choose from bgn_paper, "),
         (("accuracy", "--jobs", "0"), "--jobs must be at least 1; got 0."),
         (("accuracy", "--backend", "mpi"), "--backend must be loky, threading or dask://HOST:PORT; got 'mpi'."),
+        (("accuracy", "--backend", "dask://bad"), "threading or dask://HOST:PORT; got 'dask://bad'."),
+        (("accuracy", "--backend", "dask://a:b"), "threading or dask://HOST:PORT; got 'dask://a:b'."),
+        (("accuracy", "--backend", "dask://:80"), "threading or dask://HOST:PORT; got 'dask://:80'."),
+        (("accuracy", "--backend", "dask://a:99999"), "threading or dask://HOST:PORT; got 'dask://a:99999'."),
         (("accuracy", "timing"), "one study at a time, or all; got accuracy timing."),
         (("merge", "a.sqlite"), "merge needs a target and sources"),
         (("merge", "a.sqlite", "b.sqlite"), "no store 'b.sqlite'"),
@@ -175,10 +179,19 @@ def test_what_is_wrong_is_named_with_its_remedy(arguments, message, tmp_path, mo
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not find_spec("distributed"), reason="dask.distributed is not installed")
+def test_a_cluster_that_does_not_answer_is_named_in_one_line(tmp_path):
+    status, _, log = finish(*GROWN[:-1], "1", "--backend", "dask://localhost:1", folder=tmp_path)
+    assert status == 2
+    (line,) = log.splitlines()
+    assert line.startswith("--backend: no Dask scheduler answers at 'dask://localhost:1' (")
+    assert line.endswith("). Start one with `dask scheduler` and give the address it says.")
+
+
 def test_status_says_what_there_is(tmp_path, capsys):
     arguments = [*GROWN[:-1], "1", "--store", str(tmp_path / "runs"), "--output", str(tmp_path)]
     assert main([*arguments, "--status"]) == 0
-    assert "accuracy: 0 done, 0 failed, 2 missing; unknown left with one job" in capsys.readouterr().out
+    assert "0 done, 0 failed, 2 missing; no estimate yet of the time left with one job" in capsys.readouterr().out
     assert main(arguments) == 0
     assert "Test MSE" in capsys.readouterr().out
     assert main([*arguments, "--status"]) == 0

@@ -28,6 +28,7 @@ from bgn.engines.block import Block, Plan, Sample, Survey
 from bgn.engines.cells import CellSums, merge
 from bgn.engines.merged import MergedEngine, merge_regions
 from bgn.engines.part import NO_OUTPUT, Part
+from bgn.engines.removal import Removal
 from bgn.engines.split import Hashes, row_hashes
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows
 
@@ -40,12 +41,13 @@ class Scratch:
     """A temporary folder and the threads that work in it; both are gone when it is closed.
 
     The folder is made when first needed, in the one that the environment variable ``BGN_SCRATCH`` names or in the
-    system's folder for temporary files.
+    system's folder for temporary files. It goes as well when SIGTERM ends the process.
     """
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
         self._folder: Path | None = None
+        self._removal: Removal | None = None
         self._pool: ThreadPoolExecutor | None = None
         self._numbers = count()
 
@@ -57,17 +59,15 @@ class Scratch:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-        if self._folder is not None:
-            shutil.rmtree(self._folder)
+        if self._removal is not None:
+            self._removal.now()
 
     @property
     def folder(self) -> Path:
         """Where the files are."""
         if self._folder is None:
-            where = os.environ.get("BGN_SCRATCH") or tempfile.gettempdir()
-            if not Path(where).is_dir():
-                raise FileNotFoundError(f"BGN_SCRATCH must name a folder for temporary files; there is no {where!r}.")
-            self._folder = Path(tempfile.mkdtemp(prefix="bgn-", dir=where))
+            self._folder = _new_folder()
+            self._removal = Removal(self._folder)
         return self._folder
 
     def reserve(self, needed: int) -> None:
@@ -96,6 +96,20 @@ class Scratch:
             return map(work, items)
         self._pool = self._pool or ThreadPoolExecutor(self.threads)
         return self._pool.map(work, items)
+
+
+def _new_folder() -> Path:
+    """Make a temporary folder where the user wants it."""
+    where = os.environ.get("BGN_SCRATCH")
+    try:
+        return Path(tempfile.mkdtemp(prefix="bgn-", dir=where or None))
+    except OSError as error:
+        if not where:
+            raise
+        raise type(error)(
+            f"BGN_SCRATCH must name a folder that temporary files can be written to; got {where!r} "
+            f"({error.strerror}). Name another, or unset it for the system's own."
+        ) from None
 
 
 def _mapped(path: str, dtype: Any, *shape: int) -> NDArray[Any]:

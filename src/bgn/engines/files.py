@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bgn.require import require
 
+_KINDS = (".npy", ".parquet")
 _TRANSPOSED = 1 << 13
 _LEAVE_OUT = "or leave it out with columns=."
 
@@ -163,15 +164,14 @@ def open_files(X: Any) -> list[File]:
     """The files of a path or a memory map, in the order of their names."""
     if isinstance(X, np.memmap):
         return [_Array("X", lambda: X)]
+    if not isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X must be a path to a file or a folder, or a memory map; got {type(X).__name__}. Rows that are in memory "
+            "need not be read in blocks: use them as they are, or save them with numpy.save and give the path."
+        )
     path = Path(X).expanduser()
     if path.is_dir():
-        found = sorted(each for each in path.iterdir() if each.name[0] not in "._")
-        if folders := [each.name for each in found if each.is_dir()]:
-            raise ValueError(f"{path} holds the folder {folders[0]!r}; the files must lie side by side in one folder.")
-        if not found:
-            raise ValueError(f"the folder {path} holds no .npy or .parquet file.")
-        if len({_suffix(each) for each in found}) > 1:
-            raise ValueError(f"{path} must hold files of one kind; it has {found[0].name!r} and {found[-1].name!r}.")
+        found = _inside(path)
     elif path.is_file():
         found = [path]
     else:
@@ -180,6 +180,26 @@ def open_files(X: Any) -> list[File]:
     if sum(file.n_rows for file in files) == 0:
         raise ValueError(f"{path} has no rows.")
     return files
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The files of a folder in the order of their names; like Spark's marks, "_x" and ".x" are no rows."""
+    found = sorted(each for each in folder.iterdir() if each.name[0] not in "._")
+    if folders := [each.name for each in found if each.is_dir()]:
+        raise ValueError(f"{folder} holds the folder {folders[0]!r}; the files must lie side by side in one folder.")
+    if others := [each.name for each in found if _suffix(each) not in _KINDS]:
+        raise ValueError(
+            f"{folder} holds {others[0]!r}, which is no .npy or .parquet file. Move it elsewhere, or begin its name "
+            "with an underscore to have it passed over."
+        )
+    if not found:
+        raise ValueError(f"the folder {folder} holds no .npy or .parquet file.")
+    first, odd = found[0], [each for each in found if _suffix(each) != _suffix(found[0])]
+    if odd:
+        raise ValueError(
+            f"{folder} must hold files of one kind; it has {first.name!r} and {odd[0].name!r}. Give each kind a folder."
+        )
+    return found
 
 
 def _suffix(path: Path) -> str:

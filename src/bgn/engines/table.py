@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -130,6 +131,8 @@ class Table(Rows):
             chosen = [first.label(key, "columns") for key in columns]
         if both := taken.intersection(chosen):
             raise ValueError(f"columns must leave out the target and the weights; got {both.pop()!r} in it.")
+        if twice := [label for label, times in Counter(chosen).items() if times > 1]:
+            raise ValueError(f"columns must name every column once; got {twice[0]!r} more than once.")
         if not chosen:
             raise ValueError(f"{first.name} has no column left to learn from.")
         return chosen
