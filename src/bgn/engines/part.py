@@ -276,7 +276,11 @@ class Part:
 
     def overlaps(self, slot: int, width: int) -> Integers:
         """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
-        return self._sum(width, kernels.fired_sums, self.codes, self._fired(slot), width)
+        return self.fired_sums(self._fired(slot), width)
+
+    def fired_sums(self, values: Integers, width: int) -> Integers:
+        """Sum of `values`, one a row, over the rows where each of the first `width` slots fires."""
+        return self._sum(width, kernels.fired_sums, self.codes, values, width)
 
     def _fired(self, slot: int) -> Integers:
         return self._fill(kernels.answers, self.codes[slot >> 3], slot & 7, self.weight)

@@ -187,4 +187,3 @@ class LayerGrowth:
         if self.settings.patience is None or self.rows.validation is None:
             return False
         return self.state.width - choose_width(self.path, "best", 0) >= self.settings.patience
-

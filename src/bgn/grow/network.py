@@ -132,5 +132,3 @@ def _finder(rows: Rows, settings: GrowthSettings) -> DirectionFinder:
     if settings.direction == "search":
         return Search(rows, most)
     return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most)
-
-

@@ -280,4 +280,3 @@ def _taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:
     """The inverse for all columns but number `k`, and the numbers of those columns."""
     keep = np.delete(np.arange(len(inverse)), k)
     return inverse[np.ix_(keep, keep)] - np.outer(inverse[keep, k], inverse[k, keep]) / inverse[k, k], keep
-

@@ -136,11 +136,12 @@ def count_together(codes, cells, out):
 
 
 @njit(cache=True, nogil=True)
-def best_refitted(count, sums, together, slots, inverse, total, ridge):
+def best_refitted(count, sums, together, slots, inverse, total, ridge, chance):
     """The cell before which a cut lowers the training objective most, and by how much; see `Others`.
 
     `together` (cells x neurons) is the weight that fires with each neuron. Sums are scaled from the cells' rows
-    to `total`. The cell is 0 when there is no cut.
+    to `total`. `chance` holds the weights of the constant and the neurons that would explain what is left of them in
+    these rows by chance. The cell is 0 when there is no cut.
     """
     n = len(slots) + 1
     rows, all_sums = 0, 0
@@ -170,13 +171,13 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge):
         b[0] = (2 * above[0] - rows) * scale
         for j in range(1, n):
             b[j] = (4 * above[j] - 2 * every[slots[j - 1]] - 2 * above[0] + rows) * scale
-        explained = 0.0
+        explained, drop = 0.0, np.float64(2 * s - all_sums) * scale
         for j in range(n):
+            drop -= b[j] * chance[j]
             inner = 0.0
             for k in range(j):
                 inner += inverse[j, k] * b[k]
             explained += (2.0 * inner + inverse[j, j] * b[j]) * b[j]
-        drop = np.float64(2 * s - all_sums) * scale
         g = drop * drop / max(total + ridge - explained, 1e-3 * total)
         if g > best:
             best, best_cell = g, c
@@ -185,8 +186,9 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge):
 
 @njit(cache=True, nogil=True)
 def judge_directions(
-    columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge, out
-):
+    columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge,
+    chance, out,
+):  # fmt: skip
     """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
 
     `index` and `coefficients` are (directions x most columns), `size` says how many columns each has, `reach` the
@@ -203,7 +205,7 @@ def judge_directions(
         sums[:] = 0
         together[:] = 0
         fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together, cells)
-        best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge)
+        best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance)
         out[k, 0] = best
         out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
         out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf

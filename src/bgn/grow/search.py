@@ -86,9 +86,7 @@ class Search:
         self._usable = np.flatnonzero(self._products.usable)
         self._fine = np.stack([_codes(column, FINE)[0] for column in columns]) if len(columns) else columns
         weight = self._part.weight if len(self._part.weight) else np.ones(self._part.n_rows, np.int64)
-        self._count = np.stack(
-            [np.bincount(codes, weight, FINE).astype(np.int64) for codes in self._fine]
-        )
+        self._count = np.stack([np.bincount(codes, weight, FINE).astype(np.int64) for codes in self._fine])
         self._binned = _Binned.of(columns)
         self._spread: list[float] = self._binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
@@ -102,7 +100,7 @@ class Search:
         if len(self._usable) == 0:
             return []
         values, total = self._values(output)
-        luck = self._luck(output, total)
+        luck, chance = self._luck(output, total), self._chance(output, others, values, total)
         singles = self._single_gains(values, total)
         ranked = self._usable[np.argsort(-singles[self._usable], kind="stable")]
         candidates = [Direction((int(j),), (1.0,)) for j in ranked[:_SINGLES]]
@@ -111,15 +109,15 @@ class Search:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
             else:
                 candidates += self._best_pairs(np.sort(ranked[:_MOST_IN_PAIRS]), values, total)
-        best = self._judge(output, others, candidates, luck)
+        best = self._judge(output, others, chance, candidates, luck)
         if self._most > 1 and len(ranked) > 1:
-            best = sorted([*best, *self._judge(output, others, self._debiased(output))], key=_by_promise)
+            best = sorted([*best, *self._judge(output, others, chance, self._debiased(output))], key=_by_promise)
         turned = [each.direction for each in best[:_TURNED] if len(each.direction.columns) == 2]
         if turned and self._answers is None:
             finer = [other for direction in turned for other in self._turned(direction)]
-            best = sorted([*best, *self._judge(output, others, finer, luck)], key=_by_promise)
+            best = sorted([*best, *self._judge(output, others, chance, finer, luck)], key=_by_promise)
         while best and 2 <= len(best[0].direction.columns) < self._most:
-            wider = self._judge(output, others, self._extended(best[0].direction, values, total), luck)
+            wider = self._judge(output, others, chance, self._extended(best[0].direction, values, total), luck)
             if not wider or wider[0].promise - best[0].promise <= 0.01 * abs(best[0].promise):
                 break
             best = [wider[0], *best]
@@ -150,11 +148,12 @@ class Search:
         return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * _ANGLES)) * variance
 
     def _judge(
-        self, output: Output, others: Others, directions: Sequence[Direction], luck: tuple[float, float] = (0.0, 0.0)
-    ) -> list[_Judged]:
+        self, output: Output, others: Others, chance: Floats, directions: Sequence[Direction],
+        luck: tuple[float, float] = (0.0, 0.0),
+    ) -> list[_Judged]:  # fmt: skip
         """What each direction promises, the largest promise first, and where on it the cut should be.
 
-        A promise is the gain less the luck there is in picking the best of many.
+        A promise is the gain, without what `chance` explains, less the luck there is in picking the best of many.
         """
         directions = [each for each in dict.fromkeys(directions) if self._sample.can_project(each)]
         if not directions:
@@ -172,7 +171,7 @@ class Search:
             judge_directions(
                 self._part.columns, index[some], coefficients[some], size[some], reach[some], residual,
                 self._part.weight, self._part.codes, BITS, width, others.slots,
-                others.inverse, float(others.total), others.ridge, found[some],
+                others.inverse, float(others.total), others.ridge, chance, found[some],
             )  # fmt: skip
 
         self._share(part, len(directions))
@@ -182,6 +181,20 @@ class Search:
             if gain > 0
         ]
         return sorted(judged, key=_by_promise)
+
+    def _chance(self, output: Output, others: Others, values: Integers, total: int) -> Floats:
+        """The weights that would explain what the constant and the other neurons leave of themselves in the sample.
+
+        Least squares on all rows leaves nothing of them there, but by chance something in a sample. Without this, a
+        question that the others nearly answer would promise much and give nothing.
+        """
+        n = len(others.slots)
+        if self._sample.total == others.total:
+            return np.zeros(n + 1)
+        fired = self._part.fired_sums(values, len(self._sample.output.weights) if n else 0)
+        left = np.append(total, 2 * fired[others.slots] - total) * (others.total / self._sample.total)
+        left[1:] -= others.ridge * output.weights[others.slots]
+        return np.asarray((others.inverse * left).sum(axis=1))
 
     def _share(self, part: Callable[[slice], None], number: int) -> None:
         """Share `number` items out among the threads."""
