@@ -136,12 +136,13 @@ def count_together(codes, cells, out):
 
 
 @njit(cache=True, nogil=True)
-def best_refitted(count, sums, together, slots, inverse, total, ridge, chance):
+def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least):
     """The cell before which a cut lowers the training objective most, and by how much; see `Others`.
 
     `together` (cells x neurons) is the weight that fires with each neuron. Sums are scaled from the cells' rows
     to `total`. `chance` holds the weights of the constant and the neurons that would explain what is left of them in
-    these rows by chance. The cell is 0 when there is no cut.
+    these rows by chance, `least` is what a new question holds at least that the others do not. The cell is 0 when there
+    is no cut.
     """
     n = len(slots) + 1
     rows, all_sums = 0, 0
@@ -178,7 +179,7 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance):
             for k in range(j):
                 inner += inverse[j, k] * b[k]
             explained += (2.0 * inner + inverse[j, j] * b[j]) * b[j]
-        g = drop * drop / max(total + ridge - explained, 1e-3 * total)
+        g = drop * drop / max(total + ridge - explained, least)
         if g > best:
             best, best_cell = g, c
     return best, best_cell
@@ -187,7 +188,7 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance):
 @njit(cache=True, nogil=True)
 def judge_directions(
     columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge,
-    chance, out,
+    chance, least, out,
 ):  # fmt: skip
     """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
 
@@ -205,7 +206,7 @@ def judge_directions(
         sums[:] = 0
         together[:] = 0
         fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together, cells)
-        best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance)
+        best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
         out[k, 0] = best
         out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
         out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf

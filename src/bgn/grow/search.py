@@ -171,7 +171,7 @@ class Search:
             judge_directions(
                 self._part.columns, index[some], coefficients[some], size[some], reach[some], residual,
                 self._part.weight, self._part.codes, BITS, width, others.slots,
-                others.inverse, float(others.total), others.ridge, chance, found[some],
+                others.inverse, float(others.total), others.ridge, chance, self._least(others), found[some],
             )  # fmt: skip
 
         self._share(part, len(directions))
@@ -195,6 +195,11 @@ class Search:
         left = np.append(total, 2 * fired[others.slots] - total) * (others.total / self._sample.total)
         left[1:] -= others.ridge * output.weights[others.slots]
         return np.asarray((others.inverse * left).sum(axis=1))
+
+    def _least(self, others: Others) -> float:
+        """What a question holds that the others do not, as far as the sample can tell it from nothing."""
+        sample = self._sample.total
+        return max(1e-3, 4 * math.sqrt((1 - sample / others.total) * self._rows.unit / sample)) * others.total
 
     def _share(self, part: Callable[[slice], None], number: int) -> None:
         """Share `number` items out among the threads."""
