@@ -57,12 +57,12 @@ def in_memory(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, ev
     return model.fit(X, y, sample_weight, eval_set)
 
 
-def _with_source(source: Any, model: BGNRegressor, *arguments: Any) -> BGNRegressor:
+def _with_source(source: Any, model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
     """Fit on rows in memory that `source` makes an engine's own."""
     kept = estimators.InMemory
     estimators.InMemory = source
     try:
-        return model.fit(*arguments)
+        return model.fit(*arguments, **more)
     finally:
         estimators.InMemory = kept
 
@@ -77,14 +77,14 @@ def in_blocks(number: int) -> Callable[..., BGNRegressor]:
     return partial(_with_source, Source)
 
 
-def in_tensors(model: BGNRegressor, *arguments: Any) -> BGNRegressor:
+def in_tensors(model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
     """Fit on the tensors' engine, without a GPU."""
 
     def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
         weight = None if sample_weight is None else torch.from_numpy(sample_weight)
         return Tensors(torch.from_numpy(X), torch.from_numpy(y), weight)
 
-    return _with_source(source, model, *arguments)
+    return _with_source(source, model, *arguments, **more)
 
 
 def on_gpu(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:

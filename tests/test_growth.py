@@ -156,6 +156,18 @@ def test_a_sample_is_enough_to_search_on(monkeypatch, engine):
     assert model.score(X, y) > 0.7
 
 
+def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeypatch):
+    monkeypatch.setattr(grow_rows, "SAMPLE_ROWS", 1000)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, [30, 7, 18], size=(3000, 3)).astype(float)
+    y = rng.normal(size=30)[X[:, 0].astype(int)] * np.sin(X[:, 2]) + rng.normal(size=7)[X[:, 1].astype(int)] * X[:, 0]
+    model = BGNRegressor(max_width=60, max_replacements=0, patience=None, validation_fraction=0, shrinkage=1.0)
+    errors = [record.train_mse for record in model.fit(X, y).history_.records]
+    gains = -np.diff(errors)
+    assert len(errors) == 60
+    assert (gains > 1e-4 * np.array(errors[1:])).all(), gains.min()
+
+
 def test_history_gives_every_width():
     X, y = load_diabetes(return_X_y=True)
     model = BGNRegressor(max_width=6, patience=None, shrinkage=10.0, random_state=0).fit(X, y)

@@ -86,6 +86,7 @@ class Part:
         self.codes = np.zeros((1, self.n_rows), np.uint8)
         self.output = NO_OUTPUT
         self._known: list[tuple[Output, Integers]] = [(NO_OUTPUT, target)]  # residuals; the current output's first
+        self._last: tuple[Output, Leftover] | None = None
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
 
     # -- sharing work --------------------------------------------------------------------------------------
@@ -217,6 +218,7 @@ class Part:
             3, kernels.fire, self.columns, *neuron.direction.arrays, neuron.threshold, self.weight, self.target,
             self.codes[slot >> 3], slot & 7,
         )  # fmt: skip
+        self._last = None
         if told[2] and slot < len(self.output.weights):
             self._known = []
         return told
@@ -225,7 +227,7 @@ class Part:
         """Copy the answers of one slot to another."""
         a, b = self.codes[source >> 3], self.codes[target >> 3]
         self.each(lambda span: kernels.move_bit(a, source & 7, b, target & 7, *span), self._spans)
-        self._known = []
+        self._known, self._last = [], None
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row; the current output's and the last one are remembered."""
@@ -233,15 +235,20 @@ class Part:
         if not up and not down:
             return known
         residual = self._fill(kernels.shift, known, row, bit, up, down)
-        self._known = [*self._known[:1], (output, residual)]
+        self._known, self._last = [*self._known[:1], (output, residual)], None
         return residual
 
     def _leftover(self, output: Output) -> Leftover:
-        """A known residual, and what turns it into the one that `output` leaves."""
+        """A known residual, and what turns it into the one that `output` leaves; asked for several times in a row."""
+        if self._last is None or self._last[0] is not output:
+            self._last = output, self._find_leftover(output)
+        return self._last[1]
+
+    def _find_leftover(self, output: Output) -> Leftover:
         for known, residual in self._known:
             if known is output or _same(known, output):
                 return residual, *_NO_SHIFT
-        if self._known and (change := _one_change(*self._known[0][:1], output)) is not None:
+        if self._known and (change := _one_change(self._known[0][0], output)) is not None:
             slot, up, down = change
             return self._known[0][1], self.codes[slot >> 3], slot & 7, up, down
         residual = self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
@@ -251,12 +258,12 @@ class Part:
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of squared residuals."""
         residual = self.residual(output)
-        self.output, self._known = output, [(output, residual)]
+        self.output, self._known, self._last = output, [(output, residual)], None
         return self._squares(residual)
 
     def forget(self) -> None:
         """Drop everything that can be worked out again."""
-        self._known, self._cells = [], []
+        self._known, self._last, self._cells = [], None, []
 
     def _squares(self, residual: Integers) -> Integers:
         return self._sum(4, kernels.squares, residual, self.weight, self.limit)
@@ -394,8 +401,9 @@ def _one_change(known: Output, output: Output) -> tuple[int, int, int] | None:
     width = len(known.weights)
     if not width <= len(output.weights) <= width + 1:
         return None
-    changes = np.append(output.weights[:width] - known.weights, output.weights[width:])
-    changed = np.flatnonzero(changes)
+    changes = output.weights.copy()
+    changes[:width] -= known.weights
+    (changed,) = changes.nonzero()
     if len(changed) > 1:
         return None
     slot = int(changed[0]) if len(changed) else 0
