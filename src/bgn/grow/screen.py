@@ -55,7 +55,8 @@ def pair_gains(codes, centres, bins, pairs, angles, weight, values, rows, total,
     table = np.empty((COARSE * COARSE, 2), np.int64)  # weight and sum
     held = np.empty((COARSE * COARSE, 2), np.int64)  # the same of the cells that hold rows, and where they are
     where = np.empty((COARSE * COARSE, 2), np.uint8)
-    along = np.empty((_BINS, 2), np.int64)
+    count, sums = np.empty(_BINS, np.int64), np.empty(_BINS, np.int64)  # along the direction
+    x, y = np.empty(COARSE), np.empty(COARSE)
     weighted = len(weight) > 0
     for k in range(len(pairs)):
         p, q = pairs[k, 0], pairs[k, 1]
@@ -69,21 +70,24 @@ def pair_gains(codes, centres, bins, pairs, angles, weight, values, rows, total,
         for u in range(bins[p]):
             for v in range(bins[q]):
                 if table[u * COARSE + v, 0] > 0:
-                    held[found] = table[u * COARSE + v]
+                    held[found, 0], held[found, 1] = table[u * COARSE + v, 0], table[u * COARSE + v, 1]
                     where[found, 0], where[found, 1] = u, v
                     found += 1
         gains[k] = -1.0
         for a in range(angles.shape[1]):
-            x, y = centres[p] * np.cos(angles[k, a]), centres[q] * np.sin(angles[k, a])
+            cos, sin = np.cos(angles[k, a]), np.sin(angles[k, a])
+            for b in range(COARSE):
+                x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
             low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
             high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
             scale = _BINS / (high - low) if high > low else 0.0
-            along[:] = 0
+            count[:] = 0
+            sums[:] = 0
             for i in range(found):
                 b = min(np.int64((x[where[i, 0]] + y[where[i, 1]] - low) * scale), _BINS - 1)
-                along[b, 0] += held[i, 0]
-                along[b, 1] += held[i, 1]
-            g = best_edge(along[:, 0], along[:, 1], rows, total)
+                count[b] += held[i, 0]
+                sums[b] += held[i, 1]
+            g = best_edge(count, sums, rows, total)
             if g > gains[k]:
                 gains[k], best[k] = g, angles[k, a]
 
