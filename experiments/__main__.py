@@ -98,7 +98,8 @@ def _command(args: argparse.Namespace) -> int:
         raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
-    with Store(args.store or _HERE / "output" / "runs.sqlite") as store:
+    path = Path(args.store or _HERE / "output" / "runs.sqlite")
+    with Store(path, read_only=args.status and path.is_file()) as store:
         failed = [_study(name, options, store, args) for name in names]
     return 1 if any(failed) else 0
 

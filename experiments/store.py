@@ -129,8 +129,10 @@ class Store:
             quiet = not self.path.with_name(f"{self.path.name}-wal").exists()
             address = f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' if quiet else ''}"
             self._connection = sqlite3.connect(address, uri=True, timeout=60)
-            return
         try:
+            if read_only:
+                self._connection.execute("SELECT key FROM runs LIMIT 1")
+                return
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode = WAL")

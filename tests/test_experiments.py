@@ -194,5 +194,11 @@ def test_status_says_what_there_is(tmp_path, capsys):
     assert "0 done, 0 failed, 2 missing; no estimate yet of the time left with one job" in capsys.readouterr().out
     assert main(arguments) == 0
     assert "Test MSE" in capsys.readouterr().out
+    before = (tmp_path / "runs").read_bytes()
     assert main([*arguments, "--status"]) == 0
     assert "accuracy: 2 done, 0 failed, 0 missing; 0 s left with one job" in capsys.readouterr().out
+    assert (tmp_path / "runs").read_bytes() == before
+    (tmp_path / "runs").write_text("no store")
+    with pytest.raises(SystemExit, match="2"):
+        main([*arguments, "--status"])
+    assert "Name a new file or one made by an earlier run." in capsys.readouterr().err
