@@ -22,7 +22,7 @@ def engine_of(X, y, weight=None, threads=1):
     return MemoryEngine(Part(np.ascontiguousarray(X.T), grid.steps(y), weight, grid.limit, threads), grid)
 
 
-def same_cut(engine, direction, weight=None):
+def assert_best_cut(engine, direction, weight=None):
     cut = engine.cuts([Question(EMPTY, direction)])[0]
     pairs = zip(direction.columns, direction.coefficients, strict=True)
     z = sum(c * engine.part.columns[j].astype(float) for j, c in pairs)
@@ -55,7 +55,7 @@ def tables(draw):
 @settings(max_examples=400, deadline=None)
 def test_cut_is_the_best_of_all_splits(table, direction):
     X, y, weight = table
-    same_cut(engine_of(X, y, weight), direction, weight)
+    assert_best_cut(engine_of(X, y, weight), direction, weight)
 
 
 @pytest.mark.parametrize("rows", [300, 5000])
@@ -73,7 +73,7 @@ def test_cut_on_larger_tables(rows, shape):
     X = np.column_stack([x, rng.integers(0, 9, rows).astype(float)])
     y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
     for direction in (Direction((0,), (1.0,)), Direction((0, 1), (0.25, 1.0))):
-        same_cut(engine_of(X, y), direction)
+        assert_best_cut(engine_of(X, y), direction)
 
 
 @given(tables())

@@ -12,6 +12,8 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib import cbook
+from matplotlib.text import Text
 from sklearn.tree import DecisionTreeRegressor
 
 import bgn
@@ -254,6 +256,9 @@ def test_names_that_look_like_mathematics_are_drawn_as_they_are() -> None:
         bgn.plots.waterfall(bgn.shap_values(network, rows, rows)),
     ):
         ax.figure.canvas.draw()
+        texts = [text for text in ax.figure.findobj(Text) if text.get_text()]
+        assert texts
+        assert not [text for text in texts if text.get_parse_math() and cbook.is_math_text(text.get_text())]
 
 
 def test_short_names_stay_different() -> None:
