@@ -21,6 +21,7 @@ from bgn.engines.base import Direction, Neuron
 from bgn.grow.history import History, Record, Snapshot
 from bgn.plots.drawing import draw, term_labels, text_width
 from bgn.writing import clean, colour, shorten
+from tests.networks import random_network
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -38,24 +39,6 @@ NASTY = [
 def _closed():
     yield
     plt.close("all")
-
-
-def random_network(width: int, names: list[str], seed: int = 0, second: int = 0) -> bgn.Network:
-    """A network as growth leaves them, of one layer or two."""
-    rng = np.random.default_rng(seed)
-    weights = np.zeros((width, len(names)))
-    for k, row in enumerate(weights):
-        columns = rng.choice(len(names), size=min(1 + k % 2, len(names)), replace=False)
-        row[columns] = rng.normal(size=len(columns)).round(3)
-        row[columns[0]] = rng.choice([-1.0, 1.0])
-    layers = [bgn.Layer(weights, rng.normal(size=width))]
-    if second:
-        above = np.zeros((second, width))
-        for row in above:
-            row[rng.choice(width, size=2, replace=False)] = [1.0, -0.5]
-        layers.append(bgn.Layer(above, np.full(second, 0.25)))
-    outputs = rng.normal(size=layers[-1].width)
-    return bgn.Network(layers, outputs, 3.0, names, "demand")
 
 
 def table(network: bgn.Network, rows: int = 60, seed: int = 1) -> np.ndarray:

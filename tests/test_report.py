@@ -14,6 +14,7 @@ from bgn.report import card, picture
 from bgn.report.charts import _curves
 from bgn.report.facts import Facts, checksum, controls, errors, quality, typical
 from bgn.report.svg import Chart, _ticks
+from tests.networks import random_network
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -31,20 +32,7 @@ NASTY = [
 
 
 def network_of(names: list[str], width: int, seed: int = 0, second: int = 0, target: str | None = None) -> bgn.Network:
-    """A network as growth leaves them, of one layer or two."""
-    rng = np.random.default_rng(seed)
-    weights = np.zeros((width, len(names)))
-    for k, row in enumerate(weights):
-        columns = rng.choice(len(names), size=min(1 + k % 2, len(names)), replace=False)
-        row[columns] = rng.normal(size=len(columns)).round(3)
-        row[columns[0]] = rng.choice([-1.0, 1.0])
-    layers = [bgn.Layer(weights, rng.normal(size=width))]
-    if second:
-        above = np.zeros((second, width))
-        for row in above:
-            row[rng.choice(width, size=2, replace=False)] = [1.0, -0.5]
-        layers.append(bgn.Layer(above, np.full(second, 0.25)))
-    return bgn.Network(layers, rng.normal(size=layers[-1].width), 3.0, names, target)
+    return random_network(width, names, seed, second, target)
 
 
 def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
