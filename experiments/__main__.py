@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("name", help="a study, or: all, merge, publish")
     found.add_argument("more", nargs="*", metavar="FILE", help="for merge: target and sources; for publish: studies")
     size = found.add_mutually_exclusive_group()
-    meanings = ("a toy", "what two cores do in an hour or so (the default)", "everything")
+    meanings = ("a toy", "smaller grids than the paper's (the default)", "everything")
     for scale, meaning in zip(SCALES, meanings, strict=True):
         size.add_argument(f"--{scale}", dest="scale", action="store_const", const=scale, help=meaning)
     found.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables")
