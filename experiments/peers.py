@@ -256,7 +256,7 @@ def _figure(names: Sequence[str], budgets: Sequence[int], groups: dict[Any, list
         if len(names) < len(panels):
             panels[-1].legend(handles, labels, frameon=False, fontsize=7.5, loc="center")
         else:
-            canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside lower center")
+            canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside upper center")
         canvas.supxlabel("threshold conditions, at most", fontsize=9)
         canvas.supylabel("test mean squared error", fontsize=9)
 
