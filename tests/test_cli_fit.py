@@ -221,6 +221,7 @@ def test_wrong_usage(fitted: Path) -> None:
         (("--unit", "area"), "must read COL=UNIT; got 'area'"),
         (("--dates", "maybe"), "--dates"),
         (("--test", 2), "--test"),
+        (("--test", "nan"), "'nan' is not a number"),
     ):
         assert message in run("fit", path, "-t", "rent", *wrong, code=2).err
 

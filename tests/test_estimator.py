@@ -279,3 +279,67 @@ def test_a_network_wants_rows_and_not_their_path(rows_and_files):
     network = BGNRegressor(max_width=2, random_state=0).fit(X, y).network_
     with pytest.raises(ValueError, match=r"got the path '.*X\.npy'\. Loop over bgn\.read_blocks of it"):
         network.predict(folder / "X.npy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": "y", "columns": ["a", "y"]}, "columns must leave out the target; got 'y' in it"),
+        ({"target": "y", "columns": "ab"}, "columns must be a list of names or positions; got 'ab'"),
+        ({"target": "y", "columns": 5}, "columns must be a list of names or positions; got 5"),
+        ({"target": "y", "columns": []}, "X has no column left to learn from"),
+        ({"target": 1.0}, "target must be the name or the position of a column of X; got 1.0"),
+        ({"target": True}, "target must be the name or the position of a column of X; got True"),
+        ({"target": "when", "columns": ["a"]}, "y holds dates or durations"),
+        ({"y": pd.Series(pd.date_range("2020", periods=80)), "columns": ["a"]}, "y holds dates or durations"),
+        ({"y": ["much"] * 80, "columns": ["a"]}, "y must hold numbers; got 'much'"),
+        ({"target": "y", "columns": ["a"], "sample_weight": "w"}, "sample_weight must be values or a path to"),
+    ],
+)
+def test_what_names_rows_and_columns_is_judged(rows_and_files, arguments, message):
+    X, y, _ = rows_and_files
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y, when=pd.date_range("2020", periods=80))
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)):
+        BGNRegressor(max_width=2).fit(frame, **arguments)
+
+
+def test_columns_of_an_array_may_be_counted_from_the_right(rows_and_files):
+    X, y, _ = rows_and_files
+    model = BGNRegressor(max_width=3, random_state=0)
+    wanted = model.fit(X[:, [0, 2]], y).network_
+    assert clone(model).fit(np.column_stack([X, y]), target=-1, columns=[0, -2]).network_ == wanted
+    for columns, message in (([0.0], "columns must be positions"), ([3], "columns must leave out the target; got 3")):
+        with pytest.raises(ValueError, match=message):
+            model.fit(np.column_stack([X, y]), target=-1, columns=columns)
+
+
+def test_a_frame_with_more_columns_is_scored_by_name(rows_and_files):
+    X, y, _ = rows_and_files
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=y)
+    model = BGNRegressor(max_width=3, random_state=0).fit(frame, target="y", columns=["c", "a"])
+    assert model.score(frame, target="y") == model.score(frame[["c", "a"]], y)
+    with pytest.raises(ValueError, match="Negative values"):
+        model.score(frame, sample_weight=-np.ones(80), target="y")
+    with pytest.raises(ValueError, match="y holds dates"):
+        model.score(frame[["c", "a"]], pd.date_range("2020", periods=80))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_jobs": 0}, "n_jobs must be a whole number, not 0, or None for all cores; got 0"),
+        ({"n_jobs": "two"}, "n_jobs must be a whole number, not 0, or None for all cores; got 'two'"),
+        ({"n_jobs": 1.5}, "n_jobs must be a whole number, not 0, or None for all cores; got 1.5"),
+        ({"random_state": -1}, "a RandomState or a whole number from 0 to 2**32 - 1; got -1"),
+    ],
+)
+def test_threads_and_seeds_are_judged(parameters, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        BGNRegressor(**parameters).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+
+
+def test_a_lazy_frame_is_to_be_collected():
+    lazy = pl.LazyFrame({"a": [1.0, 2.0], "y": [0.0, 1.0]})
+    for arguments in ({"target": "y"}, {"y": [0.0, 1.0]}):
+        with pytest.raises(ValueError, match=r"got a LazyFrame\. Call its collect\(\) first"):
+            BGNRegressor().fit(lazy, **arguments)

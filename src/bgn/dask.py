@@ -119,6 +119,10 @@ class DaskBGNRegressor(BGNRegressor):
         self
         """
         client = self.client_
+        if not hasattr(client, "asynchronous"):
+            raise ValueError(
+                f"client must be a distributed.Client; got {client!r}. Make one: distributed.Client(address)."
+            )
         if client.asynchronous:
             raise ValueError("client is asynchronous, and fit waits for answers; make one without asynchronous=True.")
         from bgn.engines.calls import Calls
@@ -190,6 +194,8 @@ class DaskBGNRegressor(BGNRegressor):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = given.in_memory() if named else given
         self._checked(given.X, reset)
+        if getattr(getattr(given.y, "dtype", None), "kind", "") in ("m", "M"):
+            raise ValueError("y holds dates or durations. Turn them into numbers, for instance days since the first.")
         least = 2 if reset else 1
         judge = partial(self._judge, least=0 if given.weight is not None else least)
         source = rows_on_cluster(self._calls, given.X, given.y, given.weight, judge)

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from bgn import judge
@@ -212,8 +210,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         self
         """
         settings, callbacks = self._settings(), judge.callables("callbacks", self.callbacks)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        threads = effective_n_jobs(-1 if self.n_jobs is None else self.n_jobs)
+        seed = judge.seed_of(self.random_state)
+        threads = judge.threads(self.n_jobs)
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
             given = Given(X, y, sample_weight, target, columns)
             source, name = self._source(given, scratch, seed)
@@ -278,10 +276,15 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
         """
         check_is_fitted(self)
-        given = Given(X, y, sample_weight, target)
+        named = target is not None and hasattr(X, "columns")
+        given = Given(X, y, sample_weight, target, self._names() if named else None)
         if not on_disk(X):
             given = given.in_memory()
-            return float(r2_score(given.y, self.predict(given.X), sample_weight=given.weight))
+            judge.number_target(given.y)
+            weight = given.weight
+            if weight is not None:
+                weight = _check_sample_weight(weight, given.X, dtype=np.float64, ensure_non_negative=True)
+            return float(r2_score(given.y, self.predict(given.X), sample_weight=weight))
         pieces = self._pieces(self._known(given.opened(self._names()), reset=False))
         # What is kept of a block is a few numbers a row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
@@ -383,6 +386,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, "reset": reset}
         given = X
         judge.plain_columns(X)
+        if y is not _NO_TARGET:
+            judge.number_target(y)
         try:
             if y is _NO_TARGET:
                 X = validate_data(self, X, **checks)

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 _LARGEST_VALUE, _LARGEST_TARGET = 1e300, 1e150
 _Class = TypeVar("_Class", bound=type)
@@ -56,6 +58,25 @@ def real(
         raise ValueError(f"{name} must be a number {above}{below}{also}; got {value!r}.")
 
 
+def seed_of(random_state: Any) -> int:
+    """A seed drawn from what scikit-learn takes for `random_state`."""
+    try:
+        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    except ValueError:
+        raise ValueError(
+            f"random_state must be None, a RandomState or a whole number from 0 to 2**32 - 1; got {random_state!r}."
+        ) from None
+
+
+def threads(n_jobs: Any) -> int:
+    """How many threads `n_jobs` stands for."""
+    if n_jobs is None:
+        return int(effective_n_jobs(-1))
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be a whole number, not 0, or None for all cores; got {n_jobs!r}.")
+    return int(effective_n_jobs(n_jobs))
+
+
 def callables(name: str, given: Any) -> tuple[Callable[..., Any], ...]:
     """None, one callable or several, as a tuple."""
     several = () if given is None else tuple(given) if isinstance(given, Sequence) else (given,)
@@ -74,12 +95,20 @@ def enough_rows(rows: int, least: int = 2) -> None:
         raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
 
 
-def plain_columns(X: Any) -> None:
-    """Columns of different names, and no dates, which would be read as numbers."""
+def different_columns(X: Any) -> list[Any]:
+    """Columns of different names, which are returned."""
+    if type(X).__name__ == "LazyFrame":
+        raise ValueError("X must be a table that is there; got a LazyFrame. Call its collect() first.")
     names = list(getattr(X, "columns", ()))
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
+    return names
+
+
+def plain_columns(X: Any) -> None:
+    """Columns of different names, and no dates, which would be read as numbers."""
+    names = different_columns(X)
     kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
     kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
     for name, kind in zip(names or ["X"], kinds, strict=True):
@@ -88,6 +117,22 @@ def plain_columns(X: Any) -> None:
                 f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
                 "or leave it out."
             )
+
+
+def number_target(y: Any) -> None:
+    """Targets that are numbers, not dates or words."""
+    values = np.asarray(y)
+    if values.dtype.kind in ("m", "M"):
+        raise ValueError("y holds dates or durations. Turn them into numbers, for instance days since the first.")
+    if values.dtype.kind in ("O", "S", "U"):
+        for value in values.ravel():
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                # What is no text, scikit-learn has its own words for.
+                if isinstance(value, str):
+                    raise ValueError(f"y must hold numbers; got {str(value)!r}.") from None
+                return
 
 
 def finite_columns(X: NDArray[Any], names: Sequence[str] | None) -> None:

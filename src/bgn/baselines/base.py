@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bgn.baselines.config import Config
 from bgn.baselines.data import Split
 from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.training import train_many
+from bgn.judge import number_target, plain_columns, seed_of
 from bgn.network import Network
 
 
@@ -113,6 +113,8 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         self
         """
         target_name = getattr(y, "name", None)
+        plain_columns(X)
+        number_target(y)
         X, y = validate_data(
             self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if eval_set is None else 1
         )
@@ -183,6 +185,6 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
 
 def _seed(random_state: Any) -> int:
     """Return an integer as it is, and a draw from anything else that scikit-learn takes."""
-    if isinstance(random_state, Integral):
+    if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
-    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    return seed_of(random_state)

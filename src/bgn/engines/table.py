@@ -207,6 +207,8 @@ def _is_column(key: Any) -> bool:
 def _vector(value: Any, name: str, n_rows: int) -> NDArray[Any]:
     """An array of one number a row; a path is mapped."""
     array = load(value) if isinstance(value, str | os.PathLike) else np.asanyarray(value)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold numbers; got {array.dtype}.")
     if array.ndim != 1 or len(array) != n_rows:
         raise ValueError(f"{name} must have one value for each of the {n_rows} rows of X; got shape {array.shape}.")
     return array

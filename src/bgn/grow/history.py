@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -106,6 +106,8 @@ class History:
     (2,)
     >>> [record.width for record in model.history_.records if record.kind == "addition"]
     [1, 2, 3, 4]
+    >>> len(model.history_) == len(list(model.history_))
+    True
     """
 
     records: tuple[Record, ...]
@@ -119,6 +121,12 @@ class History:
     n_validation: int
     feature_names: tuple[str, ...] | None = field(default=None)
     target_name: str | None = None
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
 
     def network(self, width: int | None = None, layer: int | None = None) -> Network:
         """Return the network as it was when a layer had the given width.
