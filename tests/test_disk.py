@@ -308,9 +308,9 @@ def test_predict_names_what_does_not_fit(frame, tmp_path):
         plain.predict(tmp_path / "good.npy")
     with pytest.raises(ValueError, match="X has 5 features, but BGNRegressor is expecting 4 features"):
         plain.predict(np.load(tmp_path / "good.npy", mmap_mode="r"))
-    for key in ("target", "columns"):
+    for key, value in (("target", "z"), ("columns", ["z"])):
         with pytest.raises(ValueError, match=f"{key}: X has no column 'z'; it has 'a'"):
-            model.fit(frame, **{"target": "price", key: "z"})
+            model.fit(frame, **{"target": "price", key: value})
 
 
 # -- scratch --------------------------------------------------------------------------------------------------
