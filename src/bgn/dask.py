@@ -22,7 +22,7 @@ from bgn.estimators import BGNRegressor
 from bgn.explain.shap import shap_values
 from bgn.given import Given
 from bgn.grow.rows import Source
-from bgn.judge import enough_rows, inherit_parameters, representable
+from bgn.judge import enough_rows, inherit_parameters, no_dates, representable
 from bgn.network import Network
 from bgn.require import require
 
@@ -194,8 +194,7 @@ class DaskBGNRegressor(BGNRegressor):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = given.in_memory() if named else given
         self._checked(given.X, reset)
-        if getattr(getattr(given.y, "dtype", None), "kind", "") in ("m", "M"):
-            raise ValueError("y holds dates or durations. Turn them into numbers, for instance days since the first.")
+        no_dates(getattr(given.y, "dtype", None))
         least = 2 if reset else 1
         judge = partial(self._judge, least=0 if given.weight is not None else least)
         source = rows_on_cluster(self._calls, given.X, given.y, given.weight, judge)

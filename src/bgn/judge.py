@@ -119,11 +119,16 @@ def plain_columns(X: Any) -> None:
             )
 
 
+def no_dates(kind: Any) -> None:
+    """Targets of a dtype that is none of dates."""
+    if getattr(kind, "kind", "") in ("m", "M"):
+        raise ValueError("y holds dates or durations. Turn them into numbers, for instance days since the first.")
+
+
 def number_target(y: Any) -> None:
     """Targets that are numbers, not dates or words."""
     values = np.asarray(y)
-    if values.dtype.kind in ("m", "M"):
-        raise ValueError("y holds dates or durations. Turn them into numbers, for instance days since the first.")
+    no_dates(values.dtype)
     if values.dtype.kind in ("O", "S", "U"):
         for value in values.ravel():
             try:

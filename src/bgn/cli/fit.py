@@ -41,7 +41,7 @@ _SETTINGS = {
 }
 
 
-class Share(click.FloatRange):
+class Number(click.FloatRange):
     """A number in a range, and a number at all: NaN is in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -97,7 +97,7 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
 )
 @click.option(
     "--test",
-    type=Share(0, 0.9),
+    type=Number(0, 0.9),
     default=0.2,
     show_default=True,
     help="Share of the rows to set aside and judge by.",
@@ -118,8 +118,8 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
 @click.option(
     "--select", type=click.Choice(["best", "compact"]), help="Width to keep: the best, or the smallest near it."
 )
-@click.option("--validation", type=Share(0, 0.9), help="Share of the training rows to validate on.")
-@click.option("--max-seconds", type=Share(0, min_open=True), help="Stop growing after so long.")
+@click.option("--validation", type=Number(0, 0.9), help="Share of the training rows to validate on.")
+@click.option("--max-seconds", type=Number(0, min_open=True), help="Stop growing after so long.")
 @click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores unless told.")
 @click.option(
     "--stream/--no-stream",

@@ -45,24 +45,9 @@ def empty_cells(size):
 
 @njit(cache=True, nogil=True)
 def fill_cells(
-    columns,
-    index,
-    coefficients,
-    residual,
-    row,
-    bit,
-    up,
-    down,
-    weight,
-    low,
-    scale,
-    start,
-    stop,
-    cells,
-    count,
-    sums,
-    extent,
-):
+    columns, index, coefficients, residual, row, bit, up, down, weight, low, scale, start, stop,
+    cells, count, sums, extent,
+):  # fmt: skip
     """Put every row's projection in a cell and add up what a cut needs to know of the cell.
 
     To the residual comes `up` where the bit of `row` is set and `down` elsewhere (`row` may be empty when both are

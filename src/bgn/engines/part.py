@@ -240,9 +240,10 @@ class Part:
 
     def _leftover(self, output: Output) -> Leftover:
         """A known residual, and what turns it into the one that `output` leaves; asked for several times in a row."""
-        if self._last is None or self._last[0] is not output:
-            self._last = output, self._find_leftover(output)
-        return self._last[1]
+        last = self._last  # threads may ask about different outputs
+        if last is None or last[0] is not output:
+            last = self._last = output, self._find_leftover(output)
+        return last[1]
 
     def _find_leftover(self, output: Output) -> Leftover:
         for known, residual in self._known:
@@ -363,7 +364,7 @@ class Part:
     def regions(self, width: int) -> tuple[NDArray[np.uint64], Integers]:
         """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
         groups = (width + 7) >> 3
-        keys = _keys(groups)
+        keys = _keys(1 << groups.bit_length())[:groups]
         if width & 7:  # bits beyond the width hold old answers
             keys = keys.copy()
             keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
