@@ -19,11 +19,11 @@ import shlex
 import statistics
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import timing
 import torch
 from sklearn.linear_model import LinearRegression
 from torch import nn
@@ -149,16 +149,6 @@ def plain_fit(config: Config, split: Split) -> float:
     return error
 
 
-def best_of(runs: int, function: Callable[[], object]) -> float:
-    """Return the shortest of some runs, in seconds."""
-    times = []
-    for _ in range(runs):
-        begun = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - begun)
-    return min(times)
-
-
 def single_fit(args: argparse.Namespace) -> dict[str, object]:
     """Print how long one fit takes, beside an ordinary torch module with the same layers and batches."""
     figures: dict[str, object] = {}
@@ -166,8 +156,8 @@ def single_fit(args: argparse.Namespace) -> dict[str, object]:
         X, y = table(name)
         split = Split.at_random(X, y, seed=0)
         config = Config("bnn", widths, 0.01, batch_size=size, max_epochs=30, patience=30)
-        ours = best_of(3, lambda: train_many([config], split))  # noqa: B023
-        plain = best_of(3, lambda: plain_fit(config, split))  # noqa: B023
+        ours = timing.seconds(lambda: train_many([config], split), 3, min)  # noqa: B023
+        plain = timing.seconds(lambda: plain_fit(config, split), 3, min)  # noqa: B023
         figures[f"{name} {widths}"] = {"seconds": ours, "plain_torch_seconds": plain, "ratio": plain / ours}
         print(f"{name:12} {widths!s:12} {ours:6.2f} s, plain torch {plain:6.2f} s: {plain / ours:.2f} times as fast")
     return figures
@@ -184,8 +174,8 @@ def stacked(args: argparse.Namespace) -> dict[str, object]:
             for rate in (0.1, 0.01, 0.001)
             for seed in range(9)
         ]
-        together = best_of(3, lambda: train_many(configs, split))  # noqa: B023
-        apart = best_of(3, lambda: [train_many([config], split) for config in configs])  # noqa: B023
+        together = timing.seconds(lambda: train_many(configs, split), 3, min)  # noqa: B023
+        apart = timing.seconds(lambda: [train_many([config], split) for config in configs], 3, min)  # noqa: B023
         figures[method] = {"together_seconds": together, "apart_seconds": apart, "ratio": apart / together}
         print(
             f"{method:14} 27 models {together:6.2f} s, one after another {apart:6.2f} s: {apart / together:.2f} times"
