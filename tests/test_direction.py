@@ -11,9 +11,11 @@ from bgn import BGNRegressor
 from bgn.engines.base import Direction, Neuron, Output
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
+from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs
 from bgn.grow.paths import lasso_path, solve_small
+from bgn.grow.screen import BINS
 from experiments.literal import lasso_direction
-from tests.reference import best_pair
+from tests.reference import best_angle, best_pair
 from tests.test_cut import EMPTY, engine_of
 
 
@@ -147,3 +149,43 @@ def test_a_second_layer_finds_interactions():
     model = BGNRegressor(max_layers=2, max_width=20, max_features=2, random_state=0).fit(X, y)
     best = [min(snapshot.validation_mse for snapshot in path) for path in model.history_.paths]
     assert best[1] < 0.9 * best[0]
+
+
+@given(st.integers(0, 2**31), st.integers(2, 200), st.sampled_from([2, 5, 1000]), st.booleans())
+@settings(max_examples=40)
+def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, values, (4, rows)) * 0.37
+    weight = rng.integers(1, 4, rows) if weighted else np.ones(rows, np.int64)
+    table = Binned.of(columns)
+    asked = Pairs(
+        table, weight if weighted else np.zeros(0, np.int64), lambda part, number, least: part(slice(0, number))
+    )
+    for pairs in (np.array([[0, 1], [1, 3]]), np.array([[1, 3], [0, 2], [0, 1]])):  # some are known by then
+        residual = rng.integers(-1000, 1000, rows)
+        told = residual * weight, int(weight.sum()), int((residual * weight).sum())
+        gains, angles = asked.best(pairs, *told)
+        near = asked.near(pairs, angles, *told)
+        for (a, b), gain, angle, turned in zip(pairs, gains, angles, near, strict=True):
+            centres = table.centres[a, : table.bins[a]], table.centres[b, : table.bins[b]]
+            about = table.codes[[a, b]], centres
+            all_round = (np.arange(ANGLES) + 0.5) * WIDTH
+            nearby = angle + WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
+            best, place = best_angle(*about, all_round, residual, weight, BINS)
+            assert (gain, angle) == (best, all_round[place])
+            assert turned == nearby[best_angle(*about, nearby, residual, weight, BINS)[1]]
+
+
+def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
+    rng = np.random.default_rng(0)
+    columns, values = rng.normal(size=(5, 300)), rng.integers(-99, 99, 300)
+    pairs = np.array([(a, b) for a in range(5) for b in range(a)])
+    share = lambda part, number, least: part(slice(0, number))  # noqa: E731
+    plenty = Pairs(Binned.of(columns), np.zeros(0, np.int64), share).best(pairs, values, 300, int(values.sum()))
+    monkeypatch.setattr("bgn.grow.pairs._KEPT", 3)
+    few = Pairs(Binned.of(columns), np.zeros(0, np.int64), share)
+    for some in (pairs[:2], pairs[2:4], pairs[:2], pairs):
+        gains, angles = few.best(some, values, 300, int(values.sum()))
+        which = [pairs.tolist().index(pair) for pair in some.tolist()]
+        assert gains.tolist() == plenty[0][which].tolist()
+        assert angles.tolist() == plenty[1][which].tolist()

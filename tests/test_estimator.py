@@ -120,7 +120,6 @@ def test_dates_alone_and_names_twice_are_refused(frame):
         BGNRegressor().fit(pd.DataFrame(np.ones((30, 2)), columns=["a", "a"]), y)
 
 
-
 def test_predict_wants_the_same_columns(diabetes):
     X, y = diabetes
     model = BGNRegressor(**QUICK).fit(X, y)

@@ -48,7 +48,7 @@ def test_cuts_are_those_of_arrays(rows, window, direction):
     questions = [Question(EMPTY, direction, window), Question(Output(EMPTY.weights, 77), direction)]
     memory, device = tensor_engine(X, y, weight)
     expected = memory.cuts(questions)
-    for least in (1, 1 << 16):
+    for least in (1, len(y) + 1):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(gpu, "_ROWS_FOR_CELLS", least)
             assert list(device.cuts(questions)) == expected
@@ -71,7 +71,11 @@ def test_cuts_of_many_rows(shape, weighted):
     memory, device = tensor_engine(X, y, rng.integers(1, 4, rows) if weighted else None)
     directions = Direction((0,), (1.0,)), Direction((0, 1), (0.25, 1.0))
     questions = [Question(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
-    assert list(device.cuts(questions)) == memory.cuts(questions)
+    expected = memory.cuts(questions)
+    for least in (rows, rows + 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gpu, "_ROWS_FOR_CELLS", least)
+            assert list(device.cuts(questions)) == expected
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-12, 1e12), st.sampled_from([1.0, 14.0, 2047.0]))
@@ -94,6 +98,11 @@ def test_answers_are_stored_moved_and_counted(width, weighted):
             answers.append(engine.put(slot, Neuron(Direction((slot % 4,), (1.0,)), 0.1 * (slot - 2))))
             answers.append(engine.overlaps(slot).tolist())
         answers.append(engine.settle(Output(np.arange(width) * 1000, -5)))
+        for weight in (0, 77):  # one neuron is replaced, the others stay as they are
+            weights = np.arange(width) * 1000
+            weights[1] = weight
+            answers.append(engine.put(1, Neuron(Direction((3,), (1.0,)), 0.01 * weight)))
+            answers.append(engine.settle(Output(weights, 9)))
         engine.move(0, width - 1)
         answers += [engine.settle(Output(np.arange(width) * 999, 5)), engine.overlaps(1).tolist(), engine.bound()]
         answers += [engine.correlation(2), engine.cross(1).tolist(), engine.gram(2).tolist()]

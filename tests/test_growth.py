@@ -75,9 +75,9 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 3))
     y = X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.normal(size=80)
-    model = BGNRegressor(
-        max_width=6, shrinkage=ridge, validation_fraction=0.0, max_replacements=3, random_state=0
-    ).fit(X, y)
+    model = BGNRegressor(max_width=6, shrinkage=ridge, validation_fraction=0.0, max_replacements=3, random_state=0).fit(
+        X, y
+    )
     network = model.network_
     expected = ridge_weights(network.hidden(X), y, ridge)
     np.testing.assert_allclose(np.append(network.base, network.output_weights), expected, rtol=1e-5, atol=1e-6)

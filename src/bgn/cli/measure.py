@@ -24,9 +24,7 @@ def _number(value: float) -> float | None:
 @click.argument("column")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @file_options
-def effect(
-    model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str, sheet: str | None
-) -> None:
+def effect(model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str, sheet: str | None) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
     It is a step function, given exactly: where it steps, and its level from there on.

@@ -6,7 +6,7 @@ operation after the other and fuses none, so the bits are the same. Tensors on a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,18 +15,20 @@ from torch import Tensor
 
 from bgn.engines.base import Cut, Direction, Floats, Integers, Neuron, Output, Question
 from bgn.engines.cells import Best, Sieve
-from bgn.engines.gpu_bits import Answers
+from bgn.engines.gpu_bits import Answers, count, fires_in
 from bgn.engines.gpu_cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu_sums import group_sums, numbers, project
 from bgn.engines.integers import Grid
 from bgn.engines.kernels import LIMB
 from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
-from bgn.engines.part import PROBES, Measures
+from bgn.engines.part import PROBES, Measures, one_change, same, without
 
-# Projections to keep, and rows from which on cells are sorted before rows are.
+# Projections to keep, and rows from which on it pays to sort cells before rows.
 _LINES = 3
-_ROWS_FOR_CELLS = 1 << 16
+_ROWS_FOR_CELLS = 1 << 24
+# Bytes to hold at once of columns made whole.
+_ROOM = 1 << 29
 _NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 
 
@@ -47,21 +49,26 @@ class TensorPart:
         self.columns, self.target, self.weight, self.limit = columns, target, weight, limit
         self.n_columns, self.n_rows = columns.shape
         self.n_weight = self.n_rows if weight is None else int(weight.sum())
+        # On the device: a division by a number of the host is a product with its reciprocal.
+        self._divisor = torch.full((), self.n_weight, dtype=torch.float64, device=columns.device)
         self.answers = Answers(self.n_rows, columns.device)
         self.output = _NO_OUTPUT
         # Residuals and their sums; the current output's first.
         self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(target))]
-        self._whole: dict[int, Tensor] = {}
+        # An output without the neuron that was replaced, the residual with it, its answers and its weight.
+        self._replaced: tuple[Output, Tensor, Tensor, int] | None = None
+        self._whole: Tensor | None = None
         self._lines: dict[Direction, Tensor] = {}
 
     def _sum(self, values: Tensor, where: Tensor | None = None) -> Tensor:
-        """The weighted sum of `values`, over all rows or those marked."""
+        """The weighted sum of `values`, one a row or columns of them, over all rows or those marked."""
         if where is not None:
             values = values * where
-        return values.sum() if self.weight is None else (values * self.weight).sum()
+        return (values if self.weight is None else values * self.weight).sum(dim=-1)
 
     def _total(self, residual: Tensor) -> Total:
-        return Total.of(self.n_weight, self._sum(residual))
+        total = self._sum(residual)
+        return Total(self.n_weight, total, total / self._divisor)
 
     def measure(self) -> Measures:
         """Sums and extremes."""
@@ -100,59 +107,66 @@ class TensorPart:
             lined = line_up(rows)
         else:
             lined = line_up_cells(rows, sieve, total)
-        best, place = best_of(lined, total)
+        best, place, everything = best_of(lined, total)
         gain, n, s, below, above = best
         if edges is not None and gain > 0:
             if place == 0:
                 below = float(torch.where(z < edges[0], z, -torch.inf).max())
             if place == len(lined.z):
                 above = float(torch.where(z < edges[1], torch.inf, z).min())
-        return (gain, n, s, below, above), int(total.sum)
+        return (gain, n, s, below, above), everything
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         fires = self._project(neuron.direction) >= neuron.threshold
-        fired, changed = self.answers.put(slot, fires)
-        if self.weight is not None:
-            fired = (self.weight * fires).sum()
+        before, changed = self.answers.put(slot, fires)
+        fired = count(fires) if self.weight is None else (self.weight * fires).sum()
         told = numbers([fired, self._sum(self.target, fires), changed])
-        if told[2] and slot < len(self.output.weights):
-            self._known = []
+        if told[2]:
+            self._forget(slot, before)
         return told
+
+    def _forget(self, slot: int, before: Tensor) -> None:
+        """Drop residuals that depend on a slot; the current one is remembered with the answers it was made of."""
+        known, self._known, self._replaced = self._known[:1], [], None
+        for output, residual, total in known:
+            rest, weight = without(output, slot)
+            if weight:
+                self._replaced = rest, residual, fires_in(before, slot), weight
+            else:
+                self._known = [(output, residual, total)]
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
         self.answers.move(source, target)
-        self._known = []
+        self._known, self._replaced = [], None
 
     def residual(self, output: Output) -> tuple[Tensor, Total]:
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
         for known, residual, total in self._known:
-            if known is output or (known.base == output.base and np.array_equal(known.weights, output.weights)):
+            if same(known, output):
                 return residual, total
         residual = self._work_out(output)
         self._known = [*self._known[:1], (output, residual, self._total(residual))]
         return self._known[-1][1:]
 
     def _work_out(self, output: Output) -> Tensor:
-        if self._known:
-            now, residual, _ = self._known[0]
-            if len(output.weights) == len(now.weights):
-                changed = np.flatnonzero(output.weights != now.weights).tolist()
-                down = now.base - output.base
-                if not changed:
-                    return residual + down
-                if len(changed) == 1:
-                    up = int(now.weights[changed[0]] - output.weights[changed[0]])
-                    return residual + torch.where(self.answers.of(changed[0]), down + up, down - up)
+        if self._known and (change := one_change(self._known[0][0], output)) is not None:
+            slot, up, down = change
+            return torch.add(self._known[0][1], self.answers.of(slot), alpha=up - down).add_(down)
+        if self._replaced is not None and (change := one_change(self._replaced[0], output)) is not None:
+            _, residual, before, weight = self._replaced
+            slot, up, down = change
+            released = torch.add(residual, before, alpha=2 * weight)
+            return released.add_(self.answers.of(slot), alpha=up - down).add_(down - weight)
         return self.answers.subtracted(self.target - output.base, output.weights)
 
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of squared residuals."""
         residual, total = self.residual(output)
-        self.output, self._known = output, [(output, residual, total)]
+        self.output, self._known, self._replaced = output, [(output, residual, total)], None
         return self._squares(residual)
 
     def _squares(self, residual: Tensor) -> Integers:
@@ -189,11 +203,12 @@ class TensorPart:
     def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
         """Sum of every integer column over all rows, or over those where `slot` fires."""
         fires = None if slot is None else self.answers.of(slot)
-        return numbers([self._sum(column, fires) for column in self._columns(centre, scale)])
+        return _joined([self._sum(columns, fires) for columns in self._columns(centre, scale)])
 
     def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
         """Limbs of every integer column times the target, the target without its last `shift` bits."""
-        return self._products(self._columns(centre, scale), self.target >> shift)
+        target = self.target >> shift
+        return _joined([self._products(columns, target) for columns in self._columns(centre, scale)])
 
     def target_sum(self, shift: int) -> int:
         """Sum of the targets without their last `shift` bits."""
@@ -201,30 +216,35 @@ class TensorPart:
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
         """Limbs of every integer column squared."""
-        return np.concatenate([self._products([column], column) for column in self._columns(centre, scale)])
+        return _joined([self._products(columns, columns) for columns in self._columns(centre, scale)])
 
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         """Limbs of one integer column times all."""
-        return self._products(self._columns(centre, scale), self._column(column, centre, scale))
+        one = self._made_whole(slice(column, column + 1), centre, scale)
+        return _joined([self._products(columns, one) for columns in self._columns(centre, scale)])
 
-    def _columns(self, centre: Floats, scale: Floats) -> Iterable[Tensor]:
-        return (self._column(j, centre, scale) for j in range(self.n_columns))
+    def _columns(self, centre: Floats, scale: Floats) -> Iterator[Tensor]:
+        """The columns as whole numbers, some at a time; those of +-1 are quick to make, others are kept."""
+        some = max(1, _ROOM // (8 * max(self.n_rows, 1)))
+        parts = [slice(k, k + some) for k in range(0, self.n_columns, some)]
+        if not self.columns.is_floating_point():
+            yield from (self._made_whole(part, centre, scale) for part in parts)
+            return
+        if self._whole is None:
+            self._whole = torch.empty(self.columns.shape, dtype=torch.int32, device=self.columns.device)
+            for part in parts:
+                self._whole[part] = self._made_whole(part, centre, scale)
+        yield from (self._whole[part] for part in parts)
 
-    def _column(self, j: int, centre: Floats, scale: Floats) -> Tensor:
-        """The column as whole numbers, which 32 bits hold; those of +-1 are quick to make, others are kept."""
-        if j in self._whole:
-            return self._whole[j]
-        whole = ((self.columns[j].double() - float(centre[j])) * float(scale[j])).round().int()
-        if self.columns.is_floating_point():
-            self._whole[j] = whole
-        return whole
+    def _made_whole(self, part: slice, centre: Floats, scale: Floats) -> Tensor:
+        """Some columns as whole numbers, which 32 bits hold."""
+        ends = torch.from_numpy(np.stack([centre[part], scale[part]])[..., None]).to(self.columns.device)
+        return ((self.columns[part].double() - ends[0]) * ends[1]).round_().int()
 
-    def _products(self, columns: Iterable[Tensor], other: Tensor) -> Integers:
-        limbs = []
-        for column in columns:
-            product = other.long() * column
-            limbs += [self._sum(product >> 31), self._sum(product & 0x7FFFFFFF)]
-        return numbers(limbs).reshape(-1, 2)
+    def _products(self, columns: Tensor, other: Tensor) -> Tensor:
+        """Limbs of columns times another."""
+        product = columns.long() * other
+        return torch.stack([self._sum(product >> 31), self._sum(product & 0x7FFFFFFF)], dim=1)
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
@@ -241,7 +261,11 @@ class TensorPart:
         target = self.target if self.weight is None else self.target * self.weight
         _, n, s = group_sums(self.answers.keys(width), self.weight, target)
         s = s.double()
-        return int((s * s / n.double() * 2.0**-shift).round().long().sum())
+        return int(s.mul_(s).div_(n).mul_(2.0**-shift).round_().long().sum())
+
+
+def _joined(sums: Sequence[Tensor]) -> Integers:
+    return torch.cat(list(sums)).cpu().numpy()
 
 
 class _Parts(PartsInMemory):

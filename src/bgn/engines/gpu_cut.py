@@ -16,7 +16,6 @@ from torch import Tensor
 
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu_bits import count
-from bgn.engines.gpu_sums import numbers
 
 _CELLS = 1 << 15
 
@@ -46,30 +45,26 @@ class Total:
     sum: Tensor
     mean: Tensor
 
-    @classmethod
-    def of(cls, weight: int, sum: Tensor) -> Total:
-        """Divide on the device: a division by a number of the host is a product with its reciprocal."""
-        return cls(weight, sum, sum.double() / torch.full_like(sum, weight, dtype=torch.float64))
-
 
 @dataclass(frozen=True, eq=False)
 class Lined:
-    """Sorted projections; weight and sum below each and below the end; and which cuts, below each, compete."""
+    """Sorted projections; weight, as floats, and sum below each and below the end; neighbours with no cut between."""
 
     z: Tensor
     n: Tensor
     s: Tensor
-    competes: Tensor
+    closed: Tensor
 
 
 def line_up(rows: Rows, n: Tensor | int = 0, s: Tensor | int = 0) -> Lined:
     """Sort the rows; weight `n` and sum `s` lie below all of them."""
     z, order = torch.sort(rows.z)
-    rows = rows.at(order)
-    reached = torch.arange(len(z) + 1, device=z.device) if rows.weight is None else _running(rows.weight)
-    differs = torch.ones_like(reached, dtype=torch.bool)
-    torch.ne(z[1:], z[:-1], out=differs[1:-1])
-    return Lined(z, reached + n, _running(rows.weighted()) + s, differs)
+    sums = _running(rows.weighted()[order], s)
+    if rows.weight is None:
+        reached = torch.arange(len(z) + 1, dtype=torch.float64, device=z.device).add_(n)
+    else:
+        reached = _running(rows.weight[order], n).double()
+    return Lined(z, reached, sums, z[1:] == z[:-1])
 
 
 def line_up_window(rows: Rows, edges: tuple[float, float]) -> Lined:
@@ -84,84 +79,74 @@ def line_up_cells(rows: Rows, sieve: Sieve, total: Total) -> Lined:
     """Sort the rows of the cells that may hide the best cut, or lie on both sides of it."""
     finer = sieve.scale * (_CELLS / sieve.size)
     finer = finer if finer < math.inf else sieve.scale
-    cells, order = torch.sort(((rows.z - sieve.low) * finer).clamp(0, _CELLS - 1).to(torch.int16))
-    ends = torch.searchsorted(cells, torch.arange(_CELLS, device=cells.device).to(torch.int16), right=True)
+    cells, order = torch.sort(((rows.z - sieve.low) * finer).clamp_(0, _CELLS - 1).to(torch.int16))
+    ends = torch.searchsorted(cells, torch.arange(_CELLS, dtype=torch.int16, device=cells.device), right=True)
     residual = rows.weighted()[order]
     n = ends if rows.weight is None else _running(rows.weight[order])[ends]
-    s, positive = _running(residual)[ends], _running(residual.clamp(min=0))[ends]
-    chosen = _promising(cells, ends, n, s, positive, total).nonzero().squeeze(1)
-    first = _before(ends)[chosen]
-    lengths = ends[chosen] - first
-    # The rows of the chosen cells, cell after cell: what lies before a cell, less what was chosen before it.
-    places = torch.arange(int(lengths.sum()), device=cells.device)
-    places += torch.repeat_interleave(first - _before(lengths.cumsum(0)), lengths, output_size=len(places))
-    lined = line_up(rows.at(order[places]))
-    skipped = _skipped(n, chosen, lengths, len(places))
-    lined.n[:-1] += skipped
-    lined.s[:-1] += _skipped(s, chosen, lengths, len(places))
-    lined.competes[1:-1] &= skipped[1:] == skipped[:-1]  # no cell lies between
-    lined.competes[0] = lined.competes[-1] = False
+    reached = torch.stack([n, _running(residual)[ends], _running(residual.clamp_(min=0))[ends]])
+    before = torch.nn.functional.pad(reached[:, :-1], (1, 0))
+    chosen = _promising(cells, ends, reached, before, total)
+    where = chosen.index_select(0, cells.int()).nonzero().squeeze(1)
+    lined = line_up(rows.at(order[where]))
+    # What the cells before a row hold that were not chosen.
+    held = (reached - before) * chosen
+    skipped = (before - held.cumsum(1) + held).index_select(1, cells[where].int())
+    lined.n[:-1] += skipped[0]
+    lined.s[:-1] += skipped[1]
+    lined.n[0] = lined.n[-1] = 0.0  # what lies beyond either end is not known
+    lined.closed.logical_or_(skipped[0, 1:] != skipped[0, :-1])
     return lined
 
 
-def _skipped(reached: Tensor, chosen: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """For every row of the chosen cells, what the cells before it that were not chosen hold."""
-    before = _before(reached)[chosen]
-    held = reached[chosen] - before
-    return torch.repeat_interleave(before - _before(held.cumsum(0)), lengths, output_size=size)
-
-
-def _promising(cells: Tensor, ends: Tensor, n: Tensor, s: Tensor, positive: Tensor, rows: Total) -> Tensor:
+def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, rows: Total) -> Tensor:
     """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
 
-    `n`, `s` and `positive`: weight, residual sum and sum of positive residuals up to the end of each cell. See
-    :func:`bgn.engines.cut_kernels.judge_cells`.
+    `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to
+    its start. See :func:`bgn.engines.cut_kernels.judge_cells`.
     """
-    n_before, s_before, own = _before(n), _before(s), positive - _before(positive)
-    at_edge = torch.where((n > n_before) & (n < rows.weight), _gains(n, s, rows)[0], -1.0)
-    best = at_edge.max()
-    first, last, low, high = n_before + 1, n - 1, s - own, s_before + own
-    corners = torch.stack([first, first, last, last]), torch.stack([low, high, low, high])
-    bound = _gains(*corners, rows)[0].amax(dim=0)
-    marked = (n > first) & (bound * (1.0 + 1e-9) >= best)
-    winners = (at_edge == best) & (best > 0)
-    above = cells[ends.clamp(max=len(cells) - 1)].long()  # the next cell that holds a row
-    return marked | winners | (torch.zeros_like(n).scatter_add_(0, above, winners.long()) > 0)
+    n, s, _ = reached
+    own = reached[2] - before[2]
+    first, last, low, high = before[0] + 1, n - 1, s - own, before[1] + own
+    gains, room = _gains(
+        torch.stack([n, first, first, last, last]).double(), torch.stack([s, low, high, low, high]), rows
+    )
+    at_edge = torch.where((n >= first) & (room[0] > 0), gains[0], -1.0)
+    place = at_edge.argmax()
+    marked = (n > first) & (gains[1:].amax(dim=0) * (1.0 + 1e-9) >= at_edge[place])
+    above = cells[ends[place].clamp(max=len(cells) - 1)]  # the next cell that holds a row
+    return marked.index_fill_(0, torch.stack([place, above.long()]), True)
 
 
-def best_of(lined: Lined, rows: Total) -> tuple[Best, int]:
-    """The best cut and its place among the rows: at either end the neighbour on the other side is not known."""
-    gain, room = _gains(lined.n, lined.s, rows)
-    gain = torch.where(lined.competes & (room > 0), gain, -1.0)
-    place, last = int(gain.argmax()), len(lined.z) - 1  # the first of equals
-    z = (lined.z if last >= 0 else lined.z.new_zeros(1)).view(torch.int64)
-    found = [gain.view(torch.int64)[place], lined.n[place], lined.s[place], z[max(place - 1, 0)], z[min(place, last)]]
-    told = numbers(found)
-    best, below, above = told[[0, 3, 4]].view(np.float64).tolist()
-    return (best, int(told[1]), int(told[2]), below, above), place
+def best_of(lined: Lined, rows: Total) -> tuple[Best, int, int]:
+    """The best cut, its place among the rows, at either end of which a neighbour is not known, and the sum of all."""
+    gains, room = _gains(lined.n, lined.s, rows)
+    gains = torch.where(room > 0, gains, -1.0)
+    gains[1:-1].masked_fill_(lined.closed, -1.0)
+    place = gains.argmax()  # the first of equals
+    z = lined.z if len(lined.z) else lined.z.new_zeros(1)
+    beside = z[torch.stack([place - 1, place]).clamp_(0, len(z) - 1)]
+    floats = torch.cat([torch.stack([gains[place], lined.n[place]]), beside])
+    told = torch.cat([torch.stack([place, rows.sum, lined.s[place]]), floats.view(torch.int64)]).cpu().numpy()
+    gain, n, below, above = told[3:].view(np.float64).tolist()
+    return (gain, int(n), int(told[2]), below, above), int(told[0]), int(told[1])
 
 
 def _gains(n: Tensor, s: Tensor, rows: Total) -> tuple[Tensor, Tensor]:
     """What :func:`bgn.engines.cut_kernels.gain` says, rounding by rounding; and its divisor, zero where no cut is."""
-    below = n.double()
-    excess = s.double() - below * rows.mean
-    room = below * (float(rows.weight) - below)
-    return excess * excess / room, room
+    excess = n * rows.mean
+    torch.sub(s, excess, out=excess)
+    room = (float(rows.weight) - n).mul_(n)
+    return excess.mul_(excess).div_(room), room
 
 
-def _running(values: Tensor) -> Tensor:
-    """Zero, and the sums of the first so many values."""
+def _running(values: Tensor, start: Tensor | int = 0) -> Tensor:
+    """The start, and it with the sums of the first so many values, which are written over."""
     sums = values.new_empty(len(values) + 1)
-    sums[:1] = 0
+    sums[0] = start
+    if isinstance(start, Tensor):
+        values[:1] += start
     torch.cumsum(values, 0, out=sums[1:])
     return sums
-
-
-def _before(reached: Tensor) -> Tensor:
-    """What was reached before each: zero, then all but the last."""
-    before = torch.zeros_like(reached)
-    before[1:] = reached[:-1]
-    return before
 
 
 def edges_of(sieve: Sieve) -> tuple[float, float]:

@@ -85,7 +85,8 @@ class Part:
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self.codes = np.zeros((1, self.n_rows), np.uint8)
         self.output = NO_OUTPUT
-        self._known: list[tuple[Output, Integers]] = [(NO_OUTPUT, target)]  # residuals; the current output's first
+        # Residuals; the current output's first.
+        self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (target, *_NO_SHIFT))]
         self._last: tuple[Output, Leftover] | None = None
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
 
@@ -214,14 +215,21 @@ class Part:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         while slot >> 3 >= len(self.codes):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
+        before = self.codes[slot >> 3].copy()
         told = self._sum(
             3, kernels.fire, self.columns, *neuron.direction.arrays, neuron.threshold, self.weight, self.target,
             self.codes[slot >> 3], slot & 7,
         )  # fmt: skip
         self._last = None
-        if told[2] and slot < len(self.output.weights):
-            self._known = []
+        if told[2]:
+            self._known = [self._without(known, slot, before) for known in self._known[:1] if not any(known[1][3:])]
         return told
+
+    @staticmethod
+    def _without(known: tuple[Output, Leftover], slot: int, before: NDArray[np.uint8]) -> tuple[Output, Leftover]:
+        """A known residual with what the answers that were in a slot `before` took from it given back."""
+        output, weight = without(known[0], slot)
+        return (output, (known[1][0], before, slot & 7, weight, -weight)) if weight else known
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
@@ -231,11 +239,11 @@ class Part:
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row; the current output's and the last one are remembered."""
-        known, row, bit, up, down = self._leftover(output)
-        if not up and not down:
-            return known
-        residual = self._fill(kernels.shift, known, row, bit, up, down)
-        self._known, self._last = [*self._known[:1], (output, residual)], None
+        leftover = self._leftover(output)
+        if not any(leftover[3:]):
+            return leftover[0]
+        residual = self._made(leftover)
+        self._known, self._last = [*self._known[:1], (output, (residual, *_NO_SHIFT))], None
         return residual
 
     def _leftover(self, output: Output) -> Leftover:
@@ -246,20 +254,24 @@ class Part:
         return last[1]
 
     def _find_leftover(self, output: Output) -> Leftover:
-        for known, residual in self._known:
-            if known is output or _same(known, output):
-                return residual, *_NO_SHIFT
-        if self._known and (change := _one_change(self._known[0][0], output)) is not None:
-            slot, up, down = change
-            return self._known[0][1], self.codes[slot >> 3], slot & 7, up, down
+        for known, leftover in self._known:
+            if same(known, output):
+                return leftover
+        for known, leftover in self._known[:1]:
+            if (change := one_change(known, output)) is not None:
+                slot, up, down = change
+                return self._made(leftover), self.codes[slot >> 3], slot & 7, up, down
         residual = self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
-        self._known = [*self._known[:1], (output, residual)]
+        self._known = [*self._known[:1], (output, (residual, *_NO_SHIFT))]
         return residual, *_NO_SHIFT
+
+    def _made(self, leftover: Leftover) -> Integers:
+        return self._fill(kernels.shift, *leftover) if any(leftover[3:]) else leftover[0]
 
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of squared residuals."""
         residual = self.residual(output)
-        self.output, self._known, self._last = output, [(output, residual)], None
+        self.output, self._known, self._last = output, [(output, (residual, *_NO_SHIFT))], None
         return self._squares(residual)
 
     def forget(self) -> None:
@@ -390,11 +402,22 @@ def _signs(centre: Floats, scale: Floats) -> Integers:
     return np.where(centre == 0.0, scale, 0.0).astype(np.int64)
 
 
-def _same(a: Output, b: Output) -> bool:
-    return a.base == b.base and np.array_equal(a.weights, b.weights)
+def same(a: Output, b: Output) -> bool:
+    """True when both leave the same residual."""
+    return a is b or (a.base == b.base and np.array_equal(a.weights, b.weights))
 
 
-def _one_change(known: Output, output: Output) -> tuple[int, int, int] | None:
+def without(output: Output, slot: int) -> tuple[Output, int]:
+    """The output with weight zero in a slot, and the weight that was there."""
+    weight = int(output.weights[slot]) if slot < len(output.weights) else 0
+    if weight == 0:
+        return output, 0
+    weights = output.weights.copy()
+    weights[slot] = 0
+    return Output(weights, output.base), weight
+
+
+def one_change(known: Output, output: Output) -> tuple[int, int, int] | None:
     """The one slot whose weight differs, and what its change adds to a residual where it fires and where it does not.
 
     A neuron that `known` has no weight for counts as one of weight zero. None where more than one weight differs.

@@ -38,9 +38,7 @@ def is_collection(value: Any) -> bool:
     return isinstance(value, (da.Array, dd.DataFrame, dd.Series))
 
 
-def rows_on_cluster(
-    calls: Calls, X: Any, y: Any, weight: Any, judge: Callable[[Sequence[Survey]], None]
-) -> OnCluster:
+def rows_on_cluster(calls: Calls, X: Any, y: Any, weight: Any, judge: Callable[[Sequence[Survey]], None]) -> OnCluster:
     """Judge what can be judged without reading, and say how every partition is to be read."""
     X = whole_rows(X)
     layout = layout_of(X)

@@ -13,7 +13,7 @@ from bgn.engines.kernels import project
 
 FINE = 256  # bins of one column
 COARSE = 32  # bins of each column of a pair
-_BINS = 64  # bins along a pair's direction
+BINS = 64  # bins along a pair's direction
 ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 2048
@@ -46,50 +46,60 @@ def single_gains(codes, count, values, rows, total, out):
 
 
 @njit(cache=True, nogil=True)
-def pair_gains(codes, centres, bins, pairs, angles, weight, values, rows, total, gains, best):
-    """For each pair of binned columns, the best of several angles and the gain it promises.
+def place_cells(codes, centres, bins, pairs, angles, weight, places, count):
+    """For each pair of binned columns and each of its angles, write where the cells of a two-way table fall.
 
-    The rows are summed once a pair in a two-way table; each of `angles` (pairs x angles) then bins the table's
-    cells along ``cos(angle) * x + sin(angle) * y``. Written: `gains` and `best` (the angle), one a pair.
+    Bins lie along ``cos(angle) * x + sin(angle) * y``; `angles` is (pairs x angles). Written: `places` (pairs x cells x
+    angles), and the weight in every bin, `count` (pairs x angles x bins).
     """
-    table = np.empty((COARSE * COARSE, 2), np.int64)  # weight and sum
-    held = np.empty((COARSE * COARSE, 2), np.int64)  # the same of the cells that hold rows, and where they are
-    where = np.empty((COARSE * COARSE, 2), np.uint8)
-    count, sums = np.empty(_BINS, np.int64), np.empty(_BINS, np.int64)  # along the direction
+    table = np.empty(COARSE * COARSE, np.int64)
     x, y = np.empty(COARSE), np.empty(COARSE)
     weighted = len(weight) > 0
     for k in range(len(pairs)):
         p, q = pairs[k, 0], pairs[k, 1]
         first, second = codes[p], codes[q]
         table[:] = 0
-        for i in range(len(values)):
-            cell = np.int64(first[i]) * COARSE + np.int64(second[i])
-            table[cell, 0] += weight[i] if weighted else 1
-            table[cell, 1] += values[i]
-        found = 0
-        for u in range(bins[p]):
-            for v in range(bins[q]):
-                if table[u * COARSE + v, 0] > 0:
-                    held[found, 0], held[found, 1] = table[u * COARSE + v, 0], table[u * COARSE + v, 1]
-                    where[found, 0], where[found, 1] = u, v
-                    found += 1
-        gains[k] = -1.0
+        for i in range(len(first)):
+            table[np.int64(first[i]) * COARSE + np.int64(second[i])] += weight[i] if weighted else 1
+        count[k] = 0
         for a in range(angles.shape[1]):
             cos, sin = np.cos(angles[k, a]), np.sin(angles[k, a])
             for b in range(COARSE):
                 x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
             low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
             high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
-            scale = _BINS / (high - low) if high > low else 0.0
-            count[:] = 0
-            sums[:] = 0
-            for i in range(found):
-                b = min(np.int64((x[where[i, 0]] + y[where[i, 1]] - low) * scale), _BINS - 1)
-                count[b] += held[i, 0]
-                sums[b] += held[i, 1]
-            g = best_edge(count, sums, rows, total)
+            scale = BINS / (high - low) if high > low else 0.0
+            for u in range(bins[p]):
+                for v in range(bins[q]):
+                    b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
+                    places[k, u * COARSE + v, a] = b
+                    count[k, a, b] += table[u * COARSE + v]
+
+
+@njit(cache=True, nogil=True)
+def pair_gains(codes, bins, pairs, which, places, count, values, rows, total, gains, best):
+    """For each pair of binned columns, the number of its best angle and the gain it promises.
+
+    The rows are summed once a pair in a two-way table; ``which[k]`` says where in `places` and `count` pair ``k`` is.
+    """
+    table = np.empty(COARSE * COARSE, np.int64)
+    sums = np.empty(count.shape[1:], np.int64)
+    for k in range(len(pairs)):
+        p, q, w = pairs[k, 0], pairs[k, 1], which[k]
+        first, second = codes[p], codes[q]
+        table[:] = 0
+        for i in range(len(values)):
+            table[np.int64(first[i]) * COARSE + np.int64(second[i])] += values[i]
+        sums[:] = 0
+        for u in range(bins[p]):
+            for cell in range(u * COARSE, u * COARSE + bins[q]):
+                for a in range(len(sums)):
+                    sums[a, places[w, cell, a]] += table[cell]
+        gains[k] = -1.0
+        for a in range(len(sums)):
+            g = best_edge(count[w, a], sums[a], rows, total)
             if g > gains[k]:
-                gains[k], best[k] = g, angles[k, a]
+                gains[k], best[k] = g, a
 
 
 @njit(cache=True, nogil=True)
@@ -104,21 +114,22 @@ def fill_profile(columns, index, coefficients, residual, weight, low, scale, cod
     for begin in range(0, len(residual), _BLOCK):
         end = min(begin + _BLOCK, len(residual))
         project(columns, index, coefficients, begin, end, z)
-        for i in range(begin, end):
-            cell = np.int64(min(max((z[i - begin] - low) * scale, 0.0), top))
-            w = weight[i] if weighted else 1
-            count[cell] += w
-            sums[cell] += w * residual[i]
-            cells[i] = cell
+        part = cells[begin:end]
+        for i in range(end - begin):  # apart from the sums, so that the compiler can use vector instructions
+            part[i] = np.uint8(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
+    for i in range(len(residual)):
+        w = weight[i] if weighted else 1
+        count[cells[i]] += w
+        sums[cells[i]] += w * residual[i]
     for g in range(together.shape[1] // 8):
-        part = together[:, 8 * g : 8 * g + 8]
+        here = together[:, 8 * g : 8 * g + 8]
         if weighted:
             for i in range(len(residual)):
-                pattern, row = bits[codes[g, i]], part[cells[i]]
+                pattern, row = bits[codes[g, i]], here[cells[i]]
                 for b in range(8):
                     row[b] += weight[i] * pattern[b]
         else:
-            count_together(codes[g], cells, part)
+            count_together(codes[g], cells, here)
 
 
 @njit(cache=True, nogil=True)

@@ -8,58 +8,28 @@ are rounded to three digits before anything is cut: what the equation prints is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgn.engines.base import Direction, Floats, Integers, Output, Question
 from bgn.engines.part import BITS
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import InnerProducts, Others, direction_of
+from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of
 from bgn.grow.rows import Rows
-from bgn.grow.screen import COARSE, FINE, judge_directions, pair_gains, single_gains
+from bgn.grow.screen import FINE, judge_directions, single_gains
 
-_ANGLES = 16
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
 _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3
+_DIRECTIONS_A_THREAD = 3
 _LUCK_STEPS = 1 << 14
-
-
-@dataclass(frozen=True)
-class _Binned:
-    """Columns in coarse bins: code of every row, centre of every bin in units of the column's spread, and where
-    all but a few values lie. It depends on the different values alone, not on their order or number."""
-
-    codes: NDArray[np.uint8]
-    centres: Floats
-    bins: Integers
-    spread: Floats
-    reach: Floats
-
-    @classmethod
-    def of(cls, columns: Iterable[NDArray[Any]]) -> _Binned:
-        """Bin every column."""
-        codes, centres, bins, spread, reach = zip(*(_bin(column) for column in columns), strict=True)
-        return cls(np.stack(codes), np.stack(centres), np.array(bins), np.array(spread), np.array(reach))
-
-    def with_column(self, column: NDArray[np.float64]) -> _Binned:
-        """The same with one more column, the last."""
-        one = _Binned.of([column])
-        return _Binned(
-            np.concatenate([self.codes, one.codes]),
-            np.concatenate([self.centres, one.centres]),
-            np.append(self.bins, one.bins),
-            np.append(self.spread, one.spread),
-            np.concatenate([self.reach, one.reach]),
-        )
 
 
 @dataclass(frozen=True)
@@ -84,11 +54,11 @@ class Search:
         self._products = InnerProducts(rows.train)
         columns = self._part.columns
         self._usable = np.flatnonzero(self._products.usable)
-        self._fine = np.stack([_codes(column, FINE)[0] for column in columns]) if len(columns) else columns
+        self._fine = np.stack([codes_of(column, FINE)[0] for column in columns]) if len(columns) else columns
         weight = self._part.weight if len(self._part.weight) else np.ones(self._part.n_rows, np.int64)
         self._count = np.stack([np.bincount(codes, weight, FINE).astype(np.int64) for codes in self._fine])
-        self._binned = _Binned.of(columns)
-        self._spread: list[float] = self._binned.spread.tolist()
+        self._pairs = Pairs(Binned.of(columns), self._part.weight, self._share)
+        self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
 
     def learn(self, slot: int) -> None:
@@ -145,7 +115,7 @@ class Search:
         squares = int((whole * whole * (self._part.weight if len(self._part.weight) else 1)).sum())
         variance = squares / rows * (unit / _LUCK_STEPS) ** 2 - (total / rows) ** 2
         variance *= self._rows.unit * min(max(1.5 - rows / self._rows.unit / 1000, 0.0), 1.0)
-        return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * _ANGLES)) * variance
+        return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * ANGLES)) * variance
 
     def _judge(
         self, output: Output, others: Others, chance: Floats, directions: Sequence[Direction],
@@ -162,7 +132,7 @@ class Search:
         widest = int(size.max())
         index = np.array([each.columns + (0,) * (widest - len(each.columns)) for each in directions])
         coefficients = np.array([each.coefficients + (0.0,) * (widest - len(each.columns)) for each in directions])
-        ends = coefficients[:, :, None] * self._binned.reach[index]
+        ends = coefficients[:, :, None] * self._pairs.binned.reach[index]
         reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
         width = len(self._sample.output.weights) if len(others.slots) else 0  # neurons whose company matters
         residual, found = self._part.residual(output), np.empty((len(directions), 3))
@@ -174,7 +144,7 @@ class Search:
                 others.inverse, float(others.total), others.ridge, chance, self._least(others), found[some],
             )  # fmt: skip
 
-        self._share(part, len(directions))
+        self._share(part, len(directions), _DIRECTIONS_A_THREAD)
         judged = [
             _Judged(gain - luck[len(direction.columns) > 1], direction, (low, high))
             for direction, (gain, low, high) in zip(directions, found.tolist(), strict=True)
@@ -201,9 +171,9 @@ class Search:
         sample = self._sample.total
         return max(1e-3, 4 * math.sqrt((1 - sample / others.total) * self._rows.unit / sample)) * others.total
 
-    def _share(self, part: Callable[[slice], None], number: int) -> None:
-        """Share `number` items out among the threads."""
-        size = -(-number // self._part.threads)
+    def _share(self, part: Callable[[slice], None], number: int, least: int) -> None:
+        """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
+        size = max(-(-number // self._part.threads), least)
         self._part.each(part, [slice(k, k + size) for k in range(0, number, size)])
 
     def _single_gains(self, values: Integers, total: int) -> Floats:
@@ -211,31 +181,12 @@ class Search:
         single_gains(self._fine, self._count, values, self._sample.total, total, gains)
         return gains
 
-    def _best_angles(
-        self, table: _Binned, pairs: Integers, values: Integers, total: int, around: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        """Gain and angle of the best direction of each pair of `table`'s columns; `around`: only near these."""
-        width = math.pi / _ANGLES
-        angles = np.tile((np.arange(_ANGLES) + 0.5) * width, (len(pairs), 1))
-        if around is not None:
-            angles = around[:, None] + width * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
-        gains, best = np.empty(len(pairs)), np.empty(len(pairs))
-
-        def part(some: slice) -> None:
-            pair_gains(
-                table.codes, table.centres, table.bins, pairs[some], angles[some], self._part.weight, values,
-                self._sample.total, total, gains[some], best[some],
-            )  # fmt: skip
-
-        self._share(part, len(pairs))
-        return gains, best
-
     def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Direction]:
         """Directions of the pairs that the tables like best."""
-        pairs = np.array(list(combinations(columns.tolist(), 2)))
-        gains, angles = self._best_angles(self._binned, pairs, values, total)
+        pairs, rows = np.array(list(combinations(columns.tolist(), 2))), self._sample.total
+        gains, angles = self._pairs.best(pairs, values, rows, total)
         best = np.argsort(-gains, kind="stable")[:_PAIRS]
-        _, angles = self._best_angles(self._binned, pairs[best], values, total, angles[best])
+        angles = self._pairs.near(pairs[best], angles[best], values, rows, total)
         return [self._direction(int(a), int(b), angle) for (a, b), angle in zip(pairs[best], angles, strict=True)]
 
     def _direction(self, a: int, b: int, angle: float) -> Direction:
@@ -254,8 +205,7 @@ class Search:
         a, b = direction.columns
         x, y = direction.coefficients
         angle = math.atan2(y * self._spread[b], x * self._spread[a])
-        width = math.pi / _ANGLES
-        return [self._direction(a, b, angle + width * turn) for turn in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
+        return [self._direction(a, b, angle + WIDTH * turn) for turn in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
 
     def _extended(self, direction: Direction, values: Integers, total: int) -> list[Direction]:
         """The direction with one more column, at the angle that the tables like best."""
@@ -266,9 +216,9 @@ class Search:
         others = np.array([j for j in self._usable if j not in direction.columns])
         if len(others) == 0:
             return []
-        table = self._binned.with_column(np.asarray(line))
+        table = self._pairs.binned.with_column(np.asarray(line))
         pairs = np.stack([np.full(len(others), len(table.codes) - 1), others], axis=1)
-        gains, angles = self._best_angles(table, pairs, values, total)
+        gains, angles = Pairs(table, self._part.weight, self._share).best(pairs, values, self._sample.total, total)
         directions = []
         for k in np.argsort(-gains, kind="stable")[:_PAIRS]:
             extra = math.tan(angles[k]) * table.spread[-1] / table.spread[others[k]]
@@ -281,26 +231,3 @@ class Search:
 def rounded(direction: Direction) -> Direction:
     """The direction with coefficients of a few digits; a column whose coefficient no float can hold is dropped."""
     return Direction(direction.columns, tuple([float(f"{c:.{_DIGITS}g}") for c in direction.coefficients]))
-
-
-def _codes(column: NDArray[np.float64], bins: int) -> tuple[NDArray[np.uint8], Floats, Integers]:
-    """Bin number of every row, the different values, and the first of them in each bin.
-
-    A bin a value when they are few, otherwise bins of equally many values.
-    """
-    values = np.unique(column).astype(np.float64)
-    first = np.arange(min(bins, len(values))) * len(values) // min(bins, len(values))
-    return (np.searchsorted(values[first], column, side="right") - 1).astype(np.uint8), values, first
-
-
-def _bin(column: NDArray[np.float64]) -> tuple[NDArray[np.uint8], Floats, int, float, tuple[float, float]]:
-    """Codes, centres, number of bins, robust spread and reach of a column; far centres are kept from running away."""
-    codes, values, first = _codes(column, COARSE)
-    few, low, middle, high, most = (float(values[int(q * (len(values) - 1))]) for q in (0.01, 0.1, 0.5, 0.9, 0.99))
-    spread = (high / 2 - low / 2) / 1.28 if high > low else float(values[-1] / 2 - values[0] / 2)
-    if not 0 < spread < math.inf:
-        spread = 1.0
-    centres = np.zeros(COARSE)
-    for b, part in enumerate(np.split(values, first[1:])):
-        centres[b] = np.clip(np.mean(part / spread - middle / spread), -3.0, 3.0)
-    return codes, centres, len(first), spread, (few, most) if most > few else (values[0], values[-1])
