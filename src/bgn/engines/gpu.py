@@ -294,12 +294,8 @@ class TensorEngine(MergedEngine):
                 cut = self._cut(question.direction, total, best)
             yield cut
 
-    def bound(self) -> float:
-        """Theorem 1's bound for the answers stored, in squared steps."""
-        everything = self._target_squares
-        shift = max(0, everything.bit_length() - 60)
-        explained = self.parts.ask("explained", len(self.output.weights), shift)[0] << shift
-        return max(everything - explained, 0) / self.total
+    def _explained(self, shift: int) -> int:
+        return int(self.parts.ask("explained", len(self.output.weights), shift)[0])
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""

@@ -235,8 +235,19 @@ def region_sums(codes, groups, keys, target, weight, table, number, sums):
         if number[place] < 0:
             number[place] = regions
             table[place] = key
+            sums[regions, 0] = sums[regions, 1] = 0
             regions += 1
         w = weight[i] if weighted else 1
         sums[number[place], 0] += w
         sums[number[place], 1] += w * target[i]
     return regions
+
+
+@njit(cache=True, nogil=True)
+def explained(sums, regions, unit):
+    """Sum over regions of squared target sum by weight, each a whole number of units; `unit` is one over a unit."""
+    total = 0
+    for k in range(regions):
+        s = np.float64(sums[k, 1])
+        total += np.int64(np.rint(s * s / np.float64(sums[k, 0]) * unit))
+    return total

@@ -37,6 +37,9 @@ class MemoryEngine(MergedEngine):
         """The residual that `output` leaves, row by row."""
         return self.part.residual(output)
 
+    def _explained(self, shift: int) -> int:
+        return self.part.explained(len(self.output.weights), shift)
+
     def next_layer(self, neurons: Sequence[Neuron]) -> MemoryEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""
         return MemoryEngine(self.part.next_layer(neurons), self.grid)

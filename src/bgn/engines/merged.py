@@ -59,7 +59,8 @@ class MergedEngine:
         self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
 
     def _sum(self, question: str, *arguments: Any) -> Any:
-        return sum(self.parts.ask(question, *arguments))
+        answers = self.parts.ask(question, *arguments)
+        return answers[0] if len(answers) == 1 else sum(answers)
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
@@ -235,13 +236,16 @@ class MergedEngine:
 
     def bound(self) -> float:
         """Theorem 1's bound for the answers stored, in squared steps."""
-        _, sums = merge_regions(self.parts.ask("regions", len(self.output.weights)))
-        n, s = sums.astype(np.float64).T
         everything = self._target_squares
         # Whole numbers again, so that the order of the regions does not matter.
         shift = max(0, everything.bit_length() - 60)
-        explained = int(np.rint(np.ldexp(s * s / n, -shift)).astype(np.int64).sum()) << shift
-        return max(everything - explained, 0) / self.total
+        return max(everything - (self._explained(shift) << shift), 0) / self.total
+
+    def _explained(self, shift: int) -> int:
+        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
+        _, sums = merge_regions(self.parts.ask("regions", len(self.output.weights)))
+        n, s = sums.astype(np.float64).T
+        return int(np.rint(s * s / n * 2.0**-shift).astype(np.int64).sum())
 
 
 def merge_regions(parts: Sequence[tuple[Hashes, Integers]]) -> tuple[Hashes, Integers]:

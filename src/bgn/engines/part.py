@@ -112,7 +112,7 @@ class Part:
             kernel(*arguments, *span, out)
             return out
 
-        return sum(self.each(part, self._spans))
+        return _added(self.each(part, self._spans))
 
     def _fill(self, kernel: Callable[..., Any], *arguments: Any) -> Integers:
         """Run a kernel that writes one integer a row."""
@@ -375,18 +375,27 @@ class Part:
 
     def regions(self, width: int) -> tuple[NDArray[np.uint64], Integers]:
         """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
+        found, table, number, sums = self._regions(width)
+        names, used = np.empty(found, np.uint64), np.flatnonzero(number >= 0)
+        names[number[used]] = table[used]
+        return names, sums[:found].copy()
+
+    def explained(self, width: int, shift: int) -> int:
+        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
+        found, *_, sums = self._regions(width)
+        return int(kernels.explained(sums, found, 2.0**-shift))
+
+    def _regions(self, width: int) -> tuple[int, NDArray[np.uint64], NDArray[np.int32], Integers]:
         groups = (width + 7) >> 3
         keys = _keys(1 << groups.bit_length())[:groups]
         if width & 7:  # bits beyond the width hold old answers
             keys = keys.copy()
             keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
         size = 2 << self.n_rows.bit_length()
-        table, number = np.empty(size, np.uint64), np.full(size, -1, np.int64)
-        sums = np.zeros((self.n_rows, 2), np.int64)
+        table, number = np.empty(size, np.uint64), np.full(size, -1, np.int32)
+        sums = np.empty((self.n_rows, 2), np.int64)
         found = kernels.region_sums(self.codes, groups, keys, self.target, self.weight, table, number, sums)
-        names, used = np.empty(found, np.uint64), np.flatnonzero(number >= 0)
-        names[number[used]] = table[used]
-        return names, sums[:found].copy()
+        return found, table, number, sums
 
 
 @cache
@@ -395,6 +404,10 @@ def _keys(groups: int) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):
         keys = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     return keys.reshape(groups, 256)
+
+
+def _added(parts: Sequence[Integers]) -> Integers:
+    return parts[0] if len(parts) == 1 else np.asarray(sum(parts))
 
 
 def _signs(centre: Floats, scale: Floats) -> Integers:

@@ -107,9 +107,9 @@ class LayerGrowth:
     def _replace(self) -> None:
         """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
         width = self.state.width
-        if width < 2:
-            return
         attempts = width if self.settings.max_replacements is None else min(width, self.settings.max_replacements)
+        if width < 2 or attempts == 0:
+            return
         failed: set[int] = set()
         for slot in self.rng.integers(0, width, attempts).tolist():
             if slot in failed:

@@ -51,6 +51,8 @@ def grow_network(
     target_name: str | None = None,
 ) -> History:
     """Grow layer upon layer; each is fixed at its best width and feeds the next."""
+    if settings.direction != "search":
+        rows = replace(rows, sample=None)
     n_inputs = rows.train.n_columns
     n_validation = 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []

@@ -24,24 +24,23 @@ _MOST_SEARCHERS = 8
 
 @dataclass(frozen=True)
 class Rows:
-    """The same neurons on three sets of rows: to learn from, to choose by, and a sample to search on."""
+    """The same neurons on three sets of rows: to learn from, to choose by, and a sample to search on, if one does."""
 
     train: Engine
     validation: Engine | None
-    sample: MemoryEngine
+    sample: MemoryEngine | None
     unit: float = 1.0  # the weight of one row
 
     @property
     def followers(self) -> list[Engine]:
         """The engines that follow what the training rows decide."""
-        others = [] if self.validation is None else [self.validation]
-        return others if self.sample is self.train else [*others, self.sample]
+        return [rows for rows in (self.validation, self.sample) if rows is not None and rows is not self.train]
 
     def next_layer(self, neurons: Sequence[Neuron]) -> Rows:
         """The same rows behind a finished layer."""
         train = self.train.next_layer(neurons)
-        sample = train if self.sample is self.train else self.sample.next_layer(neurons)
-        assert isinstance(sample, MemoryEngine)
+        sample = train if self.sample is self.train else self.sample and self.sample.next_layer(neurons)
+        assert sample is None or isinstance(sample, MemoryEngine)
         return Rows(train, self.validation and self.validation.next_layer(neurons), sample, self.unit)
 
 

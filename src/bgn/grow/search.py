@@ -49,6 +49,7 @@ class Search:
     """Single columns, pairs at several angles and the debiased direction, the largest gain first."""
 
     def __init__(self, rows: Rows, max_features: int) -> None:
+        assert rows.sample is not None
         self._rows, self._most = rows, max_features
         self._sample, self._part = rows.sample, rows.sample.part
         self._products = InnerProducts(rows.train)
