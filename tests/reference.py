@@ -84,3 +84,23 @@ def best_angle(codes, centres, angles, residual, weight, bins):
         found = best_split(place, residual, weight)
         gains.append(0.0 if found is None else found[0])
     return max(gains), int(np.argmax(gains))
+
+
+def refitted_gains(cells, residual, weight, answers, inverse, ridge):
+    """For every edge between cells, a neuron that fires from there on: its plain gain, its product with the residual,
+    and what it holds that the others do not. Refitted with them it gains the product squared by that.
+
+    `answers` holds the +-1 of the others, a row each; `inverse` is that of ``H'WH + ridge``, constant first. See
+    :class:`bgn.grow.direction.Others`.
+    """
+    H, W = np.vstack([np.ones(len(cells)), answers]), weight.astype(float)
+    found = {}
+    for edge in range(1, cells.max() + 1):
+        h = np.where(cells >= edge, 1.0, -1.0)
+        if abs(h.sum()) == len(h):
+            continue
+        b = H @ (W * h)
+        plain = best_split((cells >= edge).astype(int), residual, weight)
+        left = W.sum() + ridge - b @ inverse @ b
+        found[edge] = (0.0 if plain is None else plain[0], (W * h) @ residual.astype(float), left)
+    return found

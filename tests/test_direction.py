@@ -9,13 +9,14 @@ from sklearn.linear_model import lars_path_gram
 
 from bgn import BGNRegressor
 from bgn.engines.base import Direction, Neuron, Output
+from bgn.engines.part import BITS
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs
 from bgn.grow.paths import lasso_path, solve_small
-from bgn.grow.screen import BINS
+from bgn.grow.screen import ALONG, BINS, judge_directions
 from experiments.literal import lasso_direction
-from tests.reference import best_angle, best_pair
+from tests.reference import best_angle, best_pair, refitted_gains
 from tests.test_cut import EMPTY, engine_of
 
 
@@ -189,3 +190,41 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
         which = [pairs.tolist().index(pair) for pair in some.tolist()]
         assert gains.tolist() == plenty[0][which].tolist()
         assert angles.tolist() == plenty[1][which].tolist()
+
+
+@given(st.integers(0, 2**31), st.integers(4, 400), st.integers(0, 20), st.booleans())
+@settings(max_examples=40)
+def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted):
+    rng = np.random.default_rng(seed)
+    columns = rng.normal(size=(2, rows)).round(1)
+    weight = rng.integers(1, 300, rows) if weighted else np.ones(rows, np.int64)
+    answers = rng.choice([-1.0, 1.0], (width, rows))
+    H = np.vstack([np.ones(rows), answers])
+    ridge = 3.0 * np.eye(width + 1)
+    ridge[0, 0] = 0.0
+    inverse = np.linalg.inv((H * weight) @ H.T + ridge)
+    residual = rng.integers(-10_000, 10_000, rows)
+    codes = np.zeros((3, rows), np.uint8)
+    for slot, each in enumerate(answers):
+        codes[slot >> 3] |= (each > 0).astype(np.uint8) << (slot & 7)
+    z = columns[0] - 0.5 * columns[1]
+    out = np.empty((1, 3))
+    judge_directions(
+        columns, np.array([[0, 1]]), np.array([[1.0, -0.5]]), np.array([2]), np.array([[-2.0, 2.0]]), residual,
+        weight if weighted else np.zeros(0, np.int64), codes, BITS, width, np.arange(width), inverse,
+        float(weight.sum()), 3.0, np.zeros(width + 1), 1e-3 * weight.sum(), out,
+    )  # fmt: skip
+    cells = np.clip((z + 2.0) * (ALONG / 4.0), 0, ALONG - 1).astype(int)
+    expected = refitted_gains(cells, residual, weight, answers, inverse, 3.0)
+    worth = 0.3 * max((plain for plain, *_ in expected.values()), default=0.0)
+    gains = {
+        edge: along**2 / max(left, 1e-3 * weight.sum())
+        for edge, (plain, along, left) in expected.items()
+        if plain >= worth * (1 + 1e-9)
+    }
+    if gains:
+        assert out[0, 0] >= max(gains.values()) * (1 - 1e-9)
+        edge = round((out[0, 1] + 2.0) * (ALONG / 4.0)) + 1 if np.isfinite(out[0, 1]) else 1
+        plain, along, left = expected[edge]
+        assert out[0, 0] == pytest.approx(along**2 / max(left, 1e-3 * weight.sum()), rel=1e-6)
+        assert plain >= worth * (1 - 1e-9)

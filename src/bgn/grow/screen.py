@@ -17,7 +17,9 @@ BINS = 64  # bins along a pair's direction
 ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 2048
-_MOST_IN_16_BITS = 65535
+_FULL = 255
+# The bits of every byte, each in a byte of its own.
+_SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
 
 
 @njit(cache=True, nogil=True)
@@ -134,20 +136,28 @@ def fill_profile(columns, index, coefficients, residual, weight, low, scale, cod
 
 @njit(cache=True, nogil=True)
 def count_together(codes, cells, out):
-    """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit, four bits at a time."""
-    spread = np.zeros(16, np.uint64)  # four bits, each in 16 of its own
-    for code in range(16):
-        for b in range(4):
-            spread[code] |= np.uint64((code >> b) & 1) << np.uint64(16 * b)
-    for begin in range(0, len(cells), _MOST_IN_16_BITS):
-        end = min(begin + _MOST_IN_16_BITS, len(cells))
-        packed = np.zeros((len(out), 2), np.uint64)
-        for i in range(begin, end):
-            packed[cells[i], 0] += spread[codes[i] & 15]
-            packed[cells[i], 1] += spread[codes[i] >> 4]
-        for cell in range(len(out)):
-            for b in range(8):
-                out[cell, b] += np.int64((packed[cell, b >> 2] >> np.uint64(16 * (b & 3))) & np.uint64(0xFFFF))
+    """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit.
+
+    The eight counts of a cell share a number of 64 bits, which is emptied before any of its bytes runs over.
+    """
+    packed, held = np.zeros(len(out), np.uint64), np.zeros(len(out), np.uint8)
+    for i in range(len(cells)):
+        cell = cells[i]
+        packed[cell] += _SPREAD[codes[i]]
+        held[cell] += 1
+        if held[cell] == _FULL:
+            held[cell] = 0
+            unpack(packed, cell, out)
+    for cell in range(len(out)):
+        unpack(packed, cell, out)
+
+
+@njit(cache=True, nogil=True)
+def unpack(packed, cell, out):
+    """Add a cell's eight counts to `out` and empty them."""
+    for b in range(8):
+        out[cell, b] += np.int64((packed[cell] >> np.uint64(8 * b)) & np.uint64(_FULL))
+    packed[cell] = 0
 
 
 @njit(cache=True, nogil=True)
