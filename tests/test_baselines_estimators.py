@@ -116,6 +116,27 @@ def test_wrong_parameters_are_named(cls, parameters, message):
         cls(**parameters).fit(X, Y)
 
 
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (["north"] * 20, "in column 'b': it holds text. Encode it"),
+        ([np.nan] + [1.0] * 19, r"Input X contains NaN in column 'b' \(1 of 20 rows\)"),
+        ([1e200] + [1.0] * 19, r"X has a value of 1e\+200 in column 'b'"),
+    ],
+)
+def test_a_column_that_cannot_be_trained_on_is_named(column, message):
+    X = pd.DataFrame({"a": np.arange(20.0), "b": column})
+    with pytest.raises(ValueError, match=message):
+        BNNRegressor().fit(X, X["a"])
+
+
+def test_a_path_and_an_unknown_parameter_are_refused():
+    with pytest.raises(ValueError, match=r"X must be a table in memory; got the path 'rows.parquet'"):
+        BNNRegressor().fit("rows.parquet", [1.0, 2.0])
+    with pytest.raises(TypeError, match=r"BNNRegressor\(\) got an unexpected keyword argument 'depth'"):
+        BNNRegressor(depth=3)
+
+
 def test_a_wrong_eval_set_is_named():
     with pytest.raises(ValueError, match="eval_set must be a pair"):
         BNNRegressor().fit(X, Y, eval_set=X)

@@ -61,6 +61,7 @@ def test_works_in_pipelines_searches_and_pickles(diabetes):
         ({"learning_rate": 0}, "learning_rate must be a number above 0 and at most 1; got 0."),
         ({"max_replacements": -1}, "max_replacements must be a whole number, at least 0; got -1."),
         ({"patience": 0}, "patience must be a whole number, at least 1; got 0."),
+        ({"verbose": "loud"}, "verbose must be a whole number, at least 0; got 'loud'."),
         ({"validation_fraction": 1.0}, "validation_fraction must be a number at least 0 and below 1; got 1.0."),
         ({"select": "smallest"}, "select must be one of 'best', 'compact'; got 'smallest'."),
         ({"max_seconds": -3}, "max_seconds must be a number at least 0 or None; got -3."),

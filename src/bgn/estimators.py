@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from bgn import judge
 from bgn.engines.disk import OnDisk, Scratch
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows, Table, on_disk
-from bgn.given import Given, naming_column
+from bgn.given import Given
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
@@ -29,7 +29,6 @@ _CHOICES = {
     "output": ("full", "stagewise"),
     "select": ("best", "compact"),
 }
-_NO_TARGET = object()
 
 
 class BGNRegressor(RegressorMixin, BaseEstimator):
@@ -242,9 +241,9 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         if on_gpu(X):
             return self.network_.predict(X)
         if not on_disk(X):
-            return self.network_.predict(self._table(X, reset=False))
+            return self.network_.predict(judge.table(self, X, reset=False))
         if isinstance(X, np.memmap):
-            self._table(X[:1], reset=False)
+            judge.table(self, X[:1], reset=False)
         table = self._known(Table(X, known=self._names()), reset=False)
         predicted, done = np.empty(table.n_rows), 0
         for _, some in self._pieces(table):
@@ -310,6 +309,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         judge.whole("max_features", self.max_features, 1, none="no limit")
         judge.whole("max_replacements", self.max_replacements, 0, none="as many as there are neurons")
         judge.whole("patience", self.patience, 1, none="no limit")
+        if not isinstance(self.verbose, bool):
+            judge.whole("verbose", self.verbose, 0)
         judge.real("learning_rate", self.learning_rate, 0.0, 1.0, open_low=True)
         judge.real("validation_fraction", self.validation_fraction, 0.0, 1.0, open_high=True)
         if not (isinstance(self.shrinkage, str) and self.shrinkage == "auto"):
@@ -339,7 +340,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             judge.representable(rows.largest, rows.low, rows.high, self._names())
             return rows, table.target_name or given.target_name
         given = given.in_memory()
-        X, y = self._table(given.X, given.y, reset)
+        X, y = judge.table(self, given.X, given.y, reset=reset, least=2 if reset else 1)
         judge.representable([np.abs(column).max() for column in X.T], y.min(), y.max(), self._names())
         weight = None
         if given.weight is not None:
@@ -380,27 +381,6 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
                 "features as input."
             )
         return table
-
-    def _table(self, X: Any, y: Any = _NO_TARGET, reset: bool = True) -> Any:
-        """Return X (and y) as finite numeric arrays, or name the column that is not."""
-        checks: dict[str, Any] = {"dtype": [np.float64, np.float32], "ensure_all_finite": False, "reset": reset}
-        given = X
-        judge.plain_columns(X)
-        if y is not _NO_TARGET:
-            judge.number_target(y)
-        try:
-            if y is _NO_TARGET:
-                X = validate_data(self, X, **checks)
-            else:
-                X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2 if reset else 1, **checks)
-                y = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise naming_column(error, given) from None
-        judge.finite_columns(X, self._names())
-        if y is _NO_TARGET:
-            return X
-        judge.finite_target(y)
-        return X, y
 
     def _names(self) -> tuple[str, ...] | None:
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None

@@ -109,20 +109,3 @@ def _loaded(values: Any, name: str) -> Any:
     if not Path(values).expanduser().is_file():
         raise FileNotFoundError(f"{name} must be values or a path to a .npy file; there is no file {str(values)!r}.")
     return np.asarray(load(Path(values).expanduser()))
-
-
-def naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
-    """The same error, naming the column that holds text, if that is what is wrong."""
-    if "could not convert string" not in str(error):
-        return error
-    names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
-    for j, name in enumerate(names):
-        column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
-        try:
-            column.astype(np.float64)
-        except (TypeError, ValueError):
-            return ValueError(
-                f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
-                "sklearn.preprocessing.OneHotEncoder) or leave it out."
-            )
-    return error

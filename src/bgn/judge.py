@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import numbers
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -11,8 +13,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
-_LARGEST_VALUE, _LARGEST_TARGET = 1e300, 1e150
+LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
+NO_TARGET = object()
+_DTYPES = (np.float64, np.float32)
 _Class = TypeVar("_Class", bound=type)
 
 
@@ -25,7 +30,15 @@ def inherit_parameters(cls: _Class) -> _Class:
     own = inspect.signature(init)
     shown = {name: each for name, each in own.parameters.items() if each.kind != each.VAR_KEYWORD}
     merged = {"self": shown.pop("self")} | dict(above.parameters) | shown
-    init.__signature__ = own.replace(parameters=list(merged.values()))
+
+    @functools.wraps(init)
+    def checked(self: Any, *values: Any, **parameters: Any) -> None:
+        for name in parameters.keys() - merged.keys():
+            raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}")
+        init(self, *values, **parameters)
+
+    checked.__signature__ = own.replace(parameters=list(merged.values()))  # type: ignore[attr-defined]
+    cls.__init__ = checked  # type: ignore[misc]
     return cls
 
 
@@ -140,6 +153,50 @@ def number_target(y: Any) -> None:
                 return
 
 
+def table(
+    estimator: Any, X: Any, y: Any = NO_TARGET, *, reset: bool = True, least: int = 1, dtype: Any = _DTYPES
+) -> Any:
+    """Return X (and y) as finite numeric arrays, or name the column that is not; `least`: rows that are needed.
+
+    The estimator takes note of the columns or, unless `reset`, knows them again.
+    """
+    if isinstance(X, str | os.PathLike):
+        raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
+    plain_columns(X)
+    checks: dict[str, Any] = {"dtype": dtype, "ensure_all_finite": False, "reset": reset, "ensure_min_samples": least}
+    try:
+        if y is NO_TARGET:
+            rows = validate_data(estimator, X, **checks)
+        else:
+            number_target(y)
+            rows, y = validate_data(estimator, X, y, y_numeric=True, **checks)
+    except (TypeError, ValueError) as error:
+        raise _naming_column(error, X) from None
+    finite_columns(rows, getattr(estimator, "feature_names_in_", None))
+    if y is NO_TARGET:
+        return rows
+    y = np.asarray(y, dtype=np.float64)
+    finite_target(y)
+    return rows, y
+
+
+def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
+    """The same error, naming the column that holds text, if that is what is wrong."""
+    if "could not convert string" not in str(error):
+        return error
+    names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
+    for j, name in enumerate(names):
+        column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            return ValueError(
+                f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
+                "sklearn.preprocessing.OneHotEncoder) or leave it out."
+            )
+    return error
+
+
 def finite_columns(X: NDArray[Any], names: Sequence[str] | None) -> None:
     """No NaN or infinity in any column."""
     for j, column in enumerate(X.T):
@@ -157,19 +214,21 @@ def finite_target(y: NDArray[Any]) -> None:
         raise ValueError(f"Input y contains {_kind(y)} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
 
 
-def representable(largest: Iterable[float], low: float, high: float, names: Sequence[str] | None) -> None:
+def representable(
+    largest: Iterable[float], low: float, high: float, names: Sequence[str] | None, most: float = LARGEST_VALUE
+) -> None:
     """Numbers whose sums and squares a float64 can hold, by the reach of every column and of the target."""
     for j, value in enumerate(largest):
-        if float(value) > _LARGEST_VALUE:
+        if float(value) > most:
             raise ValueError(
-                f"X has a value of {value:.3g} in column {_name(j, names)!r}; beyond {_LARGEST_VALUE:g} sums overflow. "
+                f"X has a value of {value:.3g} in column {_name(j, names)!r}; beyond {most:g} sums overflow. "
                 "Rescale the column."
             )
     reach, spread = max(abs(high), abs(low)), high / 2 - low / 2
-    if reach > _LARGEST_TARGET or 0 < spread < 1 / _LARGEST_TARGET:
+    if reach > LARGEST_SQUARED or 0 < spread < 1 / LARGEST_SQUARED:
         raise ValueError(
             f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
-            f"floats beyond {_LARGEST_TARGET:g} and below {1 / _LARGEST_TARGET:g}. Rescale the target."
+            f"floats beyond {LARGEST_SQUARED:g} and below {1 / LARGEST_SQUARED:g}. Rescale the target."
         )
 
 

@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from bgn import judge
 from bgn.baselines.config import Config
 from bgn.baselines.data import Split
 from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.training import train_many
-from bgn.judge import number_target, plain_columns, seed_of
 from bgn.network import Network
 
 
@@ -113,11 +113,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         self
         """
         target_name = getattr(y, "name", None)
-        plain_columns(X)
-        number_target(y)
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2 if eval_set is None else 1
-        )
+        X, y = self._table(X, y, least=2 if eval_set is None else 1)
         seed = _seed(self.random_state)
         config = self._config(seed)
         self.split_ = self._split(X, y, eval_set, seed)
@@ -143,7 +139,13 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         ndarray of float64, shape (rows,)
         """
         check_is_fitted(self)
-        return self._folded.predict(validate_data(self, X, reset=False, dtype=np.float64))
+        return self._folded.predict(judge.table(self, X, reset=False, dtype=np.float64))
+
+    def _table(self, X: Any, y: Any, **how: Any) -> tuple[Floats, Floats]:
+        X, y = judge.table(self, X, y, dtype=np.float64, **how)
+        names = getattr(self, "feature_names_in_", None)
+        judge.representable(np.abs(X).max(axis=0), y.min(), y.max(), names, judge.LARGEST_SQUARED)
+        return X, y
 
     def _keep(self, folded: Network | ReluNetwork) -> None:
         """Store the network that `predict` uses."""
@@ -163,7 +165,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
             return Split(X[order[held:]], y[order[held:]], X[order[:held]], y[order[:held]])
         if not (isinstance(eval_set, tuple | list) and len(eval_set) == 2):
             raise ValueError(f"eval_set must be a pair (X, y) of held-out rows; got {type(eval_set).__name__}.")
-        X_held, y_held = validate_data(self, *eval_set, reset=False, dtype=np.float64, y_numeric=True)
+        X_held, y_held = self._table(*eval_set, reset=False)
         return Split(X, y, X_held, y_held)
 
     def _config(self, seed: int) -> Config:
@@ -187,4 +189,4 @@ def _seed(random_state: Any) -> int:
     """Return an integer as it is, and a draw from anything else that scikit-learn takes."""
     if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
-    return seed_of(random_state)
+    return judge.seed_of(random_state)
