@@ -167,7 +167,8 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     make: Any = Streamed if options["stream"] or why else training_rows
     if options["scheduler"]:
         make = partial(Clustered, address=options["scheduler"])
-    rows = make(Wanted(source, target, options["drop"], choices, options["missing"], options["test"], options["seed"]))
+    told = (options[name] for name in ("missing", "test", "seed", "units"))
+    rows = make(Wanted(source, target, options["drop"], choices, *told))
     if not options["quiet"]:
         for text in rows.notes:
             note(text)

@@ -57,6 +57,9 @@ def open_table(
     path: str, *, sep: str | None = None, decimal: str = ".", sheet: str | None = None, date_format: str | None = None
 ) -> Table:
     """Open a data file by its suffix; ``-`` is standard input."""
+    book = Path(path).suffix.lower() in (".xlsx", ".xlsm")
+    if sheet is not None and not book:
+        raise Refused(f"--sheet is for Excel workbooks, and {'standard input' if path == '-' else repr(path)} is none.")
     if path == "-":
         return Delimited(cast(BinaryIO, sys.stdin.buffer), "standard input", sep, decimal, date_format)
     file = Path(path)
@@ -70,7 +73,7 @@ def open_table(
         return Delimited(stream, path, sep or ("\t" if suffix == [".tsv"] else None), decimal, date_format, not zipped)
     if suffix in ([".parquet"], [".pq"]) and not zipped:
         return Parquet(path)
-    if suffix in ([".xlsx"], [".xlsm"]) and not zipped:
+    if book:
         return Workbook(path, sheet)
     raise Refused(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.")
 

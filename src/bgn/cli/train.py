@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,7 @@ class Wanted:
     missing: str
     test: float
     seed: int
+    units: Collection[str] = ()
 
     @property
     def test_seed(self) -> int:
@@ -76,12 +77,19 @@ class Wanted:
     def features(self) -> list[str]:
         """Return the columns to learn from; name those that are not there."""
         names = self.source.table.names
-        options = ("--target", [self.target]), ("--drop", self.drop), ("--categorical", self.choices.categorical)
-        for option, wanted in options:
+        options: dict[str, Collection[str]] = {
+            "--target": [self.target],
+            "--drop": self.drop,
+            "--categorical": self.choices.categorical,
+            "--unit": self.units,
+        }
+        for option, wanted in options.items():
             for name in wanted:
                 if name not in names:
                     there = ", ".join(map(repr, names))
                     raise Refused(f"{option}: {self.source.name} has no column {name!r}; it has {there}.")
+        if self.target in self.drop:
+            raise Refused(f"--drop: {self.target!r} is the target; drop another column or predict another.")
         features = [name for name in names if name != self.target and name not in self.drop]
         if not features:
             raise Refused(f"{self.source.name} has no column left to learn from beside {self.target!r}.")
