@@ -19,8 +19,8 @@ from bgn.engines.base import Direction, Output, Question
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
 EMPTY = Output(np.zeros(0, np.int64), 0)
 SETTINGS: dict[str, dict[str, Any]] = {
-    "search": {"max_width": 10, "max_replacements": 10},
-    "lasso": {"max_width": 10, "max_replacements": 10, "direction": "lasso", "output": "stagewise"},
+    "lasso": {"max_width": 20, "max_replacements": 20, "direction": "lasso", "output": "stagewise"},
+    "search": {"max_width": 20, "max_replacements": 20},
 }
 
 
