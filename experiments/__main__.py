@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         "python -m experiments", description=_DESCRIPTION + titles, epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    found.add_argument("name", help="a study, or: all, merge, publish")
+    found.add_argument("name", nargs="?", help="a study, or: all, merge, publish")
     found.add_argument("more", nargs="*", metavar="FILE", help="for merge: target and sources; for publish: studies")
     size = found.add_mutually_exclusive_group()
     meanings = ("a toy", "smaller grids than the paper's (the default)", "everything")
@@ -79,6 +79,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _command(args: argparse.Namespace) -> int:
     """Do one command."""
+    if args.name is None:
+        raise ValueError(f"name a study: {', '.join(STUDIES)}; or all, merge, publish.")
+    if args.output is not None and args.output.exists() and not args.output.is_dir():
+        raise ValueError(f"--output must be a folder; {args.output} is a file.")
     if args.name == "merge":
         if len(args.more) < 2:
             raise ValueError("merge needs a target and sources: python -m experiments merge ALL.sqlite A.sqlite")

@@ -240,6 +240,8 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
         ((path, "-t", "rent", "--drop", "price"), "--drop: "),
         ((path, "-t", "rent", "--drop", "rent"), "--drop: 'rent' is the target"),
         ((path, "-t", "rent", "--categorical", "price"), "--categorical: "),
+        ((path, "-t", "rent", "--categorical", "rent"), "--categorical: 'rent' is the target"),
+        ((path, "-t", "rent", "--drop", "listed", "--out", tmp_path), "is a folder; name a file in it."),
         ((path, "-t", "rent", "--unit", "price=EUR"), "--unit: "),
         ((path, "-t", "rent", "--sheet", "May"), "--sheet is for Excel workbooks, and "),
         ((path, "-t", "rent", "--drop", "listed", "--max-categories", 2), "holds 3 different words"),

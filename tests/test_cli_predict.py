@@ -133,6 +133,18 @@ def test_missing_values_and_unseen_words(model: Path, houses: pd.DataFrame) -> N
     ]
 
 
+def test_kept_columns_stay_what_they_are(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    numbered = houses.assign(number=np.arange(len(houses)))
+    numbered.to_parquet(tmp_path / "houses.parquet")
+    keep = "--keep", "number", "--keep", "sold"
+    run("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.parquet")
+    kept = pd.read_parquet(tmp_path / "kept.parquet")
+    assert kept["number"].dtype == np.int64
+    assert kept["sold"].dtype.kind == "M"
+    run("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.csv")
+    assert (tmp_path / "kept.csv").read_text().splitlines()[1].startswith("0,")
+
+
 def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "houses.csv"
     houses.to_csv(path, index=False)

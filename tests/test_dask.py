@@ -15,6 +15,7 @@ import pytest
 from command import run
 from sklearn.base import clone
 
+import bgn
 from bgn import BGNRegressor, shap_values
 from tests.test_growth import same, table
 
@@ -162,6 +163,15 @@ def test_conventions(two):
     assert model.history_.stopped == "callback"
     model.set_params(callbacks=None, max_seconds=0.0).fit(dX, dy)
     assert model.history_.stopped == "max_seconds"
+
+
+def test_a_saved_model_is_loaded_without_a_cluster(two, tmp_path):
+    X, y = table()
+    model = DaskBGNRegressor(**SMALL, client=two).fit(da.from_array(X, chunks=(50, -1)), da.from_array(y, chunks=50))
+    bgn.save(model, tmp_path / "model.json")
+    loaded = bgn.load(tmp_path / "model.json")
+    assert type(loaded) is BGNRegressor
+    assert loaded.network_ == model.network_
 
 
 def test_an_interrupt_keeps_what_was_grown(two, monkeypatch):

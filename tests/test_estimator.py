@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -343,3 +344,76 @@ def test_a_lazy_frame_is_to_be_collected():
     for arguments in ({"target": "y"}, {"y": [0.0, 1.0]}):
         with pytest.raises(ValueError, match=r"got a LazyFrame\. Call its collect\(\) first"):
             BGNRegressor().fit(lazy, **arguments)
+
+
+def test_a_fit_that_fails_leaves_the_model_of_the_fit_before():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    y = X["a"] + (X["b"] > 0)
+    model, other = BGNRegressor(**QUICK).fit(X, y), X[["c", "b", "a"]]
+    before = model.predict(X)
+
+    def give_up(record):
+        raise RuntimeError("enough")
+
+    for how in ({"sample_weight": -np.ones(200)}, {"eval_set": 3}, {"eval_set": (other, y[:5])}):
+        with pytest.raises(ValueError):  # noqa: PT011
+            model.fit(other, y, **how)
+        np.testing.assert_array_equal(model.predict(X), before)
+    with pytest.raises(RuntimeError, match="enough"):
+        model.set_params(callbacks=give_up).fit(other, y)
+    np.testing.assert_array_equal(model.predict(X), before)
+    unfitted = BGNRegressor(**QUICK, callbacks=give_up)
+    with pytest.raises(RuntimeError, match="enough"):
+        unfitted.fit(X, y)
+    with pytest.raises(NotFittedError):
+        unfitted.predict(X)
+
+
+@pytest.mark.parametrize("direction", ["search", "debiased", "lasso"])
+def test_a_column_without_a_part_in_the_target_is_not_in_the_equation(direction):
+    for seed in range(5):
+        X = np.random.default_rng(seed).normal(size=(100, 2))
+        model = BGNRegressor(max_width=1, shrinkage=1.0, random_state=0, direction=direction).fit(X, X[:, 0])
+        assert model.network_.features_used == (0,)
+
+
+DAYS = pd.Series(pd.date_range("2020", periods=20))
+
+
+@pytest.mark.parametrize(
+    ("column", "target", "weight", "message"),
+    [
+        (pd.period_range("2020", periods=20), None, None, "not 'Period' in column 'b'. Turn it into numbers"),
+        ([day.date() for day in DAYS], None, None, "not 'datetime.date' in column 'b'. Turn it into numbers"),
+        (None, np.ma.masked_less(np.arange(20.0), 3), None, "y has 3 masked values. Fill them"),
+        (None, None, DAYS, "sample_weight holds dates or durations."),
+        (None, None, np.ma.masked_less(np.arange(20.0), 2), "sample_weight has 2 masked values."),
+        (None, None, np.full(20, 1e-308), "sample_weight goes up to 1e-308;"),
+    ],
+)
+def test_what_is_no_number_is_named(column, target, weight, message):
+    X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) if column is None else column})
+    y = np.arange(20.0) if target is None else target
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        BGNRegressor(**QUICK).fit(X, y, weight)
+
+
+def test_masked_rows_and_tables_of_arrow_are_refused():
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
+    with pytest.raises(ValueError, match="X has 1 masked values"):
+        BGNRegressor(**QUICK).fit(np.ma.masked_less(X, 1), y)
+    model = BGNRegressor(**QUICK).fit(np.ma.masked_less(X, 0), y)
+    with pytest.raises(ValueError, match="X has 1 masked values"):
+        model.predict(np.ma.masked_less(X, 1))
+    with pytest.raises(ValueError, match=r"got a pyarrow Table. Call its to_pandas\(\) first"):
+        BGNRegressor(**QUICK).fit(pa.table({"a": y}), y)
+
+
+def test_tensors_of_the_cpu_are_arrays():
+    torch = pytest.importorskip("torch")
+    X = torch.arange(60.0).reshape(30, 2).bfloat16()
+    y = X[:, 0].double().requires_grad_()
+    model = BGNRegressor(**QUICK).fit(X.clone().float().requires_grad_(), y)
+    assert model.network_ == BGNRegressor(**QUICK).fit(X.float().numpy(), y.detach().numpy()).network_
+    np.testing.assert_array_equal(model.predict(X), model.predict(X.float().numpy()))

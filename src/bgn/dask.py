@@ -195,6 +195,7 @@ class DaskBGNRegressor(BGNRegressor):
         given = given.in_memory() if named else given
         self._checked(given.X, reset)
         no_dates(getattr(given.y, "dtype", None))
+        no_dates(getattr(given.weight, "dtype", None), "sample_weight")
         least = 2 if reset else 1
         judge = partial(self._judge, least=0 if given.weight is not None else least)
         source = rows_on_cluster(self._calls, given.X, given.y, given.weight, judge)

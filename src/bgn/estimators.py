@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bgn import judge
 from bgn.engines.disk import OnDisk, Scratch
@@ -211,14 +211,15 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         settings, callbacks = self._settings(), judge.callables("callbacks", self.callbacks)
         seed = judge.seed_of(self.random_state)
         threads = judge.threads(self.n_jobs)
-        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
+        shown = progress_bar(self.verbose, self.max_width)
+        with judge.restored(self), Scratch(threads) as scratch, shown as show:
             given = Given(X, y, sample_weight, target, columns)
             source, name = self._source(given, scratch, seed)
             evaluation = self._evaluation(given.to_validate(eval_set), scratch, seed)
             monitor = Monitor(self.max_seconds, callbacks, show)
             engines, scaled = share_out(source, evaluation, self.validation_fraction, seed, threads)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
-        self.network_: Network = self.history_.network()
+            self.network_: Network = self.history_.network()
         if monitor.stopped == "interrupted":
             warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
         return self
@@ -282,7 +283,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             judge.number_target(given.y)
             weight = given.weight
             if weight is not None:
-                weight = _check_sample_weight(weight, given.X, dtype=np.float64, ensure_non_negative=True)
+                weight = judge.weights(weight, given.X)
             return float(r2_score(given.y, self.predict(given.X), sample_weight=weight))
         pieces = self._pieces(self._known(given.opened(self._names()), reset=False))
         # What is kept of a block is a few numbers a row.
@@ -344,7 +345,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         judge.representable([np.abs(column).max() for column in X.T], y.min(), y.max(), self._names())
         weight = None
         if given.weight is not None:
-            weight = _check_sample_weight(given.weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = judge.weights(given.weight, X)
         return InMemory(X, y, weight, scratch.threads), given.target_name
 
     def _tensors(self, given: Given, reset: bool) -> Source:

@@ -6,14 +6,15 @@ import functools
 import inspect
 import numbers
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
 NO_TARGET = object()
@@ -40,6 +41,18 @@ def inherit_parameters(cls: _Class) -> _Class:
     checked.__signature__ = own.replace(parameters=list(merged.values()))  # type: ignore[attr-defined]
     cls.__init__ = checked  # type: ignore[misc]
     return cls
+
+
+@contextmanager
+def restored(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was, with the model of an earlier fit, when a fit fails."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 # -- parameters --------------------------------------------------------------------------------------------------
@@ -74,6 +87,8 @@ def real(
 def seed_of(random_state: Any) -> int:
     """A seed drawn from what scikit-learn takes for `random_state`."""
     try:
+        if isinstance(random_state, bool | np.bool_):
+            raise ValueError
         return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError:
         raise ValueError(
@@ -112,6 +127,10 @@ def different_columns(X: Any) -> list[Any]:
     """Columns of different names, which are returned."""
     if type(X).__name__ == "LazyFrame":
         raise ValueError("X must be a table that is there; got a LazyFrame. Call its collect() first.")
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        raise ValueError(
+            f"X must be an array or a frame; got a pyarrow {type(X).__name__}. Call its to_pandas() first."
+        )
     names = list(getattr(X, "columns", ()))
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
@@ -132,10 +151,41 @@ def plain_columns(X: Any) -> None:
             )
 
 
-def no_dates(kind: Any) -> None:
-    """Targets of a dtype that is none of dates."""
+def no_dates(kind: Any, name: str = "y") -> None:
+    """Targets or weights of a dtype that is none of dates."""
     if getattr(kind, "kind", "") in ("m", "M"):
-        raise ValueError("y holds dates or durations. Turn them into numbers, for instance days since the first.")
+        raise ValueError(f"{name} holds dates or durations. Turn them into numbers, for instance days since the first.")
+
+
+def _unmasked(values: Any, name: str) -> None:
+    """No masked values, under which anything may hide."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.count_masked(values):
+        raise ValueError(
+            f"{name} has {np.ma.count_masked(values)} masked values. Fill them (filled) or drop those rows."
+        )
+
+
+def _array_of(values: Any) -> Any:
+    """The values of a torch tensor, which NumPy does not take as they are when gradients or bfloat16 are involved."""
+    if type(values).__module__ != "torch":
+        return values
+    values = values.detach().cpu()
+    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+
+
+def weights(values: Any, X: NDArray[Any]) -> NDArray[np.float64]:
+    """Row weights as numbers, none of them negative, whose sums a float64 can hold."""
+    values = _array_of(values)
+    no_dates(getattr(values, "dtype", None), "sample_weight")
+    _unmasked(values, "sample_weight")
+    found = _check_sample_weight(values, X, dtype=np.float64, ensure_non_negative=True)
+    largest = float(found.max(initial=0.0))
+    if largest > LARGEST_VALUE or 0 < largest < 1 / LARGEST_VALUE:
+        raise ValueError(
+            f"sample_weight goes up to {largest:.3g}; beyond {LARGEST_VALUE:g} and below {1 / LARGEST_VALUE:g} sums "
+            "leave the range of floats. Multiply all weights by one number."
+        )
+    return np.asarray(found)
 
 
 def number_target(y: Any) -> None:
@@ -162,12 +212,16 @@ def table(
     """
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
+    X = _array_of(X)
+    _unmasked(X, "X")
     plain_columns(X)
     checks: dict[str, Any] = {"dtype": dtype, "ensure_all_finite": False, "reset": reset, "ensure_min_samples": least}
     try:
         if y is NO_TARGET:
             rows = validate_data(estimator, X, **checks)
         else:
+            y = _array_of(y)
+            _unmasked(y, "y")
             number_target(y)
             rows, y = validate_data(estimator, X, y, y_numeric=True, **checks)
     except (TypeError, ValueError) as error:
@@ -181,8 +235,9 @@ def table(
 
 
 def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
-    """The same error, naming the column that holds text, if that is what is wrong."""
-    if "could not convert string" not in str(error):
+    """The same error, naming the column that holds text or other things that are no numbers, if that is wrong."""
+    text = "could not convert string" in str(error)
+    if not text and "float() argument must be" not in str(error):
         return error
     names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
     for j, name in enumerate(names):
@@ -190,9 +245,14 @@ def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueEr
         try:
             column.astype(np.float64)
         except (TypeError, ValueError):
-            return ValueError(
-                f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
-                "sklearn.preprocessing.OneHotEncoder) or leave it out."
+            if text:
+                return ValueError(
+                    f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
+                    "sklearn.preprocessing.OneHotEncoder) or leave it out."
+                )
+            return TypeError(
+                f"{error} in column {name!r}. Turn it into numbers (dates for instance into days since the first) or "
+                "leave it out."
             )
     return error
 

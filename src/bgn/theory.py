@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgn.network import Floats, Network
+from bgn.terms import network_of
 
 # Most numbers in one block of a layer's answers: 32 MiB of float64.
 _BLOCK = 1 << 22
@@ -56,12 +57,12 @@ class Regions:
         return f"Regions({len(self)} regions of {self.patterns.shape[1]} neurons, {len(self.index)} rows)"
 
 
-def regions(network: Network, X: Any, sample_weight: ArrayLike | None = None) -> tuple[Regions, ...]:
+def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tuple[Regions, ...]:
     """Return which region of each hidden layer every row is in.
 
     Parameters
     ----------
-    network : Network
+    network : Network, or a fitted estimator with ``network_``
         Of any depth.
     X : array_like or frame, shape (rows, n_inputs)
         Raw inputs; a frame's columns are taken by name when the network has names.
@@ -92,6 +93,7 @@ def regions(network: Network, X: Any, sample_weight: ArrayLike | None = None) ->
     >>> layer.counts
     array([1, 2, 1])
     """
+    network = network_of(network)
     if not hasattr(X, "columns"):
         X = np.atleast_1d(np.asarray(X))
     weight = None if sample_weight is None else _weights(sample_weight, len(X))
@@ -103,7 +105,7 @@ def regions(network: Network, X: Any, sample_weight: ArrayLike | None = None) ->
     return tuple(_number(bits, width, weight) for bits, width in zip(packed, network.widths, strict=True))
 
 
-def lower_bounds(network: Network, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
+def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
     """Return Theorem 1's bound for every hidden layer, and the mean squared error after them.
 
     No output, and no layers above, can bring the mean squared error on these rows below a layer's bound: the
@@ -111,7 +113,7 @@ def lower_bounds(network: Network, X: Any, y: ArrayLike, sample_weight: ArrayLik
 
     Parameters
     ----------
-    network : Network
+    network : Network, or a fitted estimator with ``network_``
         Of any depth.
     X : array_like or frame, shape (rows, n_inputs)
         Raw inputs, at least one row.
@@ -136,6 +138,7 @@ def lower_bounds(network: Network, X: Any, y: ArrayLike, sample_weight: ArrayLik
     >>> lower_bounds(network, [[0.0], [1.0], [2.0], [3.0]], [-1.0, -2.0, 2.0, 4.0])
     array([0.625, 2.75 ])
     """
+    network = network_of(network)
     layers = regions(network, X)
     weight = np.ones(len(layers[0].index)) if sample_weight is None else _weights(sample_weight, len(layers[0].index))
     target = _column(y, "y", len(weight))

@@ -112,6 +112,10 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
+        with judge.restored(self):
+            return self._fit(X, y, eval_set)
+
+    def _fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None) -> Self:
         target_name = getattr(y, "name", None)
         X, y = self._table(X, y, least=2 if eval_set is None else 1)
         seed = _seed(self.random_state)
@@ -122,7 +126,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         self.best_epoch_ = self.trained_.best_epoch
         self.validation_mse_ = self.trained_.validation_mse
         if self.trained_.note:
-            warnings.warn(f"{type(self).__name__} {self.trained_.note}.", ConvergenceWarning, stacklevel=2)
+            warnings.warn(f"{type(self).__name__} {self.trained_.note}.", ConvergenceWarning, stacklevel=3)
         names = getattr(self, "feature_names_in_", None)
         self._keep(fold(self.trained_, names, target_name if isinstance(target_name, str) else None))
         return self

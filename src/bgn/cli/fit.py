@@ -22,6 +22,7 @@ from bgn.cli.tables import Refused
 from bgn.cli.train import Training, Wanted, training_rows
 from bgn.require import require
 
+_INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 # Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
 _SETTINGS = {
     "size": "max_width",
@@ -179,6 +180,8 @@ def _check_folder(option: str, file: str | None) -> None:
     """Refuse a folder that is not there before an hour's work, not after."""
     if file is not None and not Path(file).resolve().parent.is_dir():
         raise Refused(f"{option}: the folder {Path(file).resolve().parent} does not exist; make it first.")
+    if file is not None and Path(file).is_dir():
+        raise Refused(f"{option}: {file!r} is a folder; name a file in it.")
 
 
 def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clustered, options: dict[str, Any]) -> None:
@@ -211,3 +214,5 @@ def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clus
         click.echo(json.dumps(card.as_plain(), indent=2, ensure_ascii=False))
     else:
         card.show()
+    if model.history_.stopped == "interrupted":
+        raise SystemExit(_INTERRUPTED)

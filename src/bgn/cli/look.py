@@ -20,22 +20,25 @@ def _read(model: str) -> Any:
 
 @click.command()
 @click.argument("model", type=click.Path())
-@click.option("--latex", "form", flag_value="latex", help="As LaTeX (amsmath).")
-@click.option("--markdown", "form", flag_value="markdown", help="As a Markdown table.")
-@click.option("--html", "form", flag_value="html", help="As an HTML table.")
-@click.option("--json", "form", flag_value="json", help="Everything about the model, for machines.")
+@click.option("--latex", is_flag=True, help="As LaTeX (amsmath).")
+@click.option("--markdown", is_flag=True, help="As a Markdown table.")
+@click.option("--html", is_flag=True, help="As an HTML table.")
+@click.option("--json", is_flag=True, help="Everything about the model, for machines.")
 @click.option("--digits", type=click.IntRange(1, 17), default=3, show_default=True, help="Significant digits.")
-def show(model: str, form: str | None, digits: int) -> None:
+def show(model: str, digits: int, **forms: bool) -> None:
     """Print the equation of a saved MODEL.
 
     \b
     bgn show model.json
     bgn show model.json --latex > equation.tex
     """
+    chosen = [form for form, wanted in forms.items() if wanted]
+    if len(chosen) > 1:
+        raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
     file = _read(model)
     network = file.network
-    if form != "json":
-        click.echo(bgn.equation(network, format=form or "text", digits=digits, units=file.units))
+    if chosen != ["json"]:
+        click.echo(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
         return
     terms = bgn.as_terms(network)
     click.echo(

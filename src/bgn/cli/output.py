@@ -24,6 +24,8 @@ def whole_file(out: str) -> Iterator[Path]:
     target = Path(os.path.realpath(out))
     if not target.parent.is_dir():
         raise Refused(f"the folder {target.parent} does not exist; make it first.")
+    if target.is_dir():
+        raise Refused(f"{out!r} is a folder; name a file in it.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         yield temporary

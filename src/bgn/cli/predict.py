@@ -36,13 +36,15 @@ def predict(
     if "prediction" in keep:
         raise Refused("--keep prediction would name two columns alike; rename that column first.")
     source = open_source(data, sep, decimal, sheet, date_format_of(file))
-    rows = Rows(file, source, {name: pa.string() for name in keep})
-    schema = pa.schema([*((name, pa.string()) for name in keep), ("prediction", pa.float64())])
+    binary = out is not None and out.lower().endswith((".parquet", ".pq"))
+    own = {name: source.table.types.get(name, pa.string()) for name in keep}
+    rows, kinds = Rows(file, source, own), {name: _kept(kind, binary) for name, kind in own.items()}
+    schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:
         for block in rows.blocks():
             predicted = pa.array(file.network.predict(block.X), mask=block.lacking)
-            columns = [_as_text(block.table.column(name)) for name in keep]
+            columns = [_as(block.table.column(name), kind) for name, kind in kinds.items()]
             writer.write_table(pa.table([*columns, predicted], schema=schema))
             total += len(predicted)
             lacking += int(np.count_nonzero(block.lacking))
@@ -53,11 +55,17 @@ def predict(
         note(f"{filled} of {total} rows had missing values filled in as at fit.")
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column to copy as text; time stamps without fractions of seconds that say nothing."""
-    if pa.types.is_timestamp(column.type):
+def _kept(kind: pa.DataType, binary: bool) -> pa.DataType:
+    """Return the type of a column that is copied: its own, or text where a text file would write it otherwise."""
+    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return kind if binary or plain else pa.string()
+
+
+def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column to copy; time stamps as text without fractions of seconds that say nothing."""
+    if pa.types.is_timestamp(column.type) and pa.types.is_string(kind):
         try:
             column = column.cast(pa.timestamp("s"))
         except pa.ArrowInvalid:
-            return column.cast(pa.string())
-    return column.cast(pa.string())
+            return column.cast(kind)
+    return column.cast(kind)

@@ -55,10 +55,7 @@ def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
             continue
         columns.append(_kind(name, column, choices))
         if isinstance(columns[-1], Category) and (words := not_numbers(columns[-1].values)):
-            notes.append(
-                f"column {name!r} is read as words, though most of it is numbers: {', '.join(map(repr, words[:3]))} "
-                f"{'is' if len(words) == 1 else 'are'} not. If they are numbers, mend the file or try --decimal."
-            )
+            notes.append(f"column {name!r} is read as words, {_why(words)}")
     return Preparation(tuple(columns)), notes
 
 
@@ -97,6 +94,20 @@ def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
         return Date(name, varies or ("year",), choices.date_format)
     raise Refused(
         f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: --drop {name!r}."
+    )
+
+
+def _why(words: Sequence[str]) -> str:
+    """Say why a column that may be meant as numbers is read as words."""
+    shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
+    if all("," in word for word in words):
+        return (
+            f"because {shown} {'holds' if one else 'hold'} a comma. If it is a decimal mark, add --decimal ','; marks "
+            "of thousands must be taken out of the file."
+        )
+    return (
+        f"though most of it is numbers: {shown} {'is' if one else 'are'} not. If they are numbers, mend the file or "
+        "try --decimal."
     )
 
 

@@ -45,6 +45,7 @@ class Table(Protocol):
     """What every format offers."""
 
     names: tuple[str, ...]
+    types: Types  # of the columns, where the format knows them
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return some columns whole, with types guessed from their content."""
@@ -99,6 +100,7 @@ class Delimited:
         self._parsers = [pa_csv.ISO8601] + ([date_format] if date_format else [])
         self._all = _named(next(csv.reader([header], delimiter=self._sep), []), origin)
         self.names = tuple(name for name in self._all if name)
+        self.types: Types = {}
 
     def read(self, names: Sequence[str]) -> pa.Table:
         with self._stream:
@@ -125,7 +127,9 @@ class Delimited:
             yield rest
         except pa.ArrowInvalid as error:
             told = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self._all[int(found[1])]!r}", str(error))
-            raise Refused(f"{self._origin}: {told.replace('Row #', 'row ')}") from None
+            comma = re.search(r"invalid value '[^']*,", told) and self._decimal != ","
+            hint = ". If the comma is a decimal mark, add --decimal ','." if comma else ""
+            raise Refused(f"{self._origin}: {told.replace('Row #', 'row ')}{hint}") from None
         finally:
             rest.wait()
 
@@ -243,6 +247,7 @@ class InMemory:
     def __init__(self, table: pa.Table) -> None:
         self._table = table
         self.names = tuple(table.column_names)
+        self.types: Types = dict(zip(self.names, table.schema.types, strict=True))
 
     def read(self, names: Sequence[str]) -> pa.Table:
         return self._table.select(list(names))

@@ -88,8 +88,9 @@ class Wanted:
                 if name not in names:
                     there = ", ".join(map(repr, names))
                     raise Refused(f"{option}: {self.source.name} has no column {name!r}; it has {there}.")
-        if self.target in self.drop:
-            raise Refused(f"--drop: {self.target!r} is the target; drop another column or predict another.")
+        for option in ("--drop", "--categorical"):
+            if self.target in options[option]:
+                raise Refused(f"{option}: {self.target!r} is the target; name another column or predict another.")
         features = [name for name in names if name != self.target and name not in self.drop]
         if not features:
             raise Refused(f"{self.source.name} has no column left to learn from beside {self.target!r}.")

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from bgn.engines.base import Direction, Engine, Floats, Output, Question
 from bgn.grow.paths import lasso_path, solve_small
 
+_NOTHING = 1e-7
+
 
 class DirectionFinder(Protocol):
     """What a strategy must do."""
@@ -111,8 +113,12 @@ class InnerProducts:
         self._known[column] = True
 
     def in_units(self, weights: Floats) -> Direction | None:
-        """Turn standardised weights to the columns' own units, the leading one exactly 1."""
-        columns = np.flatnonzero(weights).tolist()
+        """Turn standardised weights to the columns' own units, the leading one exactly 1.
+
+        Weights below a ten-millionth of it are what rounding left of nothing.
+        """
+        size = np.abs(weights)
+        columns = np.flatnonzero(size > _NOTHING * size.max(initial=0.0)).tolist()
         if not columns:
             return None
         values, units = weights[columns].tolist(), self._to_units[columns].tolist()

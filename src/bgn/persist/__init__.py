@@ -122,7 +122,7 @@ def save(
         "feature_names": None if network.feature_names is None else list(network.feature_names),
         "target_name": network.target_name,
         "units": dict(units or {}),
-        "settings": None if model is network else {name: _plain(value) for name, value in model.get_params().items()},
+        "settings": None if model is network else _settings_of(model),
         "network": parts.network_out(network),
         "history": _history(model, network),
         "figures": {who: {name: float(value) for name, value in each.items()} for who, each in (figures or {}).items()},
@@ -174,6 +174,8 @@ def _naming(path: str | os.PathLike[str], use: Callable[[ModelFile], Result]) ->
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file so that its name never stands for half of it."""
     target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; name a file in it.")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with open(temporary, "xb") as file:
@@ -260,6 +262,14 @@ def _read(content: Any) -> ModelFile:
         figures=figures,
         preparation=preparation,
     )
+
+
+def _settings_of(model: Any) -> dict[str, Any]:
+    """Return the settings that the estimator a file is read as has, too; not a cluster's client."""
+    from bgn.estimators import BGNRegressor
+
+    known = BGNRegressor().get_params()
+    return {name: _plain(value) for name, value in model.get_params().items() if name in known}
 
 
 def _settings(value: Any, where: str) -> dict[str, Any]:
