@@ -411,7 +411,7 @@ def test_masked_rows_and_tables_of_arrow_are_refused():
 
 
 def test_tensors_of_the_cpu_are_arrays():
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="the extra torch is not installed")
     X = torch.arange(60.0).reshape(30, 2).bfloat16()
     y = X[:, 0].double().requires_grad_()
     model = BGNRegressor(**QUICK).fit(X.clone().float().requires_grad_(), y)

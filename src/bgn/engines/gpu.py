@@ -22,7 +22,8 @@ from bgn.engines.integers import Grid
 from bgn.engines.kernels import LIMB
 from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
-from bgn.engines.part import PROBES, Measures, one_change, same, without
+from bgn.engines.outputs import one_change, same, without
+from bgn.engines.part import PROBES, Measures
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
 _LINES = 3

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bgn.engines import cut_kernels, kernels
 from bgn.engines.base import Floats, Integers, Neuron, Output
 from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
+from bgn.engines.outputs import one_change, same, without
 from bgn.engines.split import mix
 
 PROBES = 64
@@ -413,39 +414,6 @@ def _added(parts: Sequence[Integers]) -> Integers:
 def _signs(centre: Floats, scale: Floats) -> Integers:
     """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
     return np.where(centre == 0.0, scale, 0.0).astype(np.int64)
-
-
-def same(a: Output, b: Output) -> bool:
-    """True when both leave the same residual."""
-    return a is b or (a.base == b.base and np.array_equal(a.weights, b.weights))
-
-
-def without(output: Output, slot: int) -> tuple[Output, int]:
-    """The output with weight zero in a slot, and the weight that was there."""
-    weight = int(output.weights[slot]) if slot < len(output.weights) else 0
-    if weight == 0:
-        return output, 0
-    weights = output.weights.copy()
-    weights[slot] = 0
-    return Output(weights, output.base), weight
-
-
-def one_change(known: Output, output: Output) -> tuple[int, int, int] | None:
-    """The one slot whose weight differs, and what its change adds to a residual where it fires and where it does not.
-
-    A neuron that `known` has no weight for counts as one of weight zero. None where more than one weight differs.
-    """
-    width = len(known.weights)
-    if not width <= len(output.weights) <= width + 1:
-        return None
-    changes = output.weights.copy()
-    changes[:width] -= known.weights
-    (changed,) = changes.nonzero()
-    if len(changed) > 1:
-        return None
-    slot = int(changed[0]) if len(changed) else 0
-    change, down = int(changes[slot]) if len(changed) else 0, known.base - output.base
-    return slot, down - change, down + change
 
 
 def _tables(output: Output) -> tuple[Integers, int]:
