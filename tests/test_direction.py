@@ -165,9 +165,9 @@ def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted):
     for pairs in (np.array([[0, 1], [1, 3]]), np.array([[1, 3], [0, 2], [0, 1]])):  # some are known by then
         residual = rng.integers(-1000, 1000, rows)
         told = residual * weight, int(weight.sum()), int((residual * weight).sum())
-        gains, angles = asked.best(pairs, *told)
-        near = asked.near(pairs, angles, *told)
-        for (a, b), gain, angle, turned in zip(pairs, gains, angles, near, strict=True):
+        found = asked.best(pairs, *told)
+        near = asked.near(found, *told[1:])
+        for (a, b), gain, angle, turned in zip(pairs, found.gains, found.angles, near, strict=True):
             centres = table.centres[a, : table.bins[a]], table.centres[b, : table.bins[b]]
             about = table.codes[[a, b]], centres
             all_round = (np.arange(ANGLES) + 0.5) * WIDTH
@@ -186,10 +186,10 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     monkeypatch.setattr("bgn.grow.pairs._KEPT", 3)
     few = Pairs(Binned.of(columns), np.zeros(0, np.int64), share)
     for some in (pairs[:2], pairs[2:4], pairs[:2], pairs):
-        gains, angles = few.best(some, values, 300, int(values.sum()))
+        found = few.best(some, values, 300, int(values.sum()))
         which = [pairs.tolist().index(pair) for pair in some.tolist()]
-        assert gains.tolist() == plenty[0][which].tolist()
-        assert angles.tolist() == plenty[1][which].tolist()
+        assert found.gains.tolist() == plenty.gains[which].tolist()
+        assert found.angles.tolist() == plenty.angles[which].tolist()
 
 
 @given(st.integers(0, 2**31), st.integers(4, 400), st.integers(0, 20), st.booleans())

@@ -1,7 +1,8 @@
 """Rows in torch tensors: the same bits as arrays, wherever the tensors are; on a GPU where there is one."""
 
 import math
-from itertools import pairwise
+import os
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -24,6 +25,11 @@ from tests.test_cut import tables as cut_tables
 from tests.test_growth import table
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+FusedPart = None
+if (
+    DEVICE == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
+):  # kernels run on a GPU, or, slowly, in Triton's interpreter
+    FusedPart = pytest.importorskip("bgn.engines.gpu_fused").FusedPart
 needs_gpu = pytest.mark.skipif(DEVICE == "cpu", reason="there is no CUDA GPU")
 
 
@@ -31,11 +37,13 @@ def on_device(array):
     return None if array is None else torch.from_numpy(np.ascontiguousarray(array)).to(DEVICE)
 
 
-def tensor_engine(X, y, weight=None):
+def tensor_engines(X, y, weight=None):
+    """The rows in memory, in tensors, and, where kernels can run and there are no weights, in tensors with kernels."""
     memory = engine_of(X, y, weight)
-    weight = None if weight is None else on_device(np.asarray(weight, np.int64))
-    part = TensorPart(on_device(X.T), on_device(memory.part.target), weight, memory.grid.limit)
-    return memory, TensorEngine(part, memory.grid)
+    heavy = None if weight is None else on_device(np.asarray(weight, np.int64))
+    rows = on_device(X.T), on_device(memory.part.target), heavy, memory.grid.limit
+    kinds = [TensorPart] if weight is not None or FusedPart is None else [TensorPart, FusedPart]
+    return [memory, *(TensorEngine(kind(*rows), memory.grid) for kind in kinds)]
 
 
 windows = st.one_of(st.none(), st.tuples(st.floats(-4, 4), st.floats(0, 4)).map(lambda w: (w[0], w[0] + w[1])))
@@ -46,11 +54,11 @@ windows = st.one_of(st.none(), st.tuples(st.floats(-4, 4), st.floats(0, 4)).map(
 def test_cuts_are_those_of_arrays(rows, window, direction):
     X, y, weight = rows
     questions = [Question(EMPTY, direction, window), Question(Output(EMPTY.weights, 77), direction)]
-    memory, device = tensor_engine(X, y, weight)
+    memory, *devices = tensor_engines(X, y, weight)
     expected = memory.cuts(questions)
-    for least in (1, len(y) + 1):
+    for least, device in product((1, len(y) + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gpu, "_ROWS_FOR_CELLS", least)
+            patch.setattr(gpu, "ROWS_FOR_CELLS", least)
             assert list(device.cuts(questions)) == expected
 
 
@@ -68,13 +76,13 @@ def test_cuts_of_many_rows(shape, weighted):
     }[shape]
     X = np.column_stack([x, rng.integers(0, 9, rows).astype(float)])
     y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
-    memory, device = tensor_engine(X, y, rng.integers(1, 4, rows) if weighted else None)
+    memory, *devices = tensor_engines(X, y, rng.integers(1, 4, rows) if weighted else None)
     directions = Direction((0,), (1.0,)), Direction((0, 1), (0.25, 1.0))
     questions = [Question(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
     expected = memory.cuts(questions)
-    for least in (rows, rows + 1):
+    for least, device in product((rows, rows + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gpu, "_ROWS_FOR_CELLS", least)
+            patch.setattr(gpu, "ROWS_FOR_CELLS", least)
             assert list(device.cuts(questions)) == expected
 
 
@@ -90,7 +98,7 @@ def test_the_edge_of_a_cell_is_found_to_the_last_float(low, scale, edge):
 def test_answers_are_stored_moved_and_counted(width, weighted):
     rng = np.random.default_rng(width)
     X, y = rng.normal(size=(300, 4)).round(1), rng.normal(size=300)
-    engines = tensor_engine(X, y, rng.integers(1, 4, 300) if weighted else None)
+    engines = tensor_engines(X, y, rng.integers(1, 4, 300) if weighted else None)
     told = []
     for engine in engines:
         answers = []
@@ -110,7 +118,7 @@ def test_answers_are_stored_moved_and_counted(width, weighted):
         below = engine.next_layer([Neuron(Direction((0, 1), (1.0, 0.5)), 0.2), Neuron(Direction((2,), (1.0,)), -9.0)])
         answers += [below.gram(0).tolist(), list(below.cuts([Question(EMPTY, Direction((0,), (1.0,)))]))]
         told.append(answers)
-    assert told[0] == told[1]
+    assert all(each == told[0] for each in told)
 
 
 @given(st.integers(0, 2**31), st.integers(1, 60), st.sampled_from([None, "whole", "any"]), st.booleans())

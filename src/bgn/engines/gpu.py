@@ -15,19 +15,19 @@ from torch import Tensor
 
 from bgn.engines.base import Cut, Direction, Floats, Integers, Neuron, Output, Question
 from bgn.engines.cells import Best, Sieve
-from bgn.engines.gpu_bits import Answers, count, fires_in
+from bgn.engines.gpu_bits import Answers, count
 from bgn.engines.gpu_cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu_sums import group_sums, numbers, project
 from bgn.engines.integers import Grid
 from bgn.engines.kernels import LIMB
 from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
-from bgn.engines.outputs import one_change, same, without
+from bgn.engines.outputs import same
 from bgn.engines.part import PROBES, Measures
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
 _LINES = 3
-_ROWS_FOR_CELLS = 1 << 24
+ROWS_FOR_CELLS = 1 << 24
 # Bytes to hold at once of columns made whole.
 _ROOM = 1 << 29
 _NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
@@ -55,9 +55,7 @@ class TensorPart:
         self.answers = Answers(self.n_rows, columns.device)
         self.output = _NO_OUTPUT
         # Residuals and their sums; the current output's first.
-        self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(target))]
-        # An output without the neuron that was replaced, the residual with it, its answers and its weight.
-        self._replaced: tuple[Output, Tensor, Tensor, int] | None = None
+        self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(self._sum(target)))]
         self._whole: Tensor | None = None
         self._lines: dict[Direction, Tensor] = {}
 
@@ -67,9 +65,8 @@ class TensorPart:
             values = values * where
         return (values if self.weight is None else values * self.weight).sum(dim=-1)
 
-    def _total(self, residual: Tensor) -> Total:
-        total = self._sum(residual)
-        return Total(self.n_weight, total, total / self._divisor)
+    def _total(self, total: Tensor, squares: Tensor | None = None) -> Total:
+        return Total(self.n_weight, total, total / self._divisor, squares)
 
     def measure(self) -> Measures:
         """Sums and extremes."""
@@ -99,76 +96,67 @@ class TensorPart:
 
     def best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int]:
         """The best cut next to a row between two `edges`, or of all; and the sum of all residuals."""
-        z = self._project(sieve.direction)
+        (gain, n, s, below, above), everything, first, last = self._best(sieve, edges)
+        if edges is not None and gain > 0 and (first or last):
+            z = self._project(sieve.direction)
+            if first:
+                below = float(torch.where(z < edges[0], z, -torch.inf).max())
+            if last:
+                above = float(torch.where(z < edges[1], torch.inf, z).min())
+        return (gain, n, s, below, above), everything
+
+    def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
+        """The best cut, the sum of all residuals, and if no row between the edges is below the cut, or above."""
         residual, total = self.residual(sieve.output)
-        rows = Rows(z, residual, self.weight)
+        rows = Rows(self._project(sieve.direction), residual, self.weight)
         if edges is not None:
             lined = line_up_window(rows, edges)
-        elif self.n_rows < _ROWS_FOR_CELLS:
+        elif self.n_rows < ROWS_FOR_CELLS:
             lined = line_up(rows)
         else:
             lined = line_up_cells(rows, sieve, total)
         best, place, everything = best_of(lined, total)
-        gain, n, s, below, above = best
-        if edges is not None and gain > 0:
-            if place == 0:
-                below = float(torch.where(z < edges[0], z, -torch.inf).max())
-            if place == len(lined.z):
-                above = float(torch.where(z < edges[1], torch.inf, z).min())
-        return (gain, n, s, below, above), everything
+        return best, everything, place == 0, place == len(lined.z)
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         fires = self._project(neuron.direction) >= neuron.threshold
-        before, changed = self.answers.put(slot, fires)
+        changed = self.answers.put(slot, fires)
         fired = count(fires) if self.weight is None else (self.weight * fires).sum()
         told = numbers([fired, self._sum(self.target, fires), changed])
         if told[2]:
-            self._forget(slot, before)
+            self._forget(slot)
         return told
 
-    def _forget(self, slot: int, before: Tensor) -> None:
-        """Drop residuals that depend on a slot; the current one is remembered with the answers it was made of."""
-        known, self._known, self._replaced = self._known[:1], [], None
-        for output, residual, total in known:
-            rest, weight = without(output, slot)
-            if weight:
-                self._replaced = rest, residual, fires_in(before, slot), weight
-            else:
-                self._known = [(output, residual, total)]
+    def _forget(self, slot: int) -> None:
+        """Drop residuals that depend on a slot."""
+        self._known = [known for known in self._known if not known[0].weights[slot : slot + 1].any()]
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        self.answers.move(source, target)
-        self._known, self._replaced = [], None
+        self.answers.put(target, self.answers.of(source))
+        self._forget(target)
 
     def residual(self, output: Output) -> tuple[Tensor, Total]:
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
         for known, residual, total in self._known:
             if same(known, output):
                 return residual, total
-        residual = self._work_out(output)
-        self._known = [*self._known[:1], (output, residual, self._total(residual))]
-        return self._known[-1][1:]
+        residual, total = self._work_out(output)
+        self._known = [*self._known[:1], (output, residual, total)]
+        return residual, total
 
-    def _work_out(self, output: Output) -> Tensor:
-        if self._known and (change := one_change(self._known[0][0], output)) is not None:
-            slot, up, down = change
-            return torch.add(self._known[0][1], self.answers.of(slot), alpha=up - down).add_(down)
-        if self._replaced is not None and (change := one_change(self._replaced[0], output)) is not None:
-            _, residual, before, weight = self._replaced
-            slot, up, down = change
-            released = torch.add(residual, before, alpha=2 * weight)
-            return released.add_(self.answers.of(slot), alpha=up - down).add_(down - weight)
-        return self.answers.subtracted(self.target - output.base, output.weights)
+    def _work_out(self, output: Output) -> tuple[Tensor, Total]:
+        residual = self.answers.subtracted(self.target, output)
+        return residual, self._total(self._sum(residual))
 
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of squared residuals."""
         residual, total = self.residual(output)
-        self.output, self._known, self._replaced = output, [(output, residual, total)], None
-        return self._squares(residual)
+        self.output, self._known = output, [(output, residual, total)]
+        return self._squares(residual) if total.squares is None else total.squares.cpu().numpy()
 
     def _squares(self, residual: Tensor) -> Integers:
         residual = residual.clamp(-self.limit, self.limit)
@@ -254,7 +242,7 @@ class TensorPart:
         columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
         for row, neuron in zip(columns, neurons, strict=True):
             row[:] = (project(self.columns, neuron.direction) >= neuron.threshold) * 2 - 1
-        return TensorPart(columns, self.target, self.weight, self.limit)
+        return type(self)(columns, self.target, self.weight, self.limit)
 
     def explained(self, width: int, shift: int) -> int:
         """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole

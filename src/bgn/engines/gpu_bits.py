@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.base import Integers
-from bgn.engines.part import BITS
+from bgn.engines.base import Integers, Output
+from bgn.engines.part import BITS, SIGNS
 from bgn.engines.split import mix
 
 # Bytes to hold at once when rows are counted.
@@ -19,25 +19,29 @@ class Answers:
 
     def __init__(self, n_rows: int, device: torch.device) -> None:
         self.n_rows = n_rows
-        self._codes = [torch.zeros(n_rows, dtype=torch.uint8, device=device)]
+        self.codes = torch.zeros((1, n_rows), dtype=torch.uint8, device=device)
         self._words = torch.zeros((8, -(-n_rows // 1024) * 16), dtype=torch.int64, device=device)
         self._unpacked: set[int] = set()  # slots whose words are of old answers
         self._ones_in = torch.from_numpy(BITS.sum(axis=1).astype(np.uint8)).to(device)  # of every byte
 
     def of(self, slot: int) -> Tensor:
         """Where a slot fires."""
-        return fires_in(self._codes[slot >> 3], slot)
+        return (self.codes[slot >> 3] & (1 << (slot & 7))).bool()
 
-    def put(self, slot: int, fires: Tensor) -> tuple[Tensor, Tensor]:
-        """Store the answers of a slot; the bytes that held those before, and if any changed."""
-        while slot >= len(self._words):
-            self._codes += [torch.zeros_like(codes) for codes in self._codes]
-            self._words = torch.cat([self._words, torch.zeros_like(self._words)])
-        before, bit = self._codes[slot >> 3], slot & 7
+    def bits(self, slot: int) -> Tensor:
+        """The bytes that hold a slot's answers, made where there are none yet."""
+        while slot >> 3 >= len(self.codes):
+            self.codes = torch.cat([self.codes, torch.zeros_like(self.codes)])
+        return self.codes[slot >> 3]
+
+    def put(self, slot: int, fires: Tensor) -> Tensor:
+        """Store the answers of a slot; true if any changed."""
+        before, bit = self.bits(slot), slot & 7
         codes = (before & (255 - (1 << bit))).bitwise_or_(fires.view(torch.uint8) << bit)
-        self._codes[slot >> 3] = codes
+        changed = (codes != before).any()
+        before.copy_(codes)
         self._unpacked.add(slot)
-        return before, (codes != before).any()
+        return changed
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
@@ -45,6 +49,8 @@ class Answers:
 
     def together(self, slot: int, width: int) -> Tensor:
         """For each of the first `width` slots, the number of rows where both it and `slot` fire."""
+        while slot >= len(self._words):
+            self._words = torch.cat([self._words, torch.zeros_like(self._words)])
         for other in sorted(self._unpacked & {slot, *range(width)}):
             self._words[other] = _packed(self.of(other), 64 * self._words.shape[1])
             self._unpacked.remove(other)
@@ -56,13 +62,11 @@ class Answers:
         """The number of ones in every line of words."""
         return self._ones_in.index_select(0, words.view(torch.uint8).int().flatten()).view(len(words), -1).sum(dim=1)
 
-    def subtracted(self, values: Tensor, weights: Integers) -> Tensor:
-        """The values less what the answers, +-1, of the first slots add up to with these weights; written over."""
-        groups = (len(weights) + 7) >> 3
-        padded = np.zeros((groups, 8), np.int64)
-        padded.ravel()[: len(weights)] = weights
-        tables = torch.from_numpy((padded[:, None, :] * (2 * BITS - 1)).sum(axis=2)).to(values.device)
-        for table, codes in zip(tables, self._codes, strict=False):
+    def subtracted(self, target: Tensor, output: Output) -> Tensor:
+        """The target less what the answers of each row add up to."""
+        tables = torch.from_numpy(tables_of(output)).to(target.device)
+        values = target - tables[0].index_select(0, self.codes[0].int())
+        for table, codes in zip(tables[1:], self.codes[1:], strict=False):
             values -= table.index_select(0, codes.int())
         return values
 
@@ -71,9 +75,9 @@ class Answers:
         if width > 62:
             return self._hashes(width)
         kind = torch.uint8 if width <= 8 else torch.int16 if width < 16 else torch.int32 if width < 32 else torch.int64
-        keys = self._codes[0].to(kind)
+        keys = self.codes[0].to(kind)
         for g in range(1, (width + 7) >> 3):
-            keys |= self._codes[g].to(kind) << (8 * g)
+            keys |= self.codes[g].to(kind) << (8 * g)
         return keys & ((1 << width) - 1)  # bits beyond the width hold old answers
 
     def _hashes(self, width: int) -> Tensor:
@@ -84,13 +88,17 @@ class Answers:
         keys = torch.zeros(self.n_rows, dtype=torch.int64, device=self._words.device)
         for g, table in enumerate(tables):
             used = min(8, width - 8 * g)
-            keys += table.index_select(0, (self._codes[g] & ((1 << used) - 1)).int())
+            keys += table.index_select(0, (self.codes[g] & ((1 << used) - 1)).int())
         return keys
 
 
-def fires_in(codes: Tensor, slot: int) -> Tensor:
-    """Where a slot fires, given the bytes that hold it."""
-    return (codes & (1 << (slot & 7))).bool()
+def tables_of(output: Output) -> Integers:
+    """For every group of eight neurons, one at least, what each of their 256 answers adds; the base is in the first."""
+    padded = np.zeros((max(1, (len(output.weights) + 7) >> 3), 8), np.int64)
+    padded.ravel()[: len(output.weights)] = output.weights
+    tables = padded @ SIGNS
+    tables[0] += output.base
+    return tables
 
 
 def _packed(fires: Tensor, room: int) -> Tensor:

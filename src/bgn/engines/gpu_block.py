@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bgn.engines.base import Output
 from bgn.engines.block import Plan, Sample, Survey, Weights
 from bgn.engines.gpu import TensorEngine, TensorPart
 from bgn.engines.gpu_sums import group_sums
@@ -20,6 +23,22 @@ from bgn.engines.split import Hashes, Inside, mix
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOWEST = -(1 << 63)
 _BIN_BITS = 16
+
+
+@cache
+def part_kind(device: str) -> type[TensorPart]:
+    """What holds rows without weights: kernels of our own on a GPU where Triton works, which shows when it is used."""
+    if device != "cuda":
+        return TensorPart
+    try:
+        from bgn.engines.gpu_fused import FusedPart
+
+        one = torch.ones((1, 1), device=device)
+        FusedPart(one, one[0].long(), None, 1).residual(Output(np.zeros(1, np.int64), 1))
+    except Exception as problem:  # no Triton, no compiler that it needs, a device that is too old
+        warnings.warn(f"Triton does not work here, so fits take about twice the time: {problem}", stacklevel=2)
+        return TensorPart
+    return FusedPart
 
 
 class Tensors:
@@ -118,7 +137,8 @@ class TensorBlock:
         for to, column in zip(columns, rows.columns, strict=True):
             torch.index_select(column, 0, index, out=to)
         weight = None if rows.weight is None else rows.weight[index]
-        return TensorPart(columns, _steps(plan.grid, rows.target[index]), weight, plan.grid.limit)
+        kind = part_kind(columns.device.type) if weight is None else TensorPart
+        return kind(columns, _steps(plan.grid, rows.target[index]), weight, plan.grid.limit)
 
     def _held_out(self, keys: Tensor, plan: Plan, held_out: bool) -> Tensor:
         """Mark the rows that validate, or the others."""

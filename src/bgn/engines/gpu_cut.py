@@ -39,11 +39,12 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Total:
-    """Weight of all rows, sum of their residuals, and mean residual."""
+    """Weight of all rows, sum of their residuals, mean residual, and, where known, limbs of the squared sum."""
 
     weight: int
     sum: Tensor
     mean: Tensor
+    squares: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,6 @@ of all parts together. Methods that read rows run compiled kernels on the thread
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from bgn.engines import cut_kernels, kernels
 from bgn.engines.base import Floats, Integers, Neuron, Output
 from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
+from bgn.engines.crew import Crew
 from bgn.engines.outputs import one_change, same, without
 from bgn.engines.split import mix
 
@@ -31,7 +31,7 @@ _NO_WEIGHT = np.empty(0, np.int64)
 NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 # The eight bits of every byte.
 BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
-_SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
+SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
 # A residual; and what to add where a slot, a bit of a row of codes, fires and where it does not.
 Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
@@ -81,7 +81,7 @@ class Part:
         self.weight = _NO_WEIGHT if weight is None else weight
         self.n_columns, self.n_rows = columns.shape
         self.threads = threads if self.n_rows >= _ROWS_FOR_SHARING else 1
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._crew = Crew(self.threads) if self.threads > 1 else None
         edges = np.linspace(0, self.n_rows, (self.threads if self.n_rows >= _ROWS_FOR_THREADS else 1) + 1)
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self.codes = np.zeros((1, self.n_rows), np.uint8)
@@ -96,10 +96,9 @@ class Part:
     def each(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
         """Run `work` on every item, on the threads there are."""
         items = list(items)
-        if self._pool is None or len(items) < 2:
+        if self._crew is None or len(items) < 2:
             return [work(item) for item in items]
-        others = [self._pool.submit(work, item) for item in items[1:]]
-        return [work(items[0]), *(other.result() for other in others)]
+        return self._crew.each(work, items)
 
     def _each_sieve(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Run `work` on every item, side by side when rows are too few to share out."""
@@ -316,7 +315,7 @@ class Part:
             values = self.weight if len(self.weight) else np.ones(self.n_rows, np.int64)
         if self.below is None:
             return self._sum(self.n_columns, kernels.column_sums, self.columns, centre, scale, values)
-        return self._signed_sums(values) * _signs(centre, scale)
+        return self._signed_sums(values) * signs(centre, scale)
 
     def _signed_sums(self, values: Integers) -> Integers:
         """Sum of every column of +-1 times `values`: what the rows that fire hold, less what the others do."""
@@ -343,8 +342,8 @@ class Part:
             return self._products(slice(None), centre, scale, self._column(column, centre, scale))
         values = self.columns[column].astype(np.int64)
         sums = self._signed_sums(values * self.weight if len(self.weight) else values)
-        signs = _signs(centre, scale)
-        whole = sums.astype(object) * signs.astype(object) * int(signs[column])
+        sign = signs(centre, scale)
+        whole = sums.astype(object) * sign.astype(object) * int(sign[column])
         return np.stack([whole >> 31, whole & 0x7FFFFFFF], axis=1).astype(np.int64)
 
     def _column(self, j: int, centre: Floats, scale: Floats) -> Integers:
@@ -411,7 +410,7 @@ def _added(parts: Sequence[Integers]) -> Integers:
     return parts[0] if len(parts) == 1 else np.asarray(sum(parts))
 
 
-def _signs(centre: Floats, scale: Floats) -> Integers:
+def signs(centre: Floats, scale: Floats) -> Integers:
     """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
     return np.where(centre == 0.0, scale, 0.0).astype(np.int64)
 
@@ -421,4 +420,4 @@ def _tables(output: Output) -> tuple[Integers, int]:
     groups = (len(output.weights) + 7) >> 3
     weights = np.zeros((groups, 8), np.int64)
     weights.ravel()[: len(output.weights)] = output.weights
-    return weights @ _SIGNS, int(output.base)
+    return weights @ SIGNS, int(output.base)

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.base import Floats, Integers
-from bgn.grow.screen import BINS, COARSE, pair_gains, place_cells
+from bgn.grow.screen import ANGLES, BINS, COARSE, near_gains, pair_gains, place_cells
 
-ANGLES = 16
 WIDTH = math.pi / ANGLES
 _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
 _NEARBY = WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
-_KEPT = 256  # pairs, some 24 KiB each
-_PAIRS_A_THREAD = 8
+_KEPT = 256  # pairs, some 48 KiB each
+_PAIRS_A_THREAD = 4
 
 # Shares so many items out among threads, at least so many to each.
 Share = Callable[[Callable[[slice], None], int, int], None]
@@ -53,6 +52,21 @@ class Binned:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Gain and angle of the best direction of each pair, where it is kept, and the residuals in its two-way table."""
+
+    pairs: Integers
+    gains: Floats
+    angles: Floats
+    which: Integers
+    tables: Integers
+
+    def at(self, index: Integers) -> Found:
+        """Some of the pairs."""
+        return Found(self.pairs[index], self.gains[index], self.angles[index], self.which[index], self.tables[index])
+
+
 class Pairs:
     """Where on two-way tables the best cut of every pair of columns lies.
 
@@ -63,21 +77,31 @@ class Pairs:
     def __init__(self, binned: Binned, weight: Integers, share: Share) -> None:
         self.binned, self._weight, self._share = binned, weight, share
         self._known: dict[tuple[int, int], int] = {}
-        self._places, self._count = _room(0, ANGLES)
+        # Weights of the cells, their places, and weights of the bins.
+        self._kept = _room(0)
 
-    def best(self, pairs: Integers, values: Integers, rows: int, total: int) -> tuple[Floats, Floats]:
-        """Gain and angle of the best direction of each pair; `values` are weighted residuals."""
-        which = self._find(pairs)
-        gains, best = self._gains(pairs, which, self._places, self._count, values, rows, total)
-        return gains, np.asarray(_ALL_ROUND[best], np.float64)
+    def best(self, pairs: Integers, values: Integers, rows: int, total: int) -> Found:
+        """The best direction of each pair; `values` are weighted residuals."""
+        which, table = self._find(pairs), self.binned
+        _, places, count = self._kept
+        gains, best = np.empty(len(pairs)), np.zeros(len(pairs), np.int64)
+        tables = np.empty((len(pairs), COARSE * COARSE), np.int64)
 
-    def near(self, pairs: Integers, around: Floats, values: Integers, rows: int, total: int) -> Floats:
-        """The best angle of each pair near a given one."""
-        angles = around[:, None] + _NEARBY
-        room, which = _room(len(pairs), len(_NEARBY)), np.arange(len(pairs))
-        self._place(pairs, angles, *room)
-        _, best = self._gains(pairs, which, *room, values, rows, total)
-        return angles[which, best]
+        def part(some: slice) -> None:
+            pair_gains(
+                table.codes, pairs[some], which[some], places, count, values, rows, total, tables[some], gains[some],
+                best[some],
+            )  # fmt: skip
+
+        self._share(part, len(pairs), _PAIRS_A_THREAD)
+        return Found(pairs, gains, np.asarray(_ALL_ROUND[best], np.float64), which, tables)
+
+    def near(self, found: Found, rows: int, total: int) -> Floats:
+        """The best angle of each pair near the one just found."""
+        angles, best = found.angles[:, None] + _NEARBY, np.zeros(len(found.pairs), np.int64)
+        about = self.binned.centres, self.binned.bins, found.pairs, angles
+        near_gains(*about, self._kept[0][found.which], found.tables, rows, total, best)
+        return angles[np.arange(len(best)), best]
 
     def _find(self, pairs: Integers) -> Integers:
         """Where what is known of each pair is kept."""
@@ -88,45 +112,33 @@ class Pairs:
         if missing:
             start = len(self._known)
             self._known.update((pair, start + k) for k, pair in enumerate(missing))
-            if len(self._known) > len(self._places):
-                more = _room(max(len(self._known), min(_KEPT, 2 * len(self._places))), ANGLES)
-                more[0][:start], more[1][:start] = self._places[:start], self._count[:start]
-                self._places, self._count = more
-            new = slice(start, len(self._known))
-            angles = np.tile(_ALL_ROUND, (len(missing), 1))
-            self._place(np.array(missing), angles, self._places[new], self._count[new])
+            if len(self._known) > len(self._kept[0]):
+                more = _room(max(len(self._known), min(_KEPT, 2 * len(self._kept[0]))))
+                for new, old in zip(more, self._kept, strict=True):
+                    new[:start] = old[:start]
+                self._kept = more
+            self._place(np.array(missing), start)
         return np.array([self._known[pair] for pair in named])
 
-    def _place(self, pairs: Integers, angles: Floats, places: NDArray[np.uint8], count: Integers) -> None:
-        table = self.binned
+    def _place(self, pairs: Integers, start: int) -> None:
+        table, rooms = self.binned, [room[start : start + len(pairs)] for room in self._kept]
 
         def part(some: slice) -> None:
             place_cells(
-                table.codes, table.centres, table.bins, pairs[some], angles[some], self._weight, places[some],
-                count[some],
+                table.codes, table.centres, table.bins, pairs[some], _ALL_ROUND, self._weight,
+                *(room[some] for room in rooms),
             )  # fmt: skip
 
         self._share(part, len(pairs), _PAIRS_A_THREAD)
 
-    def _gains(
-        self, pairs: Integers, which: Integers, places: NDArray[np.uint8], count: Integers, values: Integers, rows: int,
-        total: int,
-    ) -> tuple[Floats, Integers]:  # fmt: skip
-        gains, best = np.empty(len(pairs)), np.zeros(len(pairs), np.int64)
-        table = self.binned
 
-        def part(some: slice) -> None:
-            pair_gains(
-                table.codes, table.bins, pairs[some], which[some], places, count, values, rows, total, gains[some],
-                best[some],
-            )  # fmt: skip
-
-        self._share(part, len(pairs), _PAIRS_A_THREAD)
-        return gains, best
-
-
-def _room(pairs: int, angles: int) -> tuple[NDArray[np.uint8], Integers]:
-    return np.empty((pairs, COARSE * COARSE, angles), np.uint8), np.empty((pairs, angles, BINS), np.int64)
+def _room(pairs: int) -> tuple[NDArray[Any], ...]:
+    cells = COARSE * COARSE
+    return (
+        np.empty((pairs, cells), np.int64),
+        np.empty((pairs, cells, ANGLES), np.uint16),
+        np.empty((pairs, ANGLES, BINS), np.int64),
+    )
 
 
 def codes_of(column: NDArray[np.float64], bins: int) -> tuple[NDArray[np.uint8], Floats, Integers]:

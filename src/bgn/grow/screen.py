@@ -13,7 +13,8 @@ from bgn.engines.kernels import project
 
 FINE = 256  # bins of one column
 COARSE = 32  # bins of each column of a pair
-BINS = 64  # bins along a pair's direction
+ANGLES = 16  # directions of a pair
+BINS = 64  # bins along each
 ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 2048
@@ -48,60 +49,91 @@ def single_gains(codes, count, values, rows, total, out):
 
 
 @njit(cache=True, nogil=True)
-def place_cells(codes, centres, bins, pairs, angles, weight, places, count):
-    """For each pair of binned columns and each of its angles, write where the cells of a two-way table fall.
-
-    Bins lie along ``cos(angle) * x + sin(angle) * y``; `angles` is (pairs x angles). Written: `places` (pairs x cells x
-    angles), and the weight in every bin, `count` (pairs x angles x bins).
-    """
-    table = np.empty(COARSE * COARSE, np.int64)
-    x, y = np.empty(COARSE), np.empty(COARSE)
-    weighted = len(weight) > 0
-    for k in range(len(pairs)):
-        p, q = pairs[k, 0], pairs[k, 1]
-        first, second = codes[p], codes[q]
-        table[:] = 0
-        for i in range(len(first)):
-            table[np.int64(first[i]) * COARSE + np.int64(second[i])] += weight[i] if weighted else 1
-        count[k] = 0
-        for a in range(angles.shape[1]):
-            cos, sin = np.cos(angles[k, a]), np.sin(angles[k, a])
-            for b in range(COARSE):
-                x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
-            low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
-            high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
-            scale = BINS / (high - low) if high > low else 0.0
-            for u in range(bins[p]):
-                for v in range(bins[q]):
-                    b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
-                    places[k, u * COARSE + v, a] = b
-                    count[k, a, b] += table[u * COARSE + v]
+def spread(centres, bins, pair, angle, x, y):
+    """Write where the bins of two columns lie along ``cos(angle) * x + sin(angle) * y``; their start and scale."""
+    p, q = pair
+    cos, sin = np.cos(angle), np.sin(angle)
+    for b in range(COARSE):
+        x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
+    low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
+    high = max(x[0], x[bins[p] - 1]) + max(y[0], y[bins[q] - 1])
+    return low, BINS / (high - low) if high > low else 0.0
 
 
 @njit(cache=True, nogil=True)
-def pair_gains(codes, bins, pairs, which, places, count, values, rows, total, gains, best):
+def add_up(codes, pair, values, table):
+    """Sum `values`, one a row, or the rows where there are none, in the cells of a two-way table."""
+    first, second = codes[pair[0]], codes[pair[1]]
+    table[:] = 0
+    for i in range(len(first)):
+        table[np.int64(first[i]) * COARSE + np.int64(second[i])] += values[i] if len(values) else 1
+
+
+@njit(cache=True, nogil=True)
+def place_cells(codes, centres, bins, pairs, angles, weight, weights, places, count):
+    """For each pair of binned columns and each angle, write where the cells of a two-way table fall.
+
+    Written: the weight in every cell, `weights` (pairs x cells); its bin among those of all angles, `places` (pairs x
+    cells x angles); and the weight in every bin, `count` (pairs x angles x bins).
+    """
+    x, y = np.empty(COARSE), np.empty(COARSE)
+    count[:] = 0
+    for k in range(len(pairs)):
+        p, q = pairs[k]
+        add_up(codes, (p, q), weight, weights[k])
+        places[k] = 0  # for cells that no row is in
+        for a in range(len(angles)):
+            low, scale = spread(centres, bins, (p, q), angles[a], x, y)
+            for u in range(bins[p]):
+                for v in range(bins[q]):
+                    b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
+                    places[k, u * COARSE + v, a] = a * BINS + b
+                    count[k, a, b] += weights[k, u * COARSE + v]
+
+
+@njit(cache=True, nogil=True)
+def pair_gains(codes, pairs, which, places, count, values, rows, total, tables, gains, best):
     """For each pair of binned columns, the number of its best angle and the gain it promises.
 
-    The rows are summed once a pair in a two-way table; ``which[k]`` says where in `places` and `count` pair ``k`` is.
+    The rows are summed once a pair in a two-way table, written to `tables`; ``which[k]`` says where in `places` and
+    `count` pair ``k`` is.
     """
-    table = np.empty(COARSE * COARSE, np.int64)
-    sums = np.empty(count.shape[1:], np.int64)
+    sums = np.empty(ANGLES * BINS, np.int64)
     for k in range(len(pairs)):
-        p, q, w = pairs[k, 0], pairs[k, 1], which[k]
-        first, second = codes[p], codes[q]
-        table[:] = 0
-        for i in range(len(values)):
-            table[np.int64(first[i]) * COARSE + np.int64(second[i])] += values[i]
+        w, table = which[k], tables[k]
+        add_up(codes, (pairs[k, 0], pairs[k, 1]), values, table)
         sums[:] = 0
-        for u in range(bins[p]):
-            for cell in range(u * COARSE, u * COARSE + bins[q]):
-                for a in range(len(sums)):
-                    sums[a, places[w, cell, a]] += table[cell]
+        for cell in range(COARSE * COARSE):
+            place, held = places[w, cell], table[cell]
+            for a in range(ANGLES):
+                sums[place[a]] += held
         gains[k] = -1.0
-        for a in range(len(sums)):
-            g = best_edge(count[w, a], sums[a], rows, total)
+        for a in range(ANGLES):
+            g = best_edge(count[w, a], sums[a * BINS : (a + 1) * BINS], rows, total)
             if g > gains[k]:
                 gains[k], best[k] = g, a
+
+
+@njit(cache=True, nogil=True)
+def near_gains(centres, bins, pairs, angles, weights, tables, rows, total, best):
+    """For each pair, the number of the best of its own angles (pairs x angles), given its two-way tables."""
+    x, y = np.empty(COARSE), np.empty(COARSE)
+    count, sums = np.empty(BINS, np.int64), np.empty(BINS, np.int64)
+    for k in range(len(pairs)):
+        p, q = pairs[k]
+        most = -1.0
+        for a in range(angles.shape[1]):
+            low, scale = spread(centres, bins, (p, q), angles[k, a], x, y)
+            count[:] = 0
+            sums[:] = 0
+            for u in range(bins[p]):
+                for v in range(bins[q]):
+                    b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
+                    count[b] += weights[k, u * COARSE + v]
+                    sums[b] += tables[k, u * COARSE + v]
+            g = best_edge(count, sums, rows, total)
+            if g > most:
+                most, best[k] = g, a
 
 
 @njit(cache=True, nogil=True)

@@ -80,9 +80,8 @@ class Search:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
             else:
                 candidates += self._best_pairs(np.sort(ranked[:_MOST_IN_PAIRS]), values, total)
-        best = self._judge(output, others, chance, candidates, luck)
-        if self._most > 1 and len(ranked) > 1:
-            best = sorted([*best, *self._judge(output, others, chance, self._debiased(output))], key=_by_promise)
+        fitted = self._debiased(output) if self._most > 1 and len(ranked) > 1 else []
+        best = self._judge(output, others, chance, candidates, luck, fitted)
         turned = [each.direction for each in best[:_TURNED] if len(each.direction.columns) == 2]
         if turned and self._answers is None:
             finer = [other for direction in turned for other in self._turned(direction)]
@@ -110,23 +109,28 @@ class Search:
         a residual is noise: luck fades above 500 rows and is gone at 1,500. A direction from least squares needs none.
         """
         n, rows = len(self._usable), self._sample.total
+        share = min(max(1.5 - rows / self._rows.unit / 1000, 0.0), 1.0)
+        if share == 0.0:
+            return 0.0, 0.0
         residual = self._part.residual(output)
         unit = max(1, int(np.abs(residual).max(initial=0)))
         whole = np.rint(residual * (_LUCK_STEPS / unit)).astype(np.int64)  # whole, so that order does not matter
         squares = int((whole * whole * (self._part.weight if len(self._part.weight) else 1)).sum())
         variance = squares / rows * (unit / _LUCK_STEPS) ** 2 - (total / rows) ** 2
-        variance *= self._rows.unit * min(max(1.5 - rows / self._rows.unit / 1000, 0.0), 1.0)
+        variance *= self._rows.unit * share
         return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * ANGLES)) * variance
 
     def _judge(
-        self, output: Output, others: Others, chance: Floats, directions: Sequence[Direction],
-        luck: tuple[float, float] = (0.0, 0.0),
+        self, output: Output, others: Others, chance: Floats, picked: Sequence[Direction], luck: tuple[float, float],
+        fitted: Sequence[Direction] = (),
     ) -> list[_Judged]:  # fmt: skip
         """What each direction promises, the largest promise first, and where on it the cut should be.
 
-        A promise is the gain, without what `chance` explains, less the luck there is in picking the best of many.
+        A promise is the gain, without what `chance` explains, less the luck there is in picking the best of many; there
+        is none in directions that were fitted.
         """
-        directions = [each for each in dict.fromkeys(directions) if self._sample.can_project(each)]
+        directions = [each for each in (*dict.fromkeys(picked), *fitted) if self._sample.can_project(each)]
+        first_fitted = len(directions) - sum(map(self._sample.can_project, fitted))
         if not directions:
             return []
         size = np.array([len(each.columns) for each in directions])
@@ -147,8 +151,8 @@ class Search:
 
         self._share(part, len(directions), _DIRECTIONS_A_THREAD)
         judged = [
-            _Judged(gain - luck[len(direction.columns) > 1], direction, (low, high))
-            for direction, (gain, low, high) in zip(directions, found.tolist(), strict=True)
+            _Judged(gain - (luck[len(direction.columns) > 1] if k < first_fitted else 0.0), direction, (low, high))
+            for k, (direction, (gain, low, high)) in enumerate(zip(directions, found.tolist(), strict=True))
             if gain > 0
         ]
         return sorted(judged, key=_by_promise)
@@ -185,10 +189,10 @@ class Search:
     def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Direction]:
         """Directions of the pairs that the tables like best."""
         pairs, rows = np.array(list(combinations(columns.tolist(), 2))), self._sample.total
-        gains, angles = self._pairs.best(pairs, values, rows, total)
-        best = np.argsort(-gains, kind="stable")[:_PAIRS]
-        angles = self._pairs.near(pairs[best], angles[best], values, rows, total)
-        return [self._direction(int(a), int(b), angle) for (a, b), angle in zip(pairs[best], angles, strict=True)]
+        found = self._pairs.best(pairs, values, rows, total)
+        found = found.at(np.argsort(-found.gains, kind="stable")[:_PAIRS])
+        angles = self._pairs.near(found, rows, total).tolist()
+        return [self._direction(a, b, angle) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
 
     def _direction(self, a: int, b: int, angle: float) -> Direction:
         """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
@@ -219,10 +223,10 @@ class Search:
             return []
         table = self._pairs.binned.with_column(np.asarray(line))
         pairs = np.stack([np.full(len(others), len(table.codes) - 1), others], axis=1)
-        gains, angles = Pairs(table, self._part.weight, self._share).best(pairs, values, self._sample.total, total)
+        found = Pairs(table, self._part.weight, self._share).best(pairs, values, self._sample.total, total)
         directions = []
-        for k in np.argsort(-gains, kind="stable")[:_PAIRS]:
-            extra = math.tan(angles[k]) * table.spread[-1] / table.spread[others[k]]
+        for k in np.argsort(-found.gains, kind="stable")[:_PAIRS]:
+            extra = math.tan(found.angles[k]) * table.spread[-1] / table.spread[others[k]]
             if math.isfinite(extra) and extra != 0:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.coefficients, extra)
                 directions.append(rounded(direction_of(columns, coefficients)))

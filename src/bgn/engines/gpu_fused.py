@@ -1,0 +1,166 @@
+"""Rows on a GPU, each pass a kernel of its own instead of a dozen torch operations; the same bits.
+
+Needs Triton, which comes with torch for GPUs; :mod:`bgn.engines.gpu` does without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bgn.engines import gpu, gpu_kernels
+from bgn.engines.base import Direction, Floats, Integers, Neuron, Output
+from bgn.engines.cells import Best, Sieve
+from bgn.engines.gpu import TensorPart
+from bgn.engines.gpu_bits import tables_of
+from bgn.engines.gpu_cut import Total
+from bgn.engines.part import signs
+
+# Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.
+_MOST_NUMBERED = 22
+
+
+class FusedPart(TensorPart):
+    """Rows without weights; see `TensorPart`."""
+
+    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, limit: int) -> None:
+        super().__init__(columns, target, weight, limit)
+        # The last slot put, and how many rows fire together with each other slot; None as long as nobody asked.
+        self._together: tuple[int, Integers] | None = None
+
+    def _run(self, kernel: Any, *arguments: Any, rows: int | None = None, lines: int = 1) -> None:
+        """Run a kernel on all rows, or so many."""
+        programs = -(-(self.n_rows if rows is None else rows) // gpu_kernels.ROWS)
+        kernel[(max(programs, 1), lines)](*arguments, **gpu_kernels.OPTIONS)
+
+    def _slate(self, answers: int, direction: Direction, extra: Sequence[float]) -> Tensor:
+        """Room for answers, then a projection, then some floats."""
+        features = len(direction.columns)
+        slate = np.zeros(answers + 2 * features + len(extra), np.int64)
+        slate[answers : answers + features] = direction.columns
+        slate[answers + features :].view(np.float64)[:] = (*direction.coefficients, *extra)
+        return torch.from_numpy(slate).to(self.target.device)
+
+    def _zeros(self, *shape: int, kind: torch.dtype = torch.int64) -> Tensor:
+        return torch.zeros(shape, dtype=kind, device=self.target.device)
+
+    # -- cuts ----------------------------------------------------------------------------------------------
+
+    def _project(self, direction: Direction) -> Tensor:
+        """The projection of every row."""
+        z = torch.empty(self.n_rows, dtype=torch.float64, device=self.target.device)
+        about = self._slate(0, direction, ())
+        self._run(gpu_kernels.project, self.columns, self.n_rows, about, 0, len(direction.columns), z)
+        return z
+
+    def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
+        if edges is None and self.n_rows >= gpu.ROWS_FOR_CELLS:
+            return super()._best(sieve, edges)
+        residual, total = self.residual(sieve.output)
+        if edges is None:
+            z, told = self._project(sieve.direction), self._zeros(11)
+        else:
+            z, residual, told = self._between(sieve.direction, residual, edges)
+        z, order = torch.sort(z)
+        running, n = residual[order].cumsum_(0), len(z)
+        programs = n // gpu_kernels.ROWS + 1
+        best = torch.empty(programs, dtype=torch.float64, device=z.device)
+        places = torch.empty(programs, dtype=torch.int64, device=z.device)
+        self._run(
+            gpu_kernels.best, z, running, told[1:], total.sum, total.mean, n, self.n_rows, best, places, told[3:],
+            rows=n + 1,
+        )  # fmt: skip
+        answer = told[4:11].cpu().numpy()
+        place, s, silent = answer[:3].tolist()
+        gain, below, above = answer[3:6].view(np.float64).tolist()
+        return (gain, silent, s, below, above), int(answer[6]), place == 0, place == n
+
+    def _between(
+        self, direction: Direction, residual: Tensor, edges: tuple[float, float]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Projection and residual of the rows between two edges; a slate with number and sum of those below."""
+        z, chosen = torch.empty(self.n_rows, dtype=torch.float64, device=residual.device), torch.empty_like(residual)
+        slate, features = self._slate(11, direction, edges), len(direction.columns)
+        self._run(gpu_kernels.between, self.columns, residual, self.n_rows, slate, 11, features, z, chosen)
+        n = int(slate[0])
+        return z[:n], chosen[:n], slate
+
+    # -- answers and outputs -------------------------------------------------------------------------------
+
+    def put(self, slot: int, neuron: Neuron) -> Integers:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
+        self.answers.bits(slot)
+        codes, features = self.answers.codes, len(neuron.direction.columns)
+        answers = 3 if self._together is None else 3 + 8 * ((slot >> 3) + 1)
+        slate = self._slate(answers, neuron.direction, (neuron.threshold,))
+        self._run(gpu_kernels.fire, self.columns, self.target, self.n_rows, slate, answers, features, slot, codes)
+        told = slate[:answers].cpu().numpy()
+        if self._together is not None:
+            self._together = slot, told[3:]
+        if told[2]:
+            self._forget(slot)
+        return told[:3]
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+        self._run(gpu_kernels.move, self.answers.codes, self.n_rows, source, target)
+        self._forget(target)
+
+    def _forget(self, slot: int) -> None:
+        """Drop what depends on a slot."""
+        super()._forget(slot)
+        if self._together is not None and self._together[0] != slot:
+            self._together = -1, self._together[1]
+
+    def _work_out(self, output: Output) -> tuple[Tensor, Total]:
+        tables = np.append(np.zeros(5, np.int64), tables_of(output))
+        slate, residual = torch.from_numpy(tables).to(self.target.device), torch.empty_like(self.target)
+        self._run(
+            gpu_kernels.look_up, self.target, self.answers.codes, self.n_rows, slate, len(tables) // 256, self.limit,
+            residual,
+        )  # fmt: skip
+        return residual, self._total(slate[0], slate[1:5])
+
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+        return int(self._fired_sums(self.residual(self.output)[0][None], slot)[0])
+
+    def _fired_sums(self, values: Tensor, slot: int) -> Integers:
+        """Sum of every line of `values` over the rows where a slot fires."""
+        sums = self._zeros(len(values))
+        self._run(gpu_kernels.fired_sums, values, self.answers.codes, self.n_rows, slot, sums, lines=len(values))
+        return sums.cpu().numpy()
+
+    def overlaps(self, slot: int, width: int) -> Integers:
+        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+        if self._together is None or self._together[0] != slot or len(self._together[1]) < width:
+            groups = (width + 7) >> 3
+            counts = self._zeros(8 * groups)
+            self._run(gpu_kernels.overlaps, self.answers.codes, self.n_rows, slot, groups, counts)
+            self._together = slot, counts.cpu().numpy()
+        return self._together[1][:width]
+
+    # -- columns, depth and theory -------------------------------------------------------------------------
+
+    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+        """Sum of every integer column over all rows, or over those where `slot` fires."""
+        if slot is None:
+            return super().column_sums(centre, scale)
+        if not self.columns.is_floating_point():
+            return self._fired_sums(self.columns, slot) * signs(centre, scale)
+        return np.concatenate([self._fired_sums(columns, slot) for columns in self._columns(centre, scale)])
+
+    def explained(self, width: int, shift: int) -> int:
+        """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole
+        number of ``2**shift`` each."""
+        if width > _MOST_NUMBERED:
+            return super().explained(width, shift)
+        copies = 1 << (_MOST_NUMBERED - width)
+        counts, sums = self._zeros(copies, 1 << width, kind=torch.int32), self._zeros(copies, 1 << width)
+        self._run(gpu_kernels.regions, self.answers.codes, self.target, self.n_rows, width, copies, counts, sums)
+        n, s = counts.sum(dim=0).clamp_(min=1), sums.sum(dim=0).double()
+        return int(s.mul_(s).div_(n).mul_(2.0**-shift).round_().long().sum())
