@@ -85,7 +85,8 @@ def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
     """Return the combinations of a method on a table.
 
     The paper's: widths 100, 500, 1000, one to three layers, three rates, and the method's own parameters. Reduced, to
-    be done in an hour on two cores: width 100, one layer (on small tables also two), one setting of its own parameters.
+    be done in an hour on two cores: one layer of 100, on small tables one or two of 100 or 500, and one setting of its
+    own parameters.
     """
     own = OWN.get(method, [{}])
     batch = {"batch_size": 512 if name in data.LARGE else 64}
@@ -94,7 +95,7 @@ def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
     if scale == "full":
         shapes = [[width] * depth for width, depth in product((100, 500, 1000), (1, 2, 3))]
     else:
-        shapes, own = [[100]] if name in data.LARGE else [[100], [100, 100]], own[:1]
+        shapes, own = [[100]] if name in data.LARGE else [[100], [500], [100, 100], [500, 500]], own[:1]
     return [
         {"hidden_layers": shape, "learning_rate": rate} | batch | more
         for shape, rate, more in product(shapes, RATES, own)

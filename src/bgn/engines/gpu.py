@@ -7,7 +7,6 @@ operation after the other and fuses none, so the bits are the same. Tensors on a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -257,22 +256,13 @@ def _joined(sums: Sequence[Tensor]) -> Integers:
     return torch.cat(list(sums)).cpu().numpy()
 
 
-class _Parts(PartsInMemory):
-    """Parts asked without the bookkeeping of gradients, which takes time."""
-
-    @torch.inference_mode()
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        return super().ask(question, *arguments)
-
-
 class TensorEngine(MergedEngine):
     """Rows in tensors, in one part."""
 
     def __init__(self, part: TensorPart, grid: Grid) -> None:
         self.part = part
-        super().__init__(_Parts([part]), grid)
+        super().__init__(PartsInMemory([part]), grid)
 
-    @torch.inference_mode()
     def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
         """Answer each question with its best cut, when the answer is wanted; None where there is none."""
         for question in questions:

@@ -17,6 +17,8 @@ from bgn.engines.kernels import LIMB
 BLOCK, STEPS = 1024, 8
 ROWS = BLOCK * STEPS
 OPTIONS = {"BLOCK": BLOCK, "STEPS": STEPS, "enable_fp_fusion": False}
+# A product with this puts copies of four bits 15 apart; of each copy one bit is kept.
+_SPREAD, _LAST = tl.constexpr(1 + (1 << 15) + (1 << 30) + (1 << 45)), tl.constexpr(0x0001_0001_0001_0001)
 _LIMB, _LOW = tl.constexpr(LIMB), tl.constexpr((1 << LIMB) - 1)
 # Numbers that change from call to call are no reason to compile again.
 _kernel = triton.jit(
@@ -56,10 +58,9 @@ def _count_together(codes, n, slot, groups, counts, start, BLOCK: tl.constexpr, 
             at = start + step * BLOCK + tl.arange(0, BLOCK)
             fires = _fires(codes, slot, n, at, at < n)
             both = tl.load(codes + group * n + at, mask=fires, other=0).to(tl.int64)
-            first += (both & 1) | ((both & 2) << 15) | ((both & 4) << 30) | ((both & 8) << 45)
-            both = both >> 4
-            second += (both & 1) | ((both & 2) << 15) | ((both & 4) << 30) | ((both & 8) << 45)
-        low, high = tl.sum(first), tl.sum(second)  # four counts of 16 bits each
+            first += ((both & 15) * _SPREAD) & _LAST  # four bits, each in 16 of its own
+            second += ((both >> 4) * _SPREAD) & _LAST
+        low, high = tl.sum(first), tl.sum(second)
         for k in tl.static_range(4):
             tl.atomic_add(counts + group * 8 + k, (low >> (16 * k)) & 0xFFFF)
             tl.atomic_add(counts + group * 8 + 4 + k, (high >> (16 * k)) & 0xFFFF)

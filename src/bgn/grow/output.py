@@ -154,11 +154,33 @@ class _Fit(State):
     changes: int
 
 
+@dataclass(frozen=True)
+class _Rest:
+    """A fit without the neuron in one slot: inverse, columns kept, all weights, and what taking it out costs."""
+
+    inverse: Floats
+    keep: Integers
+    weights: Floats
+    gone: float
+
+    @classmethod
+    def of(cls, state: _Fit, slot: int) -> _Rest:
+        """Take the neuron out, if there is one."""
+        if slot == state.width:
+            return cls(state.inverse, np.arange(slot + 1), state.weights, 0.0)
+        k = slot + 1
+        inverse, keep = _taken_out(state.inverse, k)
+        weights = state.weights - state.inverse[:, k] * (state.weights[k] / state.inverse[k, k])
+        weights[k] = 0.0
+        return cls(inverse, keep, weights, float(state.weights[k] ** 2 / state.inverse[k, k]))
+
+
 class Full:
     """Least squares over all output weights after every change, with a ridge penalty on all but the base."""
 
     def __init__(self, ridge: float) -> None:
         self._ridge = ridge
+        self._last: tuple[_Fit, int, _Rest] | None = None
 
     def start(self, rows: Engine) -> State:
         """The mean alone."""
@@ -171,34 +193,28 @@ class Full:
 
     def without(self, state: State, slot: int) -> Output:
         """Least squares over the other neurons."""
-        weights = self._released(state, slot)
+        weights = self._rest(state, slot).weights
         return Output(np.rint(weights[1:]).astype(np.int64), round(weights[0]))
 
-    def _released(self, state: State, slot: int) -> Floats:
+    def _rest(self, state: State, slot: int) -> _Rest:
+        """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
         assert isinstance(state, _Fit)
-        k = slot + 1
-        weights = state.weights - state.inverse[:, k] * (state.weights[k] / state.inverse[k, k])
-        weights[k] = 0.0
-        return weights
+        if self._last is None or self._last[0] is not state or self._last[1] != slot:
+            self._last = state, slot, _Rest.of(state, slot)
+        return self._last[2]
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
         """The other neurons are refitted along with the new one."""
-        assert isinstance(state, _Fit)
-        if slot == state.width:
-            return Others(rows.total, self._ridge, state.inverse, np.arange(state.width))
-        inverse, keep = _taken_out(state.inverse, slot + 1)
-        return Others(rows.total, self._ridge, inverse, keep[1:] - 1)
+        rest = self._rest(state, slot)
+        return Others(rows.total, self._ridge, rest.inverse, rest.keep[1:] - 1)
 
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training error both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
         column, target = self._measure(rows, state, spare, cut.neuron)
-        inverse, keep, weights, gone = state.inverse, np.arange(spare + 1), state.weights, 0.0
-        if slot < spare:
-            inverse, keep = _taken_out(state.inverse, slot + 1)
-            weights = self._released(state, slot)
-            gone = state.weights[slot + 1] ** 2 / state.inverse[slot + 1, slot + 1]
+        rest = self._rest(state, slot)
+        inverse, keep, weights, gone = rest.inverse, rest.keep, rest.weights, rest.gone
         pull = (inverse * column[keep]).sum(axis=1)
         own = rows.total + self._ridge - float((pull * column[keep]).sum())
         if own <= 1e-9 * rows.total:
