@@ -27,7 +27,7 @@ _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
 _ASKED = 12  # questions worth putting to all rows, the most promising first
-_DIGITS = 3
+_FORMAT = "%.3g"  # coefficients have three digits
 _DIRECTIONS_A_THREAD = 3
 _LUCK_STEPS = 1 << 14
 
@@ -198,8 +198,11 @@ class Search:
         """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
         x, y = math.cos(angle), math.sin(angle)
         ratio = self._spread[a] / self._spread[b]
-        first, second = (1.0, y / x * ratio) if abs(x) >= abs(y) else (x / y / ratio if ratio else 0.0, 1.0)
-        return rounded(direction_of((a, b), (first, second)))
+        if abs(x) >= abs(y):
+            other = y / x * ratio
+            return Direction((a, b), (1.0, _shortened(other))) if _usable(other) else Direction((a,), (1.0,))
+        other = x / y / ratio if ratio else 0.0
+        return Direction((a, b), (_shortened(other), 1.0)) if _usable(other) else Direction((b,), (1.0,))
 
     def _debiased(self, output: Output) -> list[Direction]:
         direction = self._products.in_units(self._products.debiased(output, self._most))
@@ -234,5 +237,13 @@ class Search:
 
 
 def rounded(direction: Direction) -> Direction:
-    """The direction with coefficients of a few digits; a column whose coefficient no float can hold is dropped."""
-    return Direction(direction.columns, tuple([float(f"{c:.{_DIGITS}g}") for c in direction.coefficients]))
+    """The direction with coefficients of a few digits."""
+    return Direction(direction.columns, tuple([_shortened(c) for c in direction.coefficients]))
+
+
+def _shortened(coefficient: float) -> float:
+    return float(_FORMAT % coefficient)
+
+
+def _usable(coefficient: float) -> bool:
+    return coefficient != 0.0 and math.isfinite(coefficient)
