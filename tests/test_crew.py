@@ -60,14 +60,13 @@ def test_several_threads_may_ask_one_crew():
 
 
 def test_threads_end_with_the_crew():
-    before = threading.active_count()
+    before = set(threading.enumerate())
     crew = Crew(4)
     crew.each(abs, range(9))
-    assert threading.active_count() == before + 3
+    own = set(threading.enumerate()) - before
+    assert len(own) == 3
     del crew
     gc.collect()
-    for _ in range(200):
-        if threading.active_count() == before:
-            break
-        time.sleep(0.01)
-    assert threading.active_count() == before
+    for thread in own:
+        thread.join(timeout=30)
+    assert not any(thread.is_alive() for thread in own)
