@@ -1,7 +1,8 @@
 """Rows in torch tensors, on a GPU: a cut is a sort and running sums of integers.
 
 Every sum is a sum of integers and every float is rounded once a step, as in :mod:`bgn.engines.part`: torch runs one
-operation after the other and fuses none, so the bits are the same. Tensors on a CPU work as well.
+operation after the other and fuses none, so the bits are the same. Tensors on a CPU work as well. On a GPU
+:mod:`bgn.engines.gpu_fused` does most of it faster, for rows without weights.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Needs Triton, which comes with torch for GPUs; :mod:`bgn.engines.gpu` does witho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,11 @@ class FusedPart(TensorPart):
         self._together: tuple[int, Integers] | None = None
 
     def _run(self, kernel: Any, *arguments: Any, rows: int | None = None, lines: int = 1) -> None:
-        """Run a kernel on all rows, or so many."""
-        programs = -(-(self.n_rows if rows is None else rows) // gpu_kernels.ROWS)
-        kernel[(max(programs, 1), lines)](*arguments, **gpu_kernels.OPTIONS)
+        """Run a kernel on all rows, or so many; Triton, unlike torch, runs it on the current device."""
+        programs, device = -(-(self.n_rows if rows is None else rows) // gpu_kernels.ROWS), self.target.device
+        elsewhere = device.type == "cuda" and device.index != torch.cuda.current_device()
+        with torch.cuda.device(device) if elsewhere else nullcontext():
+            kernel[(max(programs, 1), lines)](*arguments, **gpu_kernels.OPTIONS)
 
     def _slate(self, answers: int, direction: Direction, extra: Sequence[float]) -> Tensor:
         """Room for answers, then a projection, then some floats."""
