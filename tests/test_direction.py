@@ -12,7 +12,7 @@ from bgn.engines.base import Direction, Neuron, Output
 from bgn.engines.part import BITS
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
-from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs
+from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, different
 from bgn.grow.paths import lasso_path, solve_small
 from bgn.grow.screen import ALONG, BINS, judge_directions
 from experiments.literal import lasso_direction
@@ -158,7 +158,7 @@ def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted):
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, values, (4, rows)) * 0.37
     weight = rng.integers(1, 4, rows) if weighted else np.ones(rows, np.int64)
-    table = Binned.of(columns)
+    table = Binned.of(columns, map(different, columns))
     asked = Pairs(
         table, weight if weighted else np.zeros(0, np.int64), lambda part, number, least: part(slice(0, number))
     )
@@ -182,9 +182,11 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     columns, values = rng.normal(size=(5, 300)), rng.integers(-99, 99, 300)
     pairs = np.array([(a, b) for a in range(5) for b in range(a)])
     share = lambda part, number, least: part(slice(0, number))  # noqa: E731
-    plenty = Pairs(Binned.of(columns), np.zeros(0, np.int64), share).best(pairs, values, 300, int(values.sum()))
+    plenty = Pairs(Binned.of(columns, map(different, columns)), np.zeros(0, np.int64), share).best(
+        pairs, values, 300, int(values.sum())
+    )
     monkeypatch.setattr("bgn.grow.pairs._KEPT", 3)
-    few = Pairs(Binned.of(columns), np.zeros(0, np.int64), share)
+    few = Pairs(Binned.of(columns, map(different, columns)), np.zeros(0, np.int64), share)
     for some in (pairs[:2], pairs[2:4], pairs[:2], pairs):
         found = few.best(some, values, 300, int(values.sum()))
         which = [pairs.tolist().index(pair) for pair in some.tolist()]

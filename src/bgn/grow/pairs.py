@@ -35,14 +35,14 @@ class Binned:
     reach: Floats
 
     @classmethod
-    def of(cls, columns: Iterable[NDArray[Any]]) -> Binned:
-        """Bin every column."""
-        codes, centres, bins, spread, reach = zip(*(_bin(column) for column in columns), strict=True)
+    def of(cls, columns: Iterable[NDArray[Any]], values: Iterable[Floats]) -> Binned:
+        """Bin every column, given its different values."""
+        codes, centres, bins, spread, reach = zip(*map(_bin, columns, values), strict=True)
         return cls(np.stack(codes), np.stack(centres), np.array(bins), np.array(spread), np.array(reach))
 
     def with_column(self, column: NDArray[np.float64]) -> Binned:
         """The same with one more column, the last."""
-        one = Binned.of([column])
+        one = Binned.of([column], [different(column)])
         return Binned(
             np.concatenate([self.codes, one.codes]),
             np.concatenate([self.centres, one.centres]),
@@ -141,24 +141,36 @@ def _room(pairs: int) -> tuple[NDArray[Any], ...]:
     )
 
 
-def codes_of(column: NDArray[np.float64], bins: int) -> tuple[NDArray[np.uint8], Floats, Integers]:
-    """Bin number of every row, the different values, and the first of them in each bin.
+def different(column: NDArray[Any]) -> Floats:
+    """The different values of a column, in order."""
+    return np.unique(column).astype(np.float64)
+
+
+def codes_of(column: NDArray[Any], values: Floats, bins: int) -> tuple[NDArray[np.uint8], Integers]:
+    """Bin number of every row of a column with these different values, and the first of them in each bin.
 
     A bin a value when they are few, otherwise bins of equally many values.
     """
-    values = np.unique(column).astype(np.float64)
     first = np.arange(min(bins, len(values))) * len(values) // min(bins, len(values))
-    return (np.searchsorted(values[first], column, side="right") - 1).astype(np.uint8), values, first
+    return (np.searchsorted(values[first], column, side="right") - 1).astype(np.uint8), first
 
 
-def _bin(column: NDArray[np.float64]) -> tuple[NDArray[np.uint8], Floats, int, float, tuple[float, float]]:
+def _bin(column: NDArray[Any], values: Floats) -> tuple[NDArray[np.uint8], Floats, int, float, tuple[float, float]]:
     """Codes, centres, number of bins, robust spread and reach of a column; far centres are kept from running away."""
-    codes, values, first = codes_of(column, COARSE)
+    codes, first = codes_of(column, values, COARSE)
     few, low, middle, high, most = (float(values[int(q * (len(values) - 1))]) for q in (0.01, 0.1, 0.5, 0.9, 0.99))
     spread = (high / 2 - low / 2) / 1.28 if high > low else float(values[-1] / 2 - values[0] / 2)
     if not 0 < spread < math.inf:
         spread = 1.0
     centres = np.zeros(COARSE)
-    for b, part in enumerate(np.split(values, first[1:])):
-        centres[b] = np.clip(np.mean(part / spread - middle / spread), -3.0, 3.0)
+    centres[: len(first)] = _means(values / spread - middle / spread, first).clip(-3.0, 3.0)
     return codes, centres, len(first), spread, (few, most) if most > few else (values[0], values[-1])
+
+
+def _means(values: Floats, first: Integers) -> Floats:
+    """The mean of the values of each bin, given where it starts; bins of one length at once."""
+    size, means = np.diff(first, append=len(values)), np.empty(len(first))
+    for length in np.unique(size).tolist():
+        which = size == length
+        means[which] = values[first[which][:, None] + np.arange(length)].mean(axis=1)
+    return means

@@ -18,7 +18,7 @@ from bgn.engines.base import Direction, Floats, Integers, Output, Question
 from bgn.engines.part import BITS
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import InnerProducts, Others, direction_of
-from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of
+from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
 from bgn.grow.rows import Rows
 from bgn.grow.screen import FINE, judge_directions, single_gains
 
@@ -55,10 +55,11 @@ class Search:
         self._products = InnerProducts(rows.train)
         columns = self._part.columns
         self._usable = np.flatnonzero(self._products.usable)
-        self._fine = np.stack([codes_of(column, FINE)[0] for column in columns]) if len(columns) else columns
+        values = [different(column) for column in columns]
+        self._fine = np.stack([codes_of(*both, FINE)[0] for both in zip(columns, values, strict=True)])
         weight = self._part.weight if len(self._part.weight) else np.ones(self._part.n_rows, np.int64)
         self._count = np.stack([np.bincount(codes, weight, FINE).astype(np.int64) for codes in self._fine])
-        self._pairs = Pairs(Binned.of(columns), self._part.weight, self._share)
+        self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
 
