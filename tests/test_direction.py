@@ -225,8 +225,9 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
         if plain >= worth * (1 + 1e-9)
     }
     if gains:
-        assert out[0, 0] >= max(gains.values()) * (1 - 1e-9)
+        # `left` is what little remains of two numbers of the size of all weights.
+        assert out[0, 0] >= max(gains.values()) * (1 - 1e-5)
         edge = round((out[0, 1] + 2.0) * (ALONG / 4.0)) + 1 if np.isfinite(out[0, 1]) else 1
         plain, along, left = expected[edge]
-        assert out[0, 0] == pytest.approx(along**2 / max(left, 1e-3 * weight.sum()), rel=1e-6)
+        assert out[0, 0] == pytest.approx(along**2 / max(left, 1e-3 * weight.sum()), rel=1e-5)
         assert plain >= worth * (1 - 1e-9)
