@@ -100,6 +100,8 @@ def _command(args: argparse.Namespace) -> int:
             raise ValueError(f"--{flag} must be at least 1; got {value}.")
     if args.backend not in ("loky", "threading") and not _is_cluster(args.backend):
         raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
+    if args.device == "cuda" and not args.status and not _has_gpu():
+        raise ValueError("--device cuda, but torch is not there or sees no GPU; use --device cpu, or auto.")
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
     path = Path(args.store or _HERE / "output" / "runs.sqlite")
@@ -129,6 +131,15 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
     for run in work.failed:
         print(f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}", file=sys.stderr)
     return len(work.failed)
+
+
+def _has_gpu() -> bool:
+    """True where torch sees a CUDA device."""
+    try:
+        import torch
+    except ImportError:
+        return False
+    return bool(torch.cuda.is_available())
 
 
 def _is_cluster(backend: str) -> bool:

@@ -64,7 +64,13 @@ def chosen(name: str, options: Options) -> dict[str, Task]:
         known = list(dict.fromkeys(getattr(task, field) for task in tasks))
         for value in wanted or ():
             if value not in known:
-                raise ValueError(f"{name} has no {field} {value!r}; choose from {', '.join(known)}.")
+                everything = study(name).tasks(replace(options, scale="full", datasets=None, methods=None))
+                later = any(getattr(task, field) == value for task in everything)
+                raise ValueError(
+                    f"{name} does {field} {value!r} only with --full."
+                    if later and options.scale != "full"
+                    else f"{name} has no {field} {value!r}; choose from {', '.join(known)}."
+                )
         if wanted:
             tasks = [task for task in tasks if getattr(task, field) in wanted]
     return {task.key(data.checksum(task.dataset)): task for task in tasks}

@@ -1,5 +1,7 @@
 """Growth: the paper's propositions, exactness, stopping, and what the path keeps."""
 
+import gc
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, make_friedman1
 
 import bgn.engines.part as parts
+import bgn.grow.network as grow_network
 import bgn.grow.rows as grow_rows
 from bgn import BGNRegressor, theory
 from bgn.engines.base import Direction, Output, Question
@@ -264,3 +267,80 @@ def test_a_refused_neuron_leaves_no_trace():
     np.testing.assert_array_equal(engine.residual(Output(state.output.weights.copy(), state.output.base)), residual)
     np.testing.assert_array_equal(engine.residual(state.output), residual)
     assert engine.settle(EMPTY) > state.squared
+
+
+def test_no_question_is_asked_twice():
+    """Under a ridge penalty copies are shrunk less, so growth may ask again; the network says it once."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (500, 4)).astype(float)
+    y = 2 * X[:, 0] + X[:, 1]
+    model = BGNRegressor(random_state=0).fit(X, y)
+    assert model.history_.best_width > 2
+    assert model.network_.widths == (2,)
+    np.testing.assert_allclose(model.predict(X), y, atol=0.01)
+    tiny = BGNRegressor(random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 3.0, 5.0])
+    assert tiny.network_.widths == (1,)
+
+
+@given(st.integers(0, 2**31), st.sampled_from([2, 3]), st.sampled_from(["search", "lasso"]))
+@settings(max_examples=15, deadline=None)
+def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, direction):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, (60, 3)).astype(float)
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=60)
+    model = BGNRegressor(max_width=8, direction=direction, shrinkage=30.0, patience=None, random_state=0).fit(X, y)
+    for width, snapshot in enumerate(model.history_.paths[0]):
+        network = model.history_.network(width)
+        answers = network.hidden(X)
+        assert (
+            len(np.unique(np.column_stack([network.layers[0].weights, network.layers[0].bias]), axis=0))
+            == answers.shape[1]
+        )
+        fires = (
+            np.stack(
+                [X[:, list(n.direction.columns)] @ n.direction.coefficients >= n.threshold for n in snapshot.neurons],
+                axis=1,
+            )
+            if width
+            else np.zeros((60, 0))
+        )
+        np.testing.assert_allclose(
+            network.predict(X), snapshot.base + (2.0 * fires - 1.0) @ snapshot.output_weights, atol=1e-9
+        )
+
+
+def test_an_interrupt_between_two_tries_keeps_what_was_grown(monkeypatch):
+    X, y = table(200)
+    tries = []
+    build = grow_network._finder
+
+    def finder(*about):
+        tries.append(1)
+        if len(tries) == 3:
+            raise KeyboardInterrupt
+        return build(*about)
+
+    monkeypatch.setattr(grow_network, "_finder", finder)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    assert model.history_.stopped == "interrupted"
+    assert model.network_.widths[0] > 0
+    tries.clear()
+    monkeypatch.setattr(grow_network, "_finder", lambda *about: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        BGNRegressor(max_width=3, random_state=0).fit(X, y)
+
+
+def test_a_fit_leaves_nothing_that_only_a_collector_frees():
+    X, y = table(5000)
+    before = set(threading.enumerate())
+    gc.collect()
+    gc.disable()
+    try:
+        BGNRegressor(max_width=2, n_jobs=3, random_state=0).fit(X, y)
+        own = set(threading.enumerate()) - before
+        for thread in own:
+            thread.join(timeout=10)
+        assert not any(thread.is_alive() for thread in own)
+    finally:
+        gc.enable()

@@ -34,9 +34,11 @@ def add_to_cells(z, residual, weight, cells, count, sums, extent):
             extent[c, 1] = max(extent[c, 1], z[i])
 
 
-@njit(cache=True, nogil=True)
 def empty_cells(size):
-    """Cells without rows: count, sums and extent as `add_to_cells` wants them."""
+    """Cells without rows: count, sums and extent as `add_to_cells` wants them.
+
+    Not compiled: an interrupt while numba hands arrays over would surface as a SystemError.
+    """
     extent = np.empty((size, 2))
     extent[:, 0] = np.inf
     extent[:, 1] = -np.inf

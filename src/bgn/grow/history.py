@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,18 @@ class Snapshot:
         """What selection compares: the validation error, or the training error where there is none."""
         return self.train_mse if math.isnan(self.validation_mse) else self.validation_mse
 
+    def distinct(self) -> Snapshot:
+        """The same with neurons that ask the same question as one, their output weights added up.
+
+        Growth may ask again: under a ridge penalty, what several share is shrunk less.
+        """
+        places = {neuron: k for k, neuron in enumerate(dict.fromkeys(self.neurons))}
+        if len(places) == len(self.neurons):
+            return self
+        weights = np.zeros(len(places))
+        np.add.at(weights, [places[neuron] for neuron in self.neurons], self.output_weights)
+        return replace(self, neurons=tuple(places), output_weights=weights)
+
     def layer(self, n_inputs: int) -> Layer:
         """The neurons as a hidden layer."""
         weights = np.zeros((len(self.neurons), n_inputs))
@@ -129,7 +141,7 @@ class History:
         return len(self.records)
 
     def network(self, width: int | None = None, layer: int | None = None) -> Network:
-        """Return the network as it was when a layer had the given width.
+        """Return the network as it was when a layer had the given width; neurons that ask the same are one in it.
 
         Parameters
         ----------
@@ -149,7 +161,7 @@ class History:
         width = self.best_width if width is None else width
         if not 0 <= width < len(path):
             raise ValueError(f"width must be one that was grown, 0 to {len(path) - 1}; got {width}.")
-        snapshot = path[width]
+        snapshot = path[width].distinct()
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))

@@ -60,11 +60,17 @@ def grow_network(
     inputs: list[Layer] = []
     grown: list[tuple[str, float]] = []
     for layer in range(settings.max_layers):
-        result, shrinkage = _grow_layer(rows, settings, seed, monitor, layer)
+        try:
+            result, shrinkage = _grow_layer(rows, settings, seed, monitor, layer)
+        except KeyboardInterrupt:
+            if not paths:
+                raise
+            monitor.stopped = "interrupted"
+            break
         records += result.records
         paths.append(result.path)
         grown.append((result.stopped, shrinkage))
-        best = result.path[choose_width(result.path, "best", n_validation)]
+        best = result.path[choose_width(result.path, "best", n_validation)].distinct()
         if monitor.stopped or not best.neurons or layer + 1 == settings.max_layers:
             break
         try:
@@ -90,17 +96,22 @@ def _grow_layer(
     penalties = _penalties(rows, settings)
     tries = [(penalty, 0) for penalty in penalties] if len(penalties) > 1 else []
     best: tuple[LayerPath, float] | None = None
-    for penalty, replacements in tries:
-        path = _grow_once(rows, settings, penalty, replacements, seed, monitor, layer)
-        if best is None or _criterion(path) < _criterion(best[0]):
-            best = path, penalty
-        if monitor.out_of_time():
-            return best
-    if best is None or settings.max_replacements != 0:
-        penalty = penalties[0] if best is None else best[1]
-        path = _grow_once(rows, settings, penalty, settings.max_replacements, seed, monitor, layer)
-        if best is None or _criterion(path) < _criterion(best[0]):
-            best = path, penalty
+    try:
+        for penalty, replacements in tries:
+            path = _grow_once(rows, settings, penalty, replacements, seed, monitor, layer)
+            if best is None or _criterion(path) < _criterion(best[0]):
+                best = path, penalty
+            if monitor.out_of_time():
+                return best
+        if best is None or settings.max_replacements != 0:
+            penalty = penalties[0] if best is None else best[1]
+            path = _grow_once(rows, settings, penalty, settings.max_replacements, seed, monitor, layer)
+            if best is None or _criterion(path) < _criterion(best[0]):
+                best = path, penalty
+    except KeyboardInterrupt:  # while a try was set up: what the others found stays
+        if best is None:
+            raise
+        monitor.stopped = "interrupted"
     return best
 
 

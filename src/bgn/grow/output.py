@@ -215,6 +215,11 @@ class Full:
         column, target = self._measure(rows, state, spare, cut.neuron)
         rest = self._rest(state, slot)
         inverse, keep, weights, gone = rest.inverse, rest.keep, rest.weights, rest.gone
+        copied = keep[1:][np.abs(column[keep[1:]]) >= rows.total]
+        neuron = cut.neuron
+        if len(copied):  # a question that is asked already stays in its words
+            neuron = state.neurons[copied[0] - 1]
+            column, target = self._measure(rows, state, spare, neuron)
         pull = (inverse * column[keep]).sum(axis=1)
         own = rows.total + self._ridge - float((pull * column[keep]).sum())
         if own <= 1e-9 * rows.total:
@@ -223,7 +228,7 @@ class Full:
         if weight * weight * own <= gone * (1 + 1e-12):
             return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
-        return self._settle(rows, state, replace(fit, neurons=_placed(state, slot, cut.neuron)), slot)
+        return self._settle(rows, state, replace(fit, neurons=_placed(state, slot, neuron)), slot)
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""

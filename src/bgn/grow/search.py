@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from bgn.engines.base import Direction, Floats, Integers, Output, Question
-from bgn.engines.part import BITS
+from bgn.engines.part import BITS, Part
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import InnerProducts, Others, direction_of
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
@@ -52,6 +53,7 @@ class Search:
         assert rows.sample is not None
         self._rows, self._most = rows, max_features
         self._sample, self._part = rows.sample, rows.sample.part
+        self._share = partial(share_out, rows.sample.part)
         self._products = InnerProducts(rows.train)
         columns = self._part.columns
         self._usable = np.flatnonzero(self._products.usable)
@@ -177,11 +179,6 @@ class Search:
         sample = self._sample.total
         return max(1e-3, 4 * math.sqrt((1 - sample / others.total) * self._rows.unit / sample)) * others.total
 
-    def _share(self, part: Callable[[slice], None], number: int, least: int) -> None:
-        """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
-        size = max(-(-number // self._part.threads), least)
-        self._part.each(part, [slice(k, k + size) for k in range(0, number, size)])
-
     def _single_gains(self, values: Integers, total: int) -> Floats:
         gains = np.zeros(len(self._fine))
         single_gains(self._fine, self._count, values, self._sample.total, total, gains)
@@ -235,6 +232,12 @@ class Search:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.coefficients, extra)
                 directions.append(rounded(direction_of(columns, coefficients)))
         return directions
+
+
+def share_out(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
+    """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
+    size = max(-(-number // rows.threads), least)
+    rows.each(part, [slice(k, k + size) for k in range(0, number, size)])
 
 
 def rounded(direction: Direction) -> Direction:
