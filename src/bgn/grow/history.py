@@ -141,7 +141,9 @@ class History:
         return len(self.records)
 
     def network(self, width: int | None = None, layer: int | None = None) -> Network:
-        """Return the network as it was when a layer had the given width; neurons that ask the same are one in it.
+        """Return the network as it was when a layer had the given width.
+
+        Where there was a ridge penalty, neurons that ask the same question are one in it.
 
         Parameters
         ----------
@@ -161,7 +163,7 @@ class History:
         width = self.best_width if width is None else width
         if not 0 <= width < len(path):
             raise ValueError(f"width must be one that was grown, 0 to {len(path) - 1}; got {width}.")
-        snapshot = path[width].distinct()
+        snapshot = path[width].distinct() if self.shrinkage else path[width]
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))

@@ -70,7 +70,8 @@ def grow_network(
         records += result.records
         paths.append(result.path)
         grown.append((result.stopped, shrinkage))
-        best = result.path[choose_width(result.path, "best", n_validation)].distinct()
+        best = result.path[choose_width(result.path, "best", n_validation)]
+        best = best.distinct() if shrinkage else best
         if monitor.stopped or not best.neurons or layer + 1 == settings.max_layers:
             break
         try:
