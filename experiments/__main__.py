@@ -100,7 +100,7 @@ def _command(args: argparse.Namespace) -> int:
             raise ValueError(f"--{flag} must be at least 1; got {value}.")
     if args.backend not in ("loky", "threading") and not _is_cluster(args.backend):
         raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
-    if args.device == "cuda" and not args.status and not _has_gpu():
+    if args.redo and args.device == "cuda" and not _has_gpu():  # before anything is forgotten
         raise ValueError("--device cuda, but torch is not there or sees no GPU; use --device cpu, or auto.")
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)

@@ -111,6 +111,9 @@ def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path
     if torch.cuda.is_available():
         pytest.skip("there is a GPU, so asking for one does not fail")
     study = ("accuracy", "--smoke", "--methods", "bnn", "bgn", "--datasets", "diabetes")
+    status, output, log = finish(*study, "--device", "cuda", "--redo", folder=tmp_path)
+    assert status == 2
+    assert "--device cuda, but torch is not there or sees no GPU" in log
     status, output, log = finish(*study, "--device", "cuda", folder=tmp_path)
     assert status == 1
     assert "4 of 6 runs failed." in output

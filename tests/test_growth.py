@@ -81,7 +81,7 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
     model = BGNRegressor(max_width=6, shrinkage=ridge, validation_fraction=0.0, max_replacements=3, random_state=0).fit(
         X, y
     )
-    network = model.network_
+    network = replace(model.history_, shrinkage=0.0).network()  # copies of a question not yet one
     expected = ridge_weights(network.hidden(X), y, ridge)
     np.testing.assert_allclose(np.append(network.base, network.output_weights), expected, rtol=1e-5, atol=1e-6)
 
