@@ -164,7 +164,9 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
     rng = np.random.default_rng(0)
     X = rng.integers(0, [30, 7, 18], size=(3000, 3)).astype(float)
     y = rng.normal(size=30)[X[:, 0].astype(int)] * np.sin(X[:, 2]) + rng.normal(size=7)[X[:, 1].astype(int)] * X[:, 0]
-    model = BGNRegressor(max_width=60, max_replacements=0, patience=None, validation_fraction=0, shrinkage=1.0)
+    model = BGNRegressor(
+        max_width=60, max_replacements=0, patience=None, validation_fraction=0, shrinkage=1.0, random_state=0
+    )
     errors = [record.train_mse for record in model.fit(X, y).history_.records]
     gains = -np.diff(errors)
     assert len(errors) == 60
