@@ -100,8 +100,8 @@ def _command(args: argparse.Namespace) -> int:
             raise ValueError(f"--{flag} must be at least 1; got {value}.")
     if args.backend not in ("loky", "threading") and not _is_cluster(args.backend):
         raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
-    if args.redo and args.device == "cuda" and not _has_gpu():  # before anything is forgotten
-        raise ValueError("--device cuda, but torch is not there or sees no GPU; use --device cpu, or auto.")
+    if args.redo and args.device == "cuda":
+        _check_device(args.device)  # before anything is forgotten
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
     path = Path(args.store or _HERE / "output" / "runs.sqlite")
@@ -133,13 +133,14 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
     return len(work.failed)
 
 
-def _has_gpu() -> bool:
-    """True where torch sees a CUDA device."""
+def _check_device(device: str) -> None:
+    """Refuse a device that is not there."""
     try:
-        import torch
-    except ImportError:
-        return False
-    return bool(torch.cuda.is_available())
+        from bgn.baselines.training import choose_device
+
+        choose_device(device)
+    except (ImportError, RuntimeError) as error:
+        raise ValueError(f"--device {device}: {error}") from None
 
 
 def _is_cluster(backend: str) -> bool:

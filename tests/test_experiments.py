@@ -113,7 +113,7 @@ def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path
     study = ("accuracy", "--smoke", "--methods", "bnn", "bgn", "--datasets", "diabetes")
     status, output, log = finish(*study, "--device", "cuda", "--redo", folder=tmp_path)
     assert status == 2
-    assert "--device cuda, but torch is not there or sees no GPU" in log
+    assert "--device cuda: device='cuda' but torch sees no CUDA device" in log
     status, output, log = finish(*study, "--device", "cuda", folder=tmp_path)
     assert status == 1
     assert "4 of 6 runs failed." in output

@@ -36,7 +36,7 @@ def part_kind(device: str) -> type[TensorPart]:
         one = torch.ones((1, 1), device=device)
         FusedPart(one, one[0].long(), None, 1).residual(Output(np.zeros(1, np.int64), 1))
     except Exception as problem:  # no Triton, no compiler that it needs, a device that is too old
-        warnings.warn(f"Triton does not work here, so fits take about twice the time: {problem}", stacklevel=2)
+        warnings.warn(f"Triton does not work here, so fits take longer: {problem}", stacklevel=2)
         return TensorPart
     return FusedPart
 

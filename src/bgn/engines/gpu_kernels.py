@@ -1,10 +1,10 @@
 """Passes over rows on a GPU, a kernel each, compiled by Triton when first used.
 
 Every sum is one of integers, so that the order in which a device adds does not matter; floats are rounded once a
-step (`EXACT` forbids to fuse a product and a sum), so that the bits are those of :mod:`bgn.engines.kernels`.
+step (`OPTIONS` forbid to fuse a product and a sum), so that the bits are those of :mod:`bgn.engines.kernels`.
 
 A program takes `ROWS` rows, `BLOCK` at a time. What a kernel is told and what it tells share an array of 64-bit
-numbers, `slate`: first the answers, zero at the start, then what :class:`Slate` wrote.
+numbers, `slate`: first the answers, zero at the start, then what the caller wrote.
 """
 
 from __future__ import annotations
