@@ -13,7 +13,7 @@ from bgn.engines.part import BITS
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, different
-from bgn.grow.paths import lasso_path, solve_small
+from bgn.grow.paths import lasso_path, solve_small, weighted_sum
 from bgn.grow.screen import ALONG, BINS, judge_directions
 from experiments.literal import lasso_direction
 from tests.reference import best_angle, best_pair, refitted_gains
@@ -108,6 +108,17 @@ def test_inner_products_are_those_of_the_rows(seed, weighted):
     np.testing.assert_allclose(products.with_residual(output), centred, rtol=1e-5, atol=np.abs(centred).max() * 1e-6)
 
 
+@pytest.mark.parametrize(("lines", "columns"), [(0, 3), (1, 1), (4, 2), (7, 5), (30, 40)])
+def test_lines_are_added_one_after_the_other(lines, columns):
+    rng = np.random.default_rng(lines)
+    values, weights, out = rng.normal(size=(lines + 2, columns)), rng.normal(size=lines) * 1e6, np.empty(columns)
+    weighted_sum(values, weights, out)
+    expected = np.zeros(columns)
+    for line, weight in zip(values, weights, strict=False):
+        expected += line * weight
+    assert np.array_equal(out, expected)
+
+
 def test_solve_small_says_singular():
     assert not solve_small(np.ones((2, 2)), np.ones(2))
     answer = np.array([3.0, 5.0])
@@ -194,7 +205,12 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
         assert found.angles.tolist() == plenty.angles[which].tolist()
 
 
-@given(st.integers(0, 2**31), st.integers(4, 400), st.integers(0, 20), st.booleans())
+@given(
+    st.integers(0, 2**31),
+    st.integers(4, 400) | st.sampled_from([8192, 8193, 20_000]),  # blocks; cells with more than 255 rows
+    st.integers(0, 20),
+    st.booleans(),
+)
 @settings(max_examples=40)
 def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted):
     rng = np.random.default_rng(seed)

@@ -166,7 +166,6 @@ def test_a_cluster_gives_the_same_tables(tmp_path):
         (("accuracy", "--methods", "mlp"), "accuracy has no method 'mlp'; choose from bgn_paper, "),
         (("accuracy", "--jobs", "0"), "--jobs must be at least 1; got 0."),
         (("accuracy", "--methods", "bgn_large"), "accuracy does method 'bgn_large' only with --full."),
-        (("bounds", "--datasets", "parking"), "bounds does dataset 'parking' only with --full."),
         (("accuracy", "--backend", "mpi"), "--backend must be loky, threading or dask://HOST:PORT; got 'mpi'."),
         (("accuracy", "--backend", "dask://bad"), "threading or dask://HOST:PORT; got 'dask://bad'."),
         (("accuracy", "--backend", "dask://a:b"), "threading or dask://HOST:PORT; got 'dask://a:b'."),

@@ -23,6 +23,8 @@ from bgn.engines.part import signs
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.
 _MOST_NUMBERED = 22
+# What `between` and `best` tell of a cut, its threshold last.
+_CUT = 12
 
 
 class FusedPart(TensorPart):
@@ -32,6 +34,8 @@ class FusedPart(TensorPart):
         super().__init__(columns, target, weight, limit)
         # The last slot put, and how many rows fire together with each other slot; None as long as nobody asked.
         self._together: tuple[int, Integers] | None = None
+        # The last neuron found, already in the spare slot, and what was told of it.
+        self._ready: tuple[int, Neuron, Integers] | None = None
 
     def _run(self, kernel: Any, *arguments: Any, rows: int | None = None, lines: int = 1) -> None:
         """Run a kernel on all rows, or so many; Triton, unlike torch, runs it on the current device."""
@@ -64,52 +68,77 @@ class FusedPart(TensorPart):
         if edges is None and self.n_rows >= gpu.ROWS_FOR_CELLS:
             return super()._best(sieve, edges)
         residual, total = self.residual(sieve.output)
+        direction, spare = sieve.direction, len(self.output.weights)
+        groups = 0 if self._together is None else (spare >> 3) + 1
+        answers = _CUT + 3 + 8 * groups
+        slate = self._slate(answers, direction, edges or ())
         if edges is None:
-            z, told = self._project(sieve.direction), self._zeros(11)
+            z = self._project(direction)
         else:
-            z, residual, told = self._between(sieve.direction, residual, edges)
+            z, residual = self._between(direction, residual, slate, answers)
         z, order = torch.sort(z)
         running, n = residual[order].cumsum_(0), len(z)
         programs = n // gpu_kernels.ROWS + 1
         best = torch.empty(programs, dtype=torch.float64, device=z.device)
         places = torch.empty(programs, dtype=torch.int64, device=z.device)
         self._run(
-            gpu_kernels.best, z, running, told[1:], total.sum, total.mean, n, self.n_rows, best, places, told[3:],
+            gpu_kernels.best, z, running, slate[1:], total.sum, total.mean, n, self.n_rows, best, places, slate[3:],
             rows=n + 1,
         )  # fmt: skip
-        answer = told[4:11].cpu().numpy()
-        place, s, silent = answer[:3].tolist()
-        gain, below, above = answer[3:6].view(np.float64).tolist()
-        return (gain, silent, s, below, above), int(answer[6]), place == 0, place == n
+        if groups:  # who asks for overlaps puts the neuron in the spare slot next
+            self._fire(spare, direction, slate, answers, _CUT - 1, _CUT, groups)
+        told = slate[:answers].cpu().numpy()
+        place, s, silent = told[4:7].tolist()
+        gain, below, above = told[7:10].view(np.float64).tolist()
+        if groups:
+            self._note(spare, told[_CUT:])
+            if 0 < place < n:
+                self._ready = spare, Neuron(direction, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
+        return (gain, silent, s, below, above), int(told[10]), place == 0, place == n
 
-    def _between(
-        self, direction: Direction, residual: Tensor, edges: tuple[float, float]
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Projection and residual of the rows between two edges; a slate with number and sum of those below."""
+    def _between(self, direction: Direction, residual: Tensor, slate: Tensor, answers: int) -> tuple[Tensor, Tensor]:
+        """Projection and residual of the rows between two edges; the slate has number and sum of those below."""
         z, chosen = torch.empty(self.n_rows, dtype=torch.float64, device=residual.device), torch.empty_like(residual)
-        slate, features = self._slate(11, direction, edges), len(direction.columns)
-        self._run(gpu_kernels.between, self.columns, residual, self.n_rows, slate, 11, features, z, chosen)
+        features = len(direction.columns)
+        self._run(gpu_kernels.between, self.columns, residual, self.n_rows, slate, answers, features, z, chosen)
         n = int(slate[0])
-        return z[:n], chosen[:n], slate
+        return z[:n], chosen[:n]
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
-        self.answers.bits(slot)
-        codes, features = self.answers.codes, len(neuron.direction.columns)
-        answers = 3 if self._together is None else 3 + 8 * ((slot >> 3) + 1)
+        if self._ready is not None and self._ready[:2] == (slot, neuron):
+            return self._ready[2][:3]
+        groups = 0 if self._together is None else (slot >> 3) + 1
+        answers = 3 + 8 * groups
         slate = self._slate(answers, neuron.direction, (neuron.threshold,))
-        self._run(gpu_kernels.fire, self.columns, self.target, self.n_rows, slate, answers, features, slot, codes)
+        self._fire(slot, neuron.direction, slate, answers, len(slate) - 1, 0, groups)
         told = slate[:answers].cpu().numpy()
+        self._note(slot, told)
+        return told[:3]
+
+    def _fire(
+        self, slot: int, direction: Direction, slate: Tensor, answers: int, threshold: int, told: int, groups: int
+    ) -> None:
+        """Let a slot fire: the threshold is at one place of the slate, what is told from another on."""
+        self.answers.bits(slot)
+        self._run(
+            gpu_kernels.fire, self.columns, self.target, self.n_rows, slate, answers, len(direction.columns), threshold,
+            slot, self.answers.codes, slate[told:], groups,
+        )  # fmt: skip
+
+    def _note(self, slot: int, told: Integers) -> None:
+        """Keep what `fire` told of a slot, drop what depended on its answers."""
+        self._ready = None
         if self._together is not None:
             self._together = slot, told[3:]
         if told[2]:
             self._forget(slot)
-        return told[:3]
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
+        self._ready = None
         self._run(gpu_kernels.move, self.answers.codes, self.n_rows, source, target)
         self._forget(target)
 
@@ -165,5 +194,6 @@ class FusedPart(TensorPart):
         copies = 1 << (_MOST_NUMBERED - width)
         counts, sums = self._zeros(copies, 1 << width, kind=torch.int32), self._zeros(copies, 1 << width)
         self._run(gpu_kernels.regions, self.answers.codes, self.target, self.n_rows, width, copies, counts, sums)
-        n, s = counts.sum(dim=0).clamp_(min=1), sums.sum(dim=0).double()
-        return int(s.mul_(s).div_(n).mul_(2.0**-shift).round_().long().sum())
+        told, unit = self._zeros(1), torch.full((1,), 2.0**-shift, dtype=torch.float64, device=self.target.device)
+        self._run(gpu_kernels.explained, counts.sum(dim=0), sums.sum(dim=0), 1 << width, unit, told, rows=1 << width)
+        return int(told)

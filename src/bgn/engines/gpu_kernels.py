@@ -19,11 +19,11 @@ ROWS = BLOCK * STEPS
 OPTIONS = {"BLOCK": BLOCK, "STEPS": STEPS, "enable_fp_fusion": False}
 # A product with this puts copies of four bits 15 apart; of each copy one bit is kept.
 _SPREAD, _LAST = tl.constexpr(1 + (1 << 15) + (1 << 30) + (1 << 45)), tl.constexpr(0x0001_0001_0001_0001)
+_WHOLE = tl.constexpr(4503599627370496.0)
 _LIMB, _LOW = tl.constexpr(LIMB), tl.constexpr((1 << LIMB) - 1)
 # Numbers that change from call to call are no reason to compile again.
-_kernel = triton.jit(
-    do_not_specialize=["n", "rows", "groups", "limit", "slot", "source", "features", "answers", "width", "copies"]
-)
+_OFTEN_NEW = "n rows groups limit slot source features answers threshold width copies"
+_kernel = triton.jit(do_not_specialize=_OFTEN_NEW.split())
 
 
 @triton.jit
@@ -77,33 +77,36 @@ def project(columns, n, slate, answers, features, z, BLOCK: tl.constexpr, STEPS:
 
 
 @_kernel
-def fire(columns, target, n, slate, answers, features, slot, codes, BLOCK: tl.constexpr, STEPS: tl.constexpr):
-    """Store a neuron's answers in its slot; tell how many rows fire, the sum of their targets, and how many changed.
+def fire(
+    columns, target, n, slate, answers, features, threshold, slot, codes, told, groups, BLOCK: tl.constexpr,
+    STEPS: tl.constexpr,
+):  # fmt: skip
+    """Store a neuron's answers in its slot; its threshold is at a place of the slate.
 
-    After the projection, the slate has the threshold. Where there is room for more than three answers, tell as well
-    how many rows fire together with each slot of the first groups of eight.
+    Told: how many rows fire, the sum of their targets, how many answers changed, and how many rows fire together with
+    each slot of the first groups of eight.
     """
     n = n.to(tl.int64)
     start = tl.program_id(0).to(tl.int64) * STEPS * BLOCK
-    threshold = _float(slate, answers + 2 * features)
+    edge = _float(slate, threshold)
     fired, changed = tl.zeros((BLOCK,), tl.int32), tl.zeros((BLOCK,), tl.int32)
     sums = tl.zeros((BLOCK,), tl.int64)
     here = codes + (slot // 8) * n
     for step in range(STEPS):
         at = start + step * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
-        fires = (_projected(columns, slate, answers, features, n, at, inside) >= threshold) & inside
+        fires = (_projected(columns, slate, answers, features, n, at, inside) >= edge) & inside
         before = tl.load(here + at, mask=inside, other=0).to(tl.int32)
         new = (((before >> (slot % 8)) & 1) != fires.to(tl.int32)) & inside
         tl.store(here + at, (before ^ (new.to(tl.int32) << (slot % 8))).to(tl.uint8), mask=inside)
         fired += fires.to(tl.int32)
         changed += new.to(tl.int32)
         sums += tl.load(target + at, mask=fires, other=0)
-    tl.atomic_add(slate, tl.sum(fired).to(tl.int64))
-    tl.atomic_add(slate + 1, tl.sum(sums))
-    tl.atomic_add(slate + 2, tl.sum(changed).to(tl.int64))
+    tl.atomic_add(told, tl.sum(fired).to(tl.int64))
+    tl.atomic_add(told + 1, tl.sum(sums))
+    tl.atomic_add(told + 2, tl.sum(changed).to(tl.int64))
     tl.debug_barrier()  # what was stored is read again
-    _count_together(codes, n, slot, (answers - 3) // 8, slate + 3, start, BLOCK, STEPS)
+    _count_together(codes, n, slot, groups, told + 3, start, BLOCK, STEPS)
 
 
 @_kernel
@@ -206,7 +209,7 @@ def best(z, running, below, total, mean, n, rows, gains, places, told, BLOCK: tl
 
     `running` has the sums of the residuals up to each row, `below` number and sum of those below all; `total` and
     `mean` are those of all `rows`. Told: programs that are done, place, sum and number below, gain, the projections
-    beside it, and the total. See :func:`bgn.engines.cut_kernels.gain`.
+    beside it, the total, and the threshold. See :func:`bgn.engines.cut_kernels.gain`.
     """
     program = tl.program_id(0)
     whole, middle, here = rows.to(tl.float64), tl.load(mean), tl.load(below)
@@ -245,6 +248,9 @@ def best(z, running, below, total, mean, n, rows, gains, places, told, BLOCK: tl
         tl.store(told + 5, left.to(tl.int64, bitcast=True))
         tl.store(told + 6, right.to(tl.int64, bitcast=True))
         tl.store(told + 7, tl.load(total))
+        middle = left / 2 + right / 2
+        middle = tl.where((left < middle) & (middle <= right), middle, right)
+        tl.store(told + 8, middle.to(tl.int64, bitcast=True))
 
 
 @_kernel
@@ -264,3 +270,16 @@ def regions(codes, target, n, width, copies, counts, sums, BLOCK: tl.constexpr, 
         region = (region & ((1 << width) - 1)) + copy
         tl.atomic_add(counts + region, tl.full((BLOCK,), 1, tl.int32), mask=inside, sem="relaxed")
         tl.atomic_add(sums + region, tl.load(target + at, mask=inside, other=0), mask=inside, sem="relaxed")
+
+
+@_kernel
+def explained(counts, sums, n, unit, told, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+    """Tell the sum over `n` regions of squared target sum by number of rows, each a whole number of ``1 / unit``."""
+    found = tl.zeros((BLOCK,), tl.int64)
+    for step in range(STEPS):
+        at = (tl.program_id(0) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
+        rows, s = tl.load(counts + at, mask=at < n, other=0), tl.load(sums + at, mask=at < n, other=0).to(tl.float64)
+        share = s * s / tl.maximum(rows, 1).to(tl.float64) * tl.load(unit)
+        # Beyond 2^52 all floats are whole; below, a sum with it is rounded to whole numbers.
+        found += tl.where(share < _WHOLE, (share + _WHOLE) - _WHOLE, share).to(tl.int64)
+    tl.atomic_add(told, tl.sum(found))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.base import Direction, Engine, Floats, Output, Question
-from bgn.grow.paths import lasso_path, solve_small
+from bgn.grow.paths import lasso_path, solve_small, weighted_sum
 
 _NOTHING = 1e-7
 
@@ -79,8 +79,9 @@ class InnerProducts:
                 for slot in changed:
                     products = products - float(output.weights[slot] - known.weights[slot]) * self._cross[slot]
                 return products
-        explained = self._cross[: len(output.weights)] * output.weights[:, None].astype(np.float64)
-        products = self._target - explained.sum(axis=0)
+        explained = np.empty(len(self._target))
+        weighted_sum(self._cross, output.weights.astype(np.float64), explained)
+        products = self._target - explained
         self._last = output, products
         return products
 
@@ -117,13 +118,13 @@ class InnerProducts:
 
         Weights below a ten-millionth of it are what rounding left of nothing.
         """
-        size = np.abs(weights)
-        columns = np.flatnonzero(size > _NOTHING * size.max(initial=0.0)).tolist()
-        if not columns:
+        used = np.flatnonzero(weights)
+        if len(used) == 0:
             return None
-        values, units = weights[columns].tolist(), self._to_units[columns].tolist()
-        first, unit = max(zip(values, units, strict=True), key=lambda pair: abs(pair[0]))
-        return direction_of(columns, [v / first * (u / unit) for v, u in zip(values, units, strict=True)])
+        parts = list(zip(used.tolist(), weights[used].tolist(), self._to_units[used].tolist(), strict=True))
+        _, first, unit = max(parts, key=lambda part: abs(part[1]))
+        parts = [part for part in parts if abs(part[1]) > _NOTHING * abs(first)]
+        return direction_of([j for j, *_ in parts], [v / first * (u / unit) for _, v, u in parts])
 
 
 def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Direction:

@@ -17,7 +17,7 @@ WIDTH = math.pi / ANGLES
 _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
 _NEARBY = WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
 _KEPT = 256  # pairs, some 48 KiB each
-_PAIRS_A_THREAD = 4
+_PAIRS_A_THREAD = 8
 
 # Shares so many items out among threads, at least so many to each.
 Share = Callable[[Callable[[slice], None], int, int], None]

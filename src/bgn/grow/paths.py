@@ -34,6 +34,21 @@ def solve_small(matrix, answer):
 
 
 @njit(cache=True, nogil=True)
+def weighted_sum(lines, weights, out):
+    """Write the sum of some lines, each times its weight, one after the other; four at a time save steps."""
+    out[:] = 0.0
+    whole = len(weights) // 4 * 4
+    for k in range(0, whole, 4):
+        a, b, c, d = lines[k], lines[k + 1], lines[k + 2], lines[k + 3]
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for j in range(len(out)):
+            out[j] = (((out[j] + a[j] * wa) + b[j] * wb) + c[j] * wc) + d[j] * wd
+    for k in range(whole, len(weights)):
+        for j in range(len(out)):
+            out[j] += lines[k, j] * weights[k]
+
+
+@njit(cache=True, nogil=True)
 def lasso_path(gram, known, products, most, weights):
     """Follow the Lasso path until column number ``most + 1`` would enter; write the weights there.
 

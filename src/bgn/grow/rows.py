@@ -19,7 +19,7 @@ from bgn.engines.split import find_edge
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384
 # More threads than this wait for each other longer than they work on so few rows.
-_MOST_SEARCHERS = 12
+_MOST_SEARCHERS = 6
 
 
 @dataclass(frozen=True)

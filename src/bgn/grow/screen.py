@@ -17,7 +17,7 @@ ANGLES = 16  # directions of a pair
 BINS = 64  # bins along each
 ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
-_BLOCK = 2048
+_BLOCK = 8192
 _FULL = 255
 # The bits of every byte, each in a byte of its own.
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
@@ -137,49 +137,52 @@ def near_gains(centres, bins, pairs, angles, weights, tables, rows, total, best)
 
 
 @njit(cache=True, nogil=True)
-def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together, cells):
-    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction.
-
-    `cells` (rows) is room for the cell of every row.
-    """
+def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together):
+    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction."""
     top = np.float64(len(count) - 1)
-    weighted = len(weight) > 0
-    z = np.empty(_BLOCK)
+    z, room, held = np.empty(_BLOCK), np.empty(_BLOCK, np.uint8), np.empty(len(count), np.int64)
     for begin in range(0, len(residual), _BLOCK):
         end = min(begin + _BLOCK, len(residual))
+        cells, left, heavy = room[: end - begin], residual[begin:end], weight[begin:end]
         project(columns, index, coefficients, begin, end, z)
-        part = cells[begin:end]
-        for i in range(end - begin):  # apart from the sums, so that the compiler can use vector instructions
-            part[i] = np.uint8(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
-    for i in range(len(residual)):
-        w = weight[i] if weighted else 1
-        count[cells[i]] += w
-        sums[cells[i]] += w * residual[i]
-    for g in range(together.shape[1] // 8):
-        here = together[:, 8 * g : 8 * g + 8]
-        if weighted:
-            for i in range(len(residual)):
-                pattern, row = bits[codes[g, i]], here[cells[i]]
-                for b in range(8):
-                    row[b] += weight[i] * pattern[b]
-        else:
-            count_together(codes[g], cells, here)
+        for i in range(len(cells)):  # apart from the sums, so that the compiler can use vector instructions
+            cells[i] = np.uint8(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
+        held[:] = 0
+        for i in range(len(cells)):
+            w = heavy[i] if len(heavy) else 1
+            held[cells[i]] += w
+            sums[cells[i]] += w * left[i]
+        count += held
+        for g in range(together.shape[1] // 8):
+            here = together[:, 8 * g : 8 * g + 8]
+            if len(heavy):
+                for i in range(len(cells)):
+                    pattern, row = bits[codes[g, begin + i]], here[cells[i]]
+                    for b in range(8):
+                        row[b] += heavy[i] * pattern[b]
+            else:
+                count_together(codes[g, begin:end], cells, held.max(), here)
 
 
 @njit(cache=True, nogil=True)
-def count_together(codes, cells, out):
+def count_together(codes, cells, fullest, out):
     """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit.
 
-    The eight counts of a cell share a number of 64 bits, which is emptied before any of its bytes runs over.
+    The eight counts of a cell share a number of 64 bits, which is emptied before any of its bytes runs over; none does
+    when the `fullest` cell has few rows.
     """
     packed, held = np.zeros(len(out), np.uint64), np.zeros(len(out), np.uint8)
-    for i in range(len(cells)):
-        cell = cells[i]
-        packed[cell] += _SPREAD[codes[i]]
-        held[cell] += 1
-        if held[cell] == _FULL:
-            held[cell] = 0
-            unpack(packed, cell, out)
+    if fullest <= _FULL:
+        for i in range(len(cells)):
+            packed[cells[i]] += _SPREAD[codes[i]]
+    else:
+        for i in range(len(cells)):
+            cell = cells[i]
+            packed[cell] += _SPREAD[codes[i]]
+            held[cell] += 1
+            if held[cell] == _FULL:
+                held[cell] = 0
+                unpack(packed, cell, out)
     for cell in range(len(out)):
         unpack(packed, cell, out)
 
@@ -212,8 +215,9 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, l
     scale = total / np.float64(rows)
     worth = _WORTH * best_edge(count, sums, rows, all_sums)
     above = np.zeros(n)  # weight above the cut that fires with the constant and each neuron
-    b = np.empty(n)
-    weight, s, best, best_cell = 0, 0, 0.0, 0
+    tried, cells, drop = 0, np.empty(len(count), np.int64), np.empty(len(count))
+    b = np.empty((n, len(count)))  # cuts side by side, so that the compiler can use vector instructions
+    weight, s = 0, 0
     for c in range(len(count) - 1, 0, -1):
         if count[c] == 0:
             continue
@@ -226,19 +230,25 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, l
             break
         if gain(weight, s, rows, all_sums) < worth:
             continue
-        b[0] = (2 * above[0] - rows) * scale
+        b[0, tried] = (2 * above[0] - rows) * scale
         for j in range(1, n):
-            b[j] = (4 * above[j] - 2 * every[slots[j - 1]] - 2 * above[0] + rows) * scale
-        explained, drop = 0.0, np.float64(2 * s - all_sums) * scale
-        for j in range(n):
-            drop -= b[j] * chance[j]
-            inner = 0.0
-            for k in range(j):
-                inner += inverse[j, k] * b[k]
-            explained += (2.0 * inner + inverse[j, j] * b[j]) * b[j]
-        g = drop * drop / max(total + ridge - explained, least)
+            b[j, tried] = (4 * above[j] - 2 * every[slots[j - 1]] - 2 * above[0] + rows) * scale
+        cells[tried], drop[tried] = c, np.float64(2 * s - all_sums) * scale
+        tried += 1
+    explained, inner = np.zeros(tried), np.empty(tried)
+    for j in range(n):
+        inner[:] = 0.0
+        for k in range(j):
+            for t in range(tried):
+                inner[t] += inverse[j, k] * b[k, t]
+        for t in range(tried):
+            drop[t] -= b[j, t] * chance[j]
+            explained[t] += (2.0 * inner[t] + inverse[j, j] * b[j, t]) * b[j, t]
+    best, best_cell = 0.0, 0
+    for t in range(tried):
+        g = drop[t] * drop[t] / max(total + ridge - explained[t], least)
         if g > best:
-            best, best_cell = g, c
+            best, best_cell = g, cells[t]
     return best, best_cell
 
 
@@ -254,7 +264,6 @@ def judge_directions(
     """
     count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
     together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
-    cells = np.empty(len(residual), np.uint8)
     for k in range(len(index)):
         which, how = index[k, : size[k]], coefficients[k, : size[k]]
         low, high = reach[k, 0], reach[k, 1]
@@ -262,7 +271,7 @@ def judge_directions(
         count[:] = 0
         sums[:] = 0
         together[:] = 0
-        fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together, cells)
+        fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
         best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
         out[k, 0] = best
         out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
