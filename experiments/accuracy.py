@@ -26,15 +26,12 @@ REVISION = 1
 PUBLISHED = ("reduced", "full")
 
 GROWN = {"bgn_paper": "BGN, as in the paper", "bgn": "BGN, our defaults", "bgn_large": "BGN, size no concern"}
-# The two that stand beside the printed BGN.
+# The two that stand beside the printed BGN; the third is with --full only.
 STANDARD = ("bgn_paper", "bgn")
 # The documented setting where size is no concern.
 LARGE = {
     "max_layers": 3, "max_width": 400, "max_features": 4, "shrinkage": 100.0, "max_replacements": 0, "patience": 60,
 }  # fmt: skip
-SMOKE = {"max_width": 5, "patience": 3}
-# As in the paper parking has three layers of 1,000 neurons, which take hours.
-REDUCED = {("parking", "bgn_paper"): {"max_width": 600}}
 TRAINED = {
     "binaryconnect": "BC", "bnn": "BNN*", "bnn_plus": "BNN+", "bireal": "Bi-real*", "quantization": "QN",
 }  # fmt: skip
@@ -56,8 +53,9 @@ def tasks(options: Options) -> list[Task]:
     names = ("diabetes", "power_plant") if smoke else data.TABLES
     split = data.paper_split(200 if smoke else None)
     seeds = range(options.seeds or (2 if smoke else 3))
+    limits = {"max_width": 5, "patience": 3} if smoke else {}
     grown = [
-        Task("accuracy", name, method, growth(name, method, options.scale), seed, split)
+        Task("accuracy", name, method, growth(method) | limits, seed, split)
         for name, method, seed in product(names, GROWN, seeds)
         if options.scale != "reduced" or method in STANDARD
     ]
@@ -70,13 +68,12 @@ def tasks(options: Options) -> list[Task]:
     return grown + trained
 
 
-def growth(name: str, method: str, scale: str) -> dict[str, Any]:
+def growth(method: str) -> dict[str, Any]:
     """Return all parameters of BGN that decide what it grows, so that new defaults make new runs."""
     made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: BGNRegressor(**LARGE)}
     model = made[method]()
     others = ("callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose")
-    limits = {"smoke": SMOKE, "reduced": REDUCED.get((name, method), {}), "full": {}}[scale]
-    return {name: value for name, value in model.get_params().items() if name not in others} | limits
+    return {name: value for name, value in model.get_params().items() if name not in others}
 
 
 def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
@@ -103,11 +100,11 @@ def grid(name: str, method: str, scale: str) -> list[dict[str, Any]]:
 def cost(task: Task) -> float:
     """Return about how many seconds a run takes on one thread."""
     rows = {"bike": 17_379, "housing": 20_640, "parking": 35_717, "power_plant": 9_568}.get(task.dataset, 500)
-    paper = {"bike": 1_000, "housing": 300, "parking": 3_000, "power_plant": 80}.get(task.dataset, 4)
+    paper = {"bike": 500, "housing": 200, "parking": 1_000, "power_plant": 60}.get(task.dataset, 4)
     if task.split != data.paper_split():
         return 0.1
     if task.method == "bgn_paper":
-        return paper * (task.parameters["max_width"] / 1000) ** 3.4
+        return paper
     if task.method in GROWN:
         return 1 + (2e-4 if task.method == "bgn" else 1e-2) * rows
     shape = task.parameters["hidden_layers"]
@@ -194,11 +191,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     labels = [(GROWN | TRAINED)[method] for method in methods]
     header, columns = ("table", "whose", "BGN, best of two", *labels), ("best", *methods)
     failed = sum(run.error is not None for run in runs)
-    notes = (
-        NOTE,
-        *limited(runs),
-        *([f"{failed} of {len(runs)} runs failed."] if failed else []),
-    )
+    notes = (NOTE, *([f"{failed} of {len(runs)} runs failed."] if failed else []))
     sizes = _lines(names, columns, chosen, size, lambda line: f"{line[1]} x {line[2]}")
     tried = [[name, *(_tried(groups.get((name, method))) for method in methods)] for name in names]
     seconds = [[name, *(_seconds(groups.get((name, method))) for method in methods)] for name in names]
@@ -216,22 +209,6 @@ NOTE = "Mean over seeds; the combination, and BGN's variant, with the least mean
 NOTE_ON_SIZES = "Width of the widest layer; means over seeds where they differ."
 NOTE_ON_GRIDS = "The paper tries 27 combinations of BC, BNN* and Bi-real*, 324 of BNN+ and 81 of QN."
 NOTE_ON_SECONDS = "Wall time of a run, mean; of networks trained at once, a share each."
-
-
-def limited(runs: Iterable[Run]) -> list[str]:
-    """Return notes on what `REDUCED` kept smaller than the paper's."""
-    small = {key for key, group in by(runs, "dataset", "method").items() for run in group if _is_limited(run.task)}
-    return [
-        f"{GROWN[method]}, on {name}: at most {REDUCED[name, method]['max_width']} neurons a layer; with --full as "
-        "many as in the paper."
-        for name, method in sorted(small)
-    ]
-
-
-def _is_limited(task: Task) -> bool:
-    """Return if a task grows less than the full scale would."""
-    less = REDUCED.get((task.dataset, task.method), {})
-    return bool(less) and all(task.parameters[key] == value for key, value in less.items())
 
 
 def choose(runs: Iterable[Run]) -> list[Run] | None:
