@@ -105,6 +105,8 @@ def _command(args: argparse.Namespace) -> int:
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
     path = Path(args.store or _HERE / "output" / "runs.sqlite")
+    if args.status and not path.exists():
+        path = Path(":memory:")  # nothing is made where nothing is run
     with Store(path, read_only=args.status and path.is_file()) as store:
         failed = [_study(name, options, store, args) for name in names]
     return 1 if any(failed) else 0

@@ -289,7 +289,8 @@ def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[s
     digits : int, default 3
         Significant digits. Thresholds that are short anyway are written whole.
     units : mapping of str to str, optional
-        Units by column name, written after thresholds; the target's goes beside its name.
+        Units by column name, written after thresholds; the target's goes beside its name. Names that the model does not
+        have are left aside.
 
     Returns
     -------
