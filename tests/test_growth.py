@@ -271,6 +271,20 @@ def test_a_refused_neuron_leaves_no_trace():
     assert engine.settle(EMPTY) > state.squared
 
 
+@pytest.mark.parametrize("rows", [300, 3000])
+def test_columns_of_two_values_are_asked_about_in_plain_words(rows):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (rows, 6)).astype(float)
+    X[:, 5] = 10 + 20 * X[:, 5]
+    y = 3 * X[:, 0] + 2 * X[:, 1] * X[:, 2] - np.maximum(X[:, 3], 1 - X[:, 4]) * 2 + X[:, 4] * (X[:, 5] > 20)
+    (layer,) = BGNRegressor(random_state=0).fit(X, y + rng.normal(size=rows) / 4).network_.layers
+    steps = np.abs(layer.weights * [1, 1, 1, 1, 1, 20])
+    for step, bias in zip(steps, layer.bias, strict=True):
+        used = step[step > 0]
+        assert len(set((used / used[0]).round(6))) == 1
+        assert np.isfinite(bias)
+
+
 def test_no_question_is_asked_twice():
     """Under a ridge penalty copies are shrunk less, so growth may ask again; the network says it once."""
     rng = np.random.default_rng(1)

@@ -64,6 +64,8 @@ class Search:
         self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
+        few = self._pairs.binned.bins <= 2
+        self._two_values: list[bool] = (few & (self._answers is None)).tolist()
 
     def learn(self, slot: int) -> None:
         """Take note of the neuron just stored in `slot`."""
@@ -193,7 +195,12 @@ class Search:
         return [self._direction(a, b, angle) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
 
     def _direction(self, a: int, b: int, angle: float) -> Direction:
-        """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
+        """The direction at an angle between two columns in units of their spread; the larger weight becomes 1.
+
+        Columns of two values each take steps of one size: other angles would ask "both?" or "either?" in odder words.
+        """
+        if self._two_values[a] and self._two_values[b]:
+            angle = math.copysign(math.pi / 4, math.sin(2 * angle))
         x, y = math.cos(angle), math.sin(angle)
         ratio = self._spread[a] / self._spread[b]
         if abs(x) >= abs(y):
@@ -204,13 +211,22 @@ class Search:
 
     def _debiased(self, output: Output) -> list[Direction]:
         direction = self._products.in_units(self._products.debiased(output, self._most))
-        return [] if direction is None else [rounded(direction)]
+        if direction is None:
+            return []
+        if len(direction.columns) == 2 and all(self._two_values[j] for j in direction.columns):
+            angle = self._angle(direction)
+            alone = Direction((direction.columns[abs(math.tan(angle)) > 1],), (1.0,))
+            return [self._direction(*direction.columns, angle), alone]
+        return [rounded(direction)]
+
+    def _angle(self, direction: Direction) -> float:
+        """The angle between two columns in units of their spread."""
+        (a, b), (x, y) = direction.columns, direction.coefficients
+        return math.atan2(y * self._spread[b], x * self._spread[a])
 
     def _turned(self, direction: Direction) -> list[Direction]:
         """The same pair at slightly different angles."""
-        a, b = direction.columns
-        x, y = direction.coefficients
-        angle = math.atan2(y * self._spread[b], x * self._spread[a])
+        (a, b), angle = direction.columns, self._angle(direction)
         return [self._direction(a, b, angle + WIDTH * turn) for turn in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
 
     def _extended(self, direction: Direction, values: Integers, total: int) -> list[Direction]:
