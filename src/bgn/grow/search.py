@@ -64,8 +64,9 @@ class Search:
         self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
-        few = self._pairs.binned.bins <= 2
-        self._two_values: list[bool] = (few & (self._answers is None)).tolist()
+        # Where a third column may join, the sizes of the steps of two matter.
+        plain = self._pairs.binned.bins <= 2 if self._answers is None and max_features == 2 else np.zeros(len(columns))
+        self._two_values: list[bool] = plain.astype(bool).tolist()
 
     def learn(self, slot: int) -> None:
         """Take note of the neuron just stored in `slot`."""
