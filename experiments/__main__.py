@@ -104,6 +104,8 @@ def _command(args: argparse.Namespace) -> int:
         _check_device(args.device)  # before anything is forgotten
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
+    for name in names:
+        runner.chosen(name, options)  # what is not there is named before a store is made
     path = Path(args.store or _HERE / "output" / "runs.sqlite")
     if args.status and not path.exists():
         path = Path(":memory:")  # nothing is made where nothing is run

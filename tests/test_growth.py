@@ -275,14 +275,20 @@ def test_a_refused_neuron_leaves_no_trace():
 def test_columns_of_two_values_are_asked_about_in_plain_words(rows):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (rows, 6)).astype(float)
-    X[:, 5] = 10 + 20 * X[:, 5]
-    y = 3 * X[:, 0] + 2 * X[:, 1] * X[:, 2] - np.maximum(X[:, 3], 1 - X[:, 4]) * 2 + X[:, 4] * (X[:, 5] > 20)
+    y = 3 * X[:, 0] + 2 * X[:, 1] * X[:, 2] - np.maximum(X[:, 3], 1 - X[:, 4]) * 2 + X[:, 4] * X[:, 5]
     (layer,) = BGNRegressor(random_state=0).fit(X, y + rng.normal(size=rows) / 4).network_.layers
-    steps = np.abs(layer.weights * [1, 1, 1, 1, 1, 20])
-    for step, bias in zip(steps, layer.bias, strict=True):
-        used = step[step > 0]
-        assert len(set((used / used[0]).round(6))) == 1
-        assert np.isfinite(bias)
+    assert {0.0, 1.0} == set(np.abs(layer.weights).ravel())
+    assert {0.0} == set((2 * layer.bias) % 1)
+
+
+@pytest.mark.parametrize("values", [3, 10, 100])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_last_of_few_values_is_seen(values, sign):
+    rng = np.random.default_rng(0)
+    column, other = rng.integers(0, values, 2000) * float(sign), rng.integers(0, 2, 2000)
+    y = 9.0 * values * (np.abs(column) == values - 1) + other * 0.5 + rng.normal(size=2000)
+    model = BGNRegressor(max_width=1, max_features=1, max_replacements=0, random_state=0)
+    assert model.fit(np.column_stack([column, other]), y).network_.layers[0].weights[0, 0] != 0
 
 
 def test_no_question_is_asked_twice():

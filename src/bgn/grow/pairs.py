@@ -18,6 +18,7 @@ _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
 _NEARBY = WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
 _KEPT = 256  # pairs, some 48 KiB each
 _PAIRS_A_THREAD = 8
+_ALL_WITHIN = 100  # values, of which none is beyond a column's reach
 
 # Shares so many items out among threads, at least so many to each.
 Share = Callable[[Callable[[slice], None], int, int], None]
@@ -159,6 +160,8 @@ def _bin(column: NDArray[Any], values: Floats) -> tuple[NDArray[np.uint8], Float
     """Codes, centres, number of bins, robust spread and reach of a column; far centres are kept from running away."""
     codes, first = codes_of(column, values, COARSE)
     few, low, middle, high, most = (float(values[int(q * (len(values) - 1))]) for q in (0.01, 0.1, 0.5, 0.9, 0.99))
+    if len(values) <= _ALL_WITHIN:
+        most = float(values[-1])
     spread = (high / 2 - low / 2) / 1.28 if high > low else float(values[-1] / 2 - values[0] / 2)
     if not 0 < spread < math.inf:
         spread = 1.0

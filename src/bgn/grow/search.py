@@ -64,9 +64,7 @@ class Search:
         self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
-        # Where a third column may join, the sizes of the steps of two matter.
-        plain = self._pairs.binned.bins <= 2 if self._answers is None and max_features == 2 else np.zeros(len(columns))
-        self._two_values: list[bool] = plain.astype(bool).tolist()
+        self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
 
     def learn(self, slot: int) -> None:
         """Take note of the neuron just stored in `slot`."""
@@ -196,12 +194,9 @@ class Search:
         return [self._direction(a, b, angle) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
 
     def _direction(self, a: int, b: int, angle: float) -> Direction:
-        """The direction at an angle between two columns in units of their spread; the larger weight becomes 1.
-
-        Columns of two values each take steps of one size: other angles would ask "both?" or "either?" in odder words.
-        """
-        if self._two_values[a] and self._two_values[b]:
-            angle = math.copysign(math.pi / 4, math.sin(2 * angle))
+        """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
+        if self._even(a, b):
+            return Direction((a, b), (1.0, math.copysign(1.0, math.sin(2 * angle))))
         x, y = math.cos(angle), math.sin(angle)
         ratio = self._spread[a] / self._spread[b]
         if abs(x) >= abs(y):
@@ -210,11 +205,22 @@ class Search:
         other = x / y / ratio if ratio else 0.0
         return Direction((a, b), (_shortened(other), 1.0)) if _usable(other) else Direction((b,), (1.0,))
 
+    def _even(self, a: int, b: int) -> bool:
+        """True for two columns of two values with steps of one size, of which sum and difference say it all.
+
+        Another angle would ask "both?" or "either?" in odder words; but a third column may need it to join.
+        """
+        first, second = self._two_values[a], self._two_values[b]
+        if self._most > 2 or self._answers is not None or first is None or second is None:
+            return False
+        (low, high), (left, right) = first, second
+        return bool(low + right == high + left and low - left == high - right)
+
     def _debiased(self, output: Output) -> list[Direction]:
         direction = self._products.in_units(self._products.debiased(output, self._most))
         if direction is None:
             return []
-        if len(direction.columns) == 2 and all(self._two_values[j] for j in direction.columns):
+        if len(direction.columns) == 2 and self._even(*direction.columns):
             angle = self._angle(direction)
             alone = Direction((direction.columns[abs(math.tan(angle)) > 1],), (1.0,))
             return [self._direction(*direction.columns, angle), alone]
