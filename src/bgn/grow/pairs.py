@@ -18,7 +18,7 @@ _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
 _NEARBY = WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
 _KEPT = 256  # pairs, some 48 KiB each
 _PAIRS_A_THREAD = 8
-_ALL_WITHIN = 100  # values, of which none is beyond a column's reach
+_ALL_WITHIN = 50  # values: one of so few is more than may lie beyond a column's reach
 
 # Shares so many items out among threads, at least so many to each.
 Share = Callable[[Callable[[slice], None], int, int], None]
