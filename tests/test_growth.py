@@ -170,7 +170,8 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
     errors = [record.train_mse for record in model.fit(X, y).history_.records]
     gains = -np.diff(errors)
     assert len(errors) == 60
-    assert (gains > 1e-4 * np.array(errors[1:])).all(), gains.min()
+    # A sample is wrong now and then. With no regard to what other neurons answer, half of the additions gain nothing.
+    assert (gains < 1e-3 * np.array(errors[1:])).sum() <= 5, gains
 
 
 def test_history_gives_every_width():
