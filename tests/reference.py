@@ -86,6 +86,20 @@ def best_angle(codes, centres, angles, residual, weight, bins):
     return max(gains), int(np.argmax(gains))
 
 
+def finer_and_finer(z, weight, low, high, cells, levels=4):
+    """Where cells along a direction start and how many there are a unit; again within a cell that has most weight."""
+    scale = cells / (high - low)
+    for _ in range(levels):
+        yield low, scale
+        cell = np.clip((z - low) * scale, 0, cells - 1).astype(int)
+        held = np.bincount(cell, weight, cells)
+        inside = z[cell == held.argmax()]
+        step = (inside.max() - inside.min()) / (cells - 2)
+        if 2 * held.max() <= weight.sum() or step == 0:
+            return
+        low, scale = inside.min() - step, 1 / step
+
+
 def refitted_gains(cells, residual, weight, answers, inverse, ridge):
     """For every edge between cells, a neuron that fires from there on: its plain gain, its product with the residual,
     and what it holds that the others do not. Refitted with them it gains the product squared by that.

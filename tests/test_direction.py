@@ -16,7 +16,7 @@ from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, different
 from bgn.grow.paths import lasso_path, solve_small, weighted_sum
 from bgn.grow.screen import ALONG, BINS, judge_directions
 from experiments.literal import lasso_direction
-from tests.reference import best_angle, best_pair, refitted_gains
+from tests.reference import best_angle, best_pair, finer_and_finer, refitted_gains
 from tests.test_cut import EMPTY, engine_of
 
 
@@ -210,9 +210,10 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     st.integers(4, 400) | st.sampled_from([8192, 8193, 20_000]),  # blocks; cells with more than 255 rows
     st.integers(0, 20),
     st.booleans(),
+    st.sampled_from([2.0, 1e4, 1e9]),  # with values far out, all others are in one cell
 )
 @settings(max_examples=40)
-def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted):
+def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted, reach):
     rng = np.random.default_rng(seed)
     columns = rng.normal(size=(2, rows)).round(1)
     weight = rng.integers(1, 300, rows) if weighted else np.ones(rows, np.int64)
@@ -228,22 +229,39 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
     z = columns[0] - 0.5 * columns[1]
     out = np.empty((1, 3))
     judge_directions(
-        columns, np.array([[0, 1]]), np.array([[1.0, -0.5]]), np.array([2]), np.array([[-2.0, 2.0]]), residual,
+        columns, np.array([[0, 1]]), np.array([[1.0, -0.5]]), np.array([2]), np.array([[-reach, reach]]), residual,
         weight if weighted else np.zeros(0, np.int64), codes, BITS, width, np.arange(width), inverse,
         float(weight.sum()), 3.0, np.zeros(width + 1), 1e-3 * weight.sum(), out,
     )  # fmt: skip
-    cells = np.clip((z + 2.0) * (ALONG / 4.0), 0, ALONG - 1).astype(int)
-    expected = refitted_gains(cells, residual, weight, answers, inverse, 3.0)
-    worth = 0.3 * max((plain for plain, *_ in expected.values()), default=0.0)
-    gains = {
-        edge: along**2 / max(left, 1e-3 * weight.sum())
-        for edge, (plain, along, left) in expected.items()
-        if plain >= worth * (1 + 1e-9)
-    }
-    if gains:
-        # `left` is what little remains of two numbers of the size of all weights.
-        assert out[0, 0] >= max(gains.values()) * (1 - 1e-5)
-        edge = round((out[0, 1] + 2.0) * (ALONG / 4.0)) + 1 if np.isfinite(out[0, 1]) else 1
-        plain, along, left = expected[edge]
-        assert out[0, 0] == pytest.approx(along**2 / max(left, 1e-3 * weight.sum()), rel=1e-5)
-        assert plain >= worth * (1 - 1e-9)
+    best, seen = 0.0, []
+    for low, scale in finer_and_finer(z, weight, -reach, reach, ALONG):
+        cells = np.clip((z - low) * scale, 0, ALONG - 1).astype(int)
+        expected = refitted_gains(cells, residual, weight, answers, inverse, 3.0)
+        worth = 0.3 * max((plain for plain, *_ in expected.values()), default=0.0)
+        for edge, (plain, along, left) in expected.items():
+            # `left` is what little remains of two numbers of the size of all weights.
+            gain = along**2 / max(left, 1e-3 * weight.sum())
+            if plain >= worth * (1 + 1e-9):
+                best = max(best, gain)
+            if plain >= worth * (1 - 1e-9):
+                window = low + (edge - 1) / scale if edge > 1 else -np.inf
+                seen.append((gain, window))
+    if best > 0:
+        assert out[0, 0] >= best * (1 - 1e-5)
+        assert any(
+            gain == pytest.approx(out[0, 0], rel=1e-5) and (window == out[0, 1] or abs(window - out[0, 1]) < 1e-9)
+            for gain, window in seen
+        )
+
+
+@pytest.mark.parametrize("max_features", [1, 2])
+@pytest.mark.parametrize(
+    ("levels", "far"), [(5, [999.0]), (20, [9998.0, 9999.0]), (2, [-1e200, 1e200]), (3000, [1e30])]
+)
+def test_values_far_out_do_not_hide_a_column(levels, far, max_features):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, levels, (3000, 3)).astype(float)
+    y = X[:, 0] / levels + 0.2 * (2 * X[:, 1] >= levels) + 0.02 * rng.normal(size=3000)
+    plain = BGNRegressor(max_width=10, max_features=max_features, random_state=0).fit(X, y).score(X, y)
+    X[: len(far), 0] = far
+    assert BGNRegressor(max_width=10, max_features=max_features, random_state=0).fit(X, y).score(X, y) > plain - 0.01

@@ -19,6 +19,8 @@ ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 8192
 _FULL = 255
+_SMALLEST = 1e-300
+_LEVELS = 4  # how often the fullest cell is looked into
 # The bits of every byte, each in a byte of its own.
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
 
@@ -253,6 +255,20 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, l
 
 
 @njit(cache=True, nogil=True)
+def range_within(columns, index, coefficients, rows, low, scale, cell):
+    """Smallest and largest projection of the rows in a cell."""
+    z, least, most = np.empty(_BLOCK), np.inf, -np.inf
+    top = np.float64(ALONG - 1)
+    for begin in range(0, rows, _BLOCK):
+        end = min(begin + _BLOCK, rows)
+        project(columns, index, coefficients, begin, end, z)
+        for i in range(end - begin):
+            if np.int32(min(max((z[i] - low) * scale, 0.0), top)) == cell:
+                least, most = min(least, z[i]), max(most, z[i])
+    return least, most
+
+
+@njit(cache=True, nogil=True)
 def judge_directions(
     columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge,
     chance, least, out,
@@ -260,7 +276,8 @@ def judge_directions(
     """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
 
     `index` and `coefficients` are (directions x most columns), `size` says how many columns each has, `reach` the
-    (low, high) that its cells are spread over.
+    (low, high) that its cells are spread over. A cell with more than half of the weight, as when a few values are far
+    out, is looked into.
     """
     count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
     together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
@@ -268,11 +285,22 @@ def judge_directions(
         which, how = index[k, : size[k]], coefficients[k, : size[k]]
         low, high = reach[k, 0], reach[k, 1]
         scale = ALONG / (high - low) if high > low else 1.0
-        count[:] = 0
-        sums[:] = 0
-        together[:] = 0
-        fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
-        best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
-        out[k, 0] = best
-        out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
-        out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf
+        out[k] = 0.0, -np.inf, np.inf
+        for _ in range(_LEVELS):
+            count[:] = 0
+            sums[:] = 0
+            together[:] = 0
+            fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
+            best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
+            if best > out[k, 0]:
+                out[k, 0] = best
+                out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
+                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf
+            fullest = count.argmax()
+            if 2 * count[fullest] <= count.sum():
+                break
+            low, high = range_within(columns, which, how, len(residual), low, scale, fullest)
+            step = (high - low) / (ALONG - 2)
+            if not _SMALLEST < step < np.inf:
+                break
+            low, scale = low - step, 1.0 / step  # what is below has the first cell, what is above the last
