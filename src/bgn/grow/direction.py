@@ -23,7 +23,7 @@ _NOTHING = 1e-7
 class DirectionFinder(Protocol):
     """What a strategy must do."""
 
-    def learn(self, slot: int) -> None:
+    def learn(self, slot: int, direction: Direction) -> None:
         """Take note of the neuron just stored in `slot`."""
         ...
 
@@ -140,7 +140,7 @@ class Lasso:
         self._products = InnerProducts(rows)
         self._most = max_features
 
-    def learn(self, slot: int) -> None:
+    def learn(self, slot: int, direction: Direction) -> None:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
 

@@ -8,10 +8,11 @@ are rounded to three digits before anything is cut: what the equation prints is 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from bgn.grow.rows import Rows
 from bgn.grow.screen import FINE, judge_directions, single_gains
 
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
+_MOST_USED = 4  # but for these, which most neurons ask about: alone they may have nothing left to gain
 _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
@@ -64,11 +66,13 @@ class Search:
         self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
+        self._used: dict[int, tuple[int, ...]] = {}
         self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
 
-    def learn(self, slot: int) -> None:
+    def learn(self, slot: int, direction: Direction) -> None:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
+        self._used[slot] = direction.columns
 
     def propose(self, output: Output, others: Others) -> list[Question]:
         """The best questions about the residual that `output` leaves, as a sample of rows sees them."""
@@ -83,7 +87,7 @@ class Search:
             if self._answers is not None:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
             else:
-                candidates += self._best_pairs(np.sort(ranked[:_MOST_IN_PAIRS]), values, total)
+                candidates += self._best_pairs(self._worth_pairing(ranked), values, total)
         fitted = self._debiased(output) if self._most > 1 and len(ranked) > 1 else []
         best = self._judge(output, others, chance, candidates, luck, fitted)
         turned = [each.direction for each in best[:_TURNED] if len(each.direction.columns) == 2]
@@ -184,6 +188,14 @@ class Search:
         gains = np.zeros(len(self._fine))
         single_gains(self._fine, self._count, values, self._sample.total, total, gains)
         return gains
+
+    def _worth_pairing(self, ranked: Integers) -> Integers:
+        """The columns that gain most alone, and those that most neurons ask about."""
+        if len(ranked) <= _MOST_IN_PAIRS:
+            return np.sort(ranked)
+        uses = Counter(chain.from_iterable(self._used.values()))
+        asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
+        return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
     def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Direction]:
         """Directions of the pairs that the tables like best."""
