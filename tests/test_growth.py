@@ -159,6 +159,19 @@ def test_a_sample_is_enough_to_search_on(monkeypatch, engine):
     assert model.score(X, y) > 0.7
 
 
+def test_a_few_rows_many_times_all_learn(engine):
+    cells = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0)])
+    X = np.repeat(cells, 10, axis=0)
+    y = X @ [1.0, 2.0, 4.0]
+    model = BGNRegressor(random_state=0)
+    assert engine(model, X, y).score(X, y) > 1 - 1e-6
+    assert np.isnan(model.history_.records[-1].validation_mse)
+    heavy = BGNRegressor(random_state=0).fit(cells, cells @ [1.0, 2.0, 4.0], sample_weight=np.full(8, 10))
+    assert heavy.network_ == model.network_
+    fewer = BGNRegressor(random_state=0).fit(X[1:], y[1:])  # 79 rows of eight kinds
+    assert not np.isnan(fewer.history_.records[-1].validation_mse)
+
+
 def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeypatch):
     monkeypatch.setattr(grow_rows, "SAMPLE_ROWS", 1000)
     rng = np.random.default_rng(0)

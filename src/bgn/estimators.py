@@ -63,7 +63,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         Stop when the validation error has not fallen for so many neurons; None to go on.
     validation_fraction : float, default 0.2
         Share of the rows to validate on, chosen by a hash of their content so that equal rows stay together. 0
-        for none: then growth ends at `max_width`, or when nothing is gained.
+        for none: then growth ends at `max_width`, or when nothing is gained. There are none either where at most 50
+        rows are different and each is there ten times on average: without one of them, growth would not see a group.
     select : {"best", "compact"}, default "best"
         The width with the lowest validation error, or the smallest within one standard error of it.
     max_seconds : float or None, default None

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Engine, Floats, Neuron
+from bgn.engines.base import Engine, Floats, Integers, Neuron
 from bgn.engines.block import Block, Plan, Sample
 from bgn.engines.integers import Grid, weight_exponent
 from bgn.engines.memory import MemoryEngine
@@ -18,6 +18,8 @@ from bgn.engines.split import find_edge
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384
+# All of at most so many different rows learn, where each is there so often on average.
+_FEW, _OFTEN = 50, 10
 # More threads than this wait for each other longer than they work on so few rows.
 _MOST_SEARCHERS = 6
 
@@ -109,8 +111,8 @@ def _plan(source: Source, evaluation: Source | None, validation_fraction: float,
     everything = surveys if evaluation is None else [*surveys, *evaluation.ask("survey", seed, None)]
     low, high = min(each.low for each in everything), max(each.high for each in everything)
     plan = Plan(seed, exponent, Grid.for_range(low, high, total))
-    if evaluation is None:
-        counts = sum(each.counts for each in surveys)
+    counts = sum(each.counts for each in surveys)
+    if evaluation is None and not _few_and_often(counts, total / 2 ** (exponent or 0)):
         plan = replace(
             plan,
             edge=find_edge(counts, lambda number: source.ask("inside", seed, exponent, number), validation_fraction),
@@ -120,6 +122,12 @@ def _plan(source: Source, evaluation: Source | None, validation_fraction: float,
     if len(smallest) > SAMPLE_ROWS:
         plan = replace(plan, limit=int(smallest[SAMPLE_ROWS]))
     return plan, exponent or 0
+
+
+def _few_and_often(counts: Integers, rows: float) -> bool:
+    """True for a few different rows, each there many times: to set one aside is to leave a group unseen."""
+    different = np.count_nonzero(counts)
+    return different <= _FEW and rows >= _OFTEN * different
 
 
 def _sample(parts: Sequence[Sample], grid: Grid, threads: int) -> MemoryEngine:
