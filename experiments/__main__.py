@@ -100,12 +100,15 @@ def _command(args: argparse.Namespace) -> int:
             raise ValueError(f"--{flag} must be at least 1; got {value}.")
     if args.backend not in ("loky", "threading") and not _is_cluster(args.backend):
         raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
-    if args.redo and args.device == "cuda":
-        _check_device(args.device)  # before anything is forgotten
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
-    for name in names:
-        runner.chosen(name, options)  # what is not there is named before a store is made
+    tasks = [task for name in names for task in runner.chosen(name, options).values()]  # named before a store is made
+    if not args.status:
+        _make_folder(args.output)
+    if args.redo and not args.status:  # before anything is forgotten
+        if args.device == "cuda":
+            _check_device(args.device)
+        runner.check(tasks, args.backend)
     path = Path(args.store or _HERE / "output" / "runs.sqlite")
     if args.status and not path.exists():
         path = Path(":memory:")  # nothing is made where nothing is run
@@ -135,6 +138,16 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
     for run in work.failed:
         print(f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}", file=sys.stderr)
     return len(work.failed)
+
+
+def _make_folder(output: Path | None) -> None:
+    """Make the folder for tables, before hours of runs rather than after."""
+    if output is None:
+        return
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"--output {output} cannot be made ({error.strerror}); name a folder to write to.") from None
 
 
 def _check_device(device: str) -> None:

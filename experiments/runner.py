@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 import bgn
 from bgn.require import require
 from experiments import STUDIES, data
-from experiments.options import Options
+from experiments.options import SCALES, Options
 from experiments.store import Run, Store, Task
 
 # Packages whose versions are recorded when a run uses them, and the modules that tell.
@@ -64,16 +64,21 @@ def chosen(name: str, options: Options) -> dict[str, Task]:
         known = list(dict.fromkeys(getattr(task, field) for task in tasks))
         for value in wanted or ():
             if value not in known:
-                everything = study(name).tasks(replace(options, scale="full", datasets=None, methods=None))
-                later = any(getattr(task, field) == value for task in everything)
+                at = [scale for scale in SCALES if value in _known(name, field, options, scale)]
                 raise ValueError(
-                    f"{name} does {field} {value!r} only with --full."
-                    if later and options.scale != "full"
+                    f"{name} does {field} {value!r} only with {' or '.join(f'--{scale}' for scale in at)}."
+                    if at
                     else f"{name} has no {field} {value!r}; choose from {', '.join(known)}."
                 )
         if wanted:
             tasks = [task for task in tasks if getattr(task, field) in wanted]
     return {task.key(data.checksum(task.dataset)): task for task in tasks}
+
+
+def _known(name: str, field: str, options: Options, scale: str) -> set[str]:
+    """Return the tables or methods that a study has at a scale."""
+    tasks = study(name).tasks(replace(options, scale=scale, datasets=None, methods=None))
+    return {getattr(task, field) for task in tasks}
 
 
 def look(name: str, options: Options, store: Store, retry: bool = False) -> Work:
@@ -253,6 +258,15 @@ def _backend(backend: str, jobs: int) -> Iterator[None]:
         return
     with _client(backend), parallel_config("dask", n_jobs=-1):
         yield
+
+
+def check(tasks: Iterable[Task], backend: str) -> None:
+    """Raise unless the cluster answers, or the tables can be read here."""
+    if backend.startswith("dask://"):
+        _client(backend).close()
+        return
+    for dataset in dict.fromkeys(task.dataset for task in tasks):
+        data.table(dataset)
 
 
 def _client(backend: str) -> Any:

@@ -69,6 +69,21 @@ def test_simplify_writes_a_model_that_predicts_alike(folder: Path, tmp_path: Pat
     assert len(plain["scorecard"]["points"]) == 2
 
 
+def test_points_are_those_of_the_lines_above_them(tmp_path: Path) -> None:
+    network = Network(
+        [Layer([[1.0, 0.0], [0.0, 1.0]], [-3.0, -60.0])], [-10.0, 20.0], 500.0, ["rooms", "area"], "price"
+    )
+    bgn.save(network, tmp_path / "model.json")
+    frame = pd.DataFrame([[2.0, 50.0], [4.0, 120.0], [2.0, 90.0], [5.0, 40.0]], columns=["rooms", "area"])
+    frame.assign(price=network.predict(frame)).to_csv(tmp_path / "houses.csv", index=False)
+    text = ask(tmp_path, "simplify", "--scorecard", "-o", tmp_path / "points.json")
+    card = json.loads(ask(tmp_path, "simplify", "--scorecard", "--json"))["scorecard"]
+    assert card == {"points": [2, 1], "unit": 20.0, "intercept": 470.0}
+    assert "points 2, 1, line by line; one point is 20, start at 470" in text
+    found = bgn.as_terms(bgn.load(tmp_path / "points.json"))
+    assert (found.base, [term.weight for term in found.terms]) == (470.0, [40.0, 20.0])
+
+
 def test_explain_against_other_rows(folder: Path) -> None:
     assert "nothing to compare it with" in ask(folder, "explain", data="one.csv", code=1)
     against = ("--background", folder / "houses.csv", "--json")

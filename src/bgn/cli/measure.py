@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import bgn
 from bgn.cli.source import complete_rows, file_options
 from bgn.cli.tables import Refused
+
+if TYPE_CHECKING:
+    from bgn.explain.scorecard import Scorecard
 
 
 def _number(value: float) -> float | None:
@@ -107,6 +110,17 @@ def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())
 
 
+def _as_printed(network: bgn.Network, card: Scorecard) -> dict[str, Any]:
+    """Return points in the order and the sense of the equation's lines, which all add something."""
+    found = bgn.as_terms(network)
+    intercept = card.intercept + card.unit * sum(points for points in card.points if card.unit * points < 0)
+    return {
+        "points": [abs(card.points[term.neuron]) for term in found.terms],
+        "unit": abs(card.unit),
+        "intercept": float(f"{intercept:.12g}"),
+    }
+
+
 @click.command()
 @click.argument("model", type=click.Path())
 @click.argument("data")
@@ -147,15 +161,14 @@ def simplify(
         plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
         plain["equation"] = bgn.equation(simple.network)
         if simple.scorecard is not None:
-            card = simple.scorecard
-            plain["scorecard"] = {"points": list(card.points), "unit": card.unit, "intercept": card.intercept}
+            plain["scorecard"] = _as_printed(simple.network, simple.scorecard)
         click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
         return
     click.echo(bgn.equation(simple.network))
     click.echo(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
     if simple.scorecard is not None:
-        card = simple.scorecard
-        points = ", ".join(map(str, card.points))
-        click.echo(f"points {points}; one point is {card.unit:g}, start at {card.intercept:g}")
+        card = _as_printed(simple.network, simple.scorecard)
+        points = ", ".join(map(str, card["points"]))
+        click.echo(f"points {points}, line by line; one point is {card['unit']:g}, start at {card['intercept']:g}")
     if out is not None:
         click.echo(f"model written to {out}")

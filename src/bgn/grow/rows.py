@@ -127,7 +127,7 @@ def _plan(source: Source, evaluation: Source | None, validation_fraction: float,
 def _few_and_often(counts: Integers, rows: float) -> bool:
     """True for a few different rows, each there many times: to set one aside is to leave a group unseen."""
     different = np.count_nonzero(counts)
-    return different <= _FEW and rows >= _OFTEN * different
+    return bool(different <= _FEW and rows >= _OFTEN * different)
 
 
 def _sample(parts: Sequence[Sample], grid: Grid, threads: int) -> MemoryEngine:
