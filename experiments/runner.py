@@ -29,6 +29,7 @@ from experiments import STUDIES, data
 from experiments.options import SCALES, Options
 from experiments.store import Run, Store, Task
 
+_TIMEOUT = "10s"
 # Packages whose versions are recorded when a run uses them, and the modules that tell.
 _PACKAGES = {
     "numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba", "torch": "torch",
@@ -64,7 +65,8 @@ def chosen(name: str, options: Options) -> dict[str, Task]:
         known = list(dict.fromkeys(getattr(task, field) for task in tasks))
         for value in wanted or ():
             if value not in known:
-                at = [scale for scale in SCALES if value in _known(name, field, options, scale)]
+                larger = SCALES[SCALES.index(options.scale) + 1 :]
+                at = [scale for scale in larger if value in _known(name, field, options, scale)]
                 raise ValueError(
                     f"{name} does {field} {value!r} only with {' or '.join(f'--{scale}' for scale in at)}."
                     if at
@@ -273,7 +275,7 @@ def _client(backend: str) -> Any:
     """Connect to a cluster."""
     try:
         distributed = require("distributed", extra="dask")
-        return distributed.Client(f"tcp://{backend.removeprefix('dask://')}", timeout="10s")
+        return distributed.Client(f"tcp://{backend.removeprefix('dask://')}", timeout=_TIMEOUT)
     except ImportError as error:
         raise ValueError(f"--backend {backend}: {error}") from None
     except (OSError, ValueError) as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bgn.datasets import DatasetError
 from experiments import STUDIES
 from experiments.__main__ import main
 from experiments.runner import execute
@@ -158,6 +159,26 @@ def test_a_cluster_gives_the_same_tables(tmp_path):
     assert shown(tmp_path / "here") == shown(tmp_path / "there")
 
 
+@needs_raw
+def test_nothing_is_forgotten_before_its_successor_can_be_made(tmp_path, monkeypatch, capsys):
+    study = ("housing_model", "--smoke", "--store", str(tmp_path / "runs"), "--output", str(tmp_path / "tables"))
+    assert main(list(study)) == 0
+    monkeypatch.setattr("experiments.runner._TIMEOUT", "1s")
+    with pytest.raises(SystemExit, match="2"):
+        main([*study, "--redo", "--backend", "dask://127.0.0.1:1"])
+    assert "no Dask scheduler answers" in capsys.readouterr().err
+
+    def missing(dataset):
+        raise DatasetError("cannot download")
+
+    monkeypatch.setattr("experiments.data.table", missing)
+    with pytest.raises(SystemExit, match="2"):
+        main([*study, "--redo"])
+    capsys.readouterr()
+    assert main([*study, "--status"]) == 0
+    assert " 0 failed, 0 missing" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -166,6 +187,8 @@ def test_a_cluster_gives_the_same_tables(tmp_path):
         (("accuracy", "--methods", "mlp"), "accuracy has no method 'mlp'; choose from bgn_paper, "),
         (("accuracy", "--jobs", "0"), "--jobs must be at least 1; got 0."),
         (("accuracy", "--methods", "bgn_large"), "accuracy does method 'bgn_large' only with --full."),
+        (("accuracy", "--smoke", "--datasets", "bike"), "accuracy does dataset 'bike' only with --reduced or --full."),
+        (("accuracy", "--output", "/proc/tables"), "--output /proc/tables cannot be made"),
         (("accuracy", "--backend", "mpi"), "--backend must be loky, threading or dask://HOST:PORT; got 'mpi'."),
         (("accuracy", "--backend", "dask://bad"), "threading or dask://HOST:PORT; got 'dask://bad'."),
         (("accuracy", "--backend", "dask://a:b"), "threading or dask://HOST:PORT; got 'dask://a:b'."),
