@@ -87,7 +87,7 @@ def best_angle(codes, centres, angles, residual, weight, bins):
 
 
 def finer_and_finer(z, weight, low, high, cells, levels=4):
-    """Where cells along a direction start and how many there are a unit; again within a cell that has most weight."""
+    """Where cells along a direction start and how many there are a unit; again within a cell with much of the weight."""
     scale = cells / (high - low)
     for _ in range(levels):
         yield low, scale
@@ -95,7 +95,7 @@ def finer_and_finer(z, weight, low, high, cells, levels=4):
         held = np.bincount(cell, weight, cells)
         inside = z[cell == held.argmax()]
         step = (inside.max() - inside.min()) / (cells - 2)
-        if 2 * held.max() <= weight.sum() or step == 0:
+        if 4 * held.max() <= weight.sum() or step == 0:
             return
         low, scale = inside.min() - step, 1 / step
 

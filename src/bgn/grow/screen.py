@@ -276,8 +276,8 @@ def judge_directions(
     """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
 
     `index` and `coefficients` are (directions x most columns), `size` says how many columns each has, `reach` the
-    (low, high) that its cells are spread over. A cell with more than half of the weight, as when a few values are far
-    out, is looked into.
+    (low, high) that its cells are spread over. A cell with more than a quarter of the weight, as when a few values are
+    far out, is looked into.
     """
     count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
     together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
@@ -297,7 +297,7 @@ def judge_directions(
                 out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
                 out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf
             fullest = count.argmax()
-            if 2 * count[fullest] <= count.sum():
+            if 4 * count[fullest] <= count.sum():
                 break
             low, high = range_within(columns, which, how, len(residual), low, scale, fullest)
             step = (high - low) / (ALONG - 2)
