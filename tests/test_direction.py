@@ -207,12 +207,12 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
 
 @given(
     st.integers(0, 2**31),
-    st.integers(4, 400) | st.sampled_from([8192, 8193, 20_000]),  # blocks; cells with more than 255 rows
+    st.integers(4, 400) | st.sampled_from([8192, 8193]),  # blocks; cells with more than 255 rows
     st.integers(0, 20),
     st.booleans(),
     st.sampled_from([2.0, 1e4, 1e9]),  # with values far out, all others are in one cell
 )
-@settings(max_examples=40)
+@settings(max_examples=30)
 def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted, reach):
     rng = np.random.default_rng(seed)
     columns = rng.normal(size=(2, rows)).round(1)
