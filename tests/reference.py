@@ -87,7 +87,7 @@ def best_angle(codes, centres, angles, residual, weight, bins):
 
 
 def finer_and_finer(z, weight, low, high, cells, levels=4):
-    """Where cells along a direction start and how many there are a unit; again within a cell with much of the weight."""
+    """Where cells along a direction start and how many there are a unit; again within a cell that has much weight."""
     scale = cells / (high - low)
     for _ in range(levels):
         yield low, scale

@@ -236,6 +236,8 @@ def test_bad_input_is_named(two):
         model.fit(X, y)
     with pytest.raises(TypeError, match=r"y must be a Dask array .* got numpy.ndarray"):
         model.fit(dX, y)
+    with pytest.raises(TypeError, match=r"X of eval_set must be a Dask array .* got numpy.ndarray"):
+        model.fit(dX, dy, eval_set=(X, y))
     with pytest.raises(ValueError, match="pair"):
         model.fit(dX, dy, eval_set=(dX, dy, dy))
     with pytest.raises(ValueError, match="6 features"):

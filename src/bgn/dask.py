@@ -187,13 +187,13 @@ class DaskBGNRegressor(BGNRegressor):
 
     def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[Source, str | None]:
         """Judge collections as far as can be told without reading them. Also the target's name."""
-        from bgn.engines.partitions import rows_on_cluster
+        from bgn.engines.partitions import rows_on_cluster, whole_rows
 
         named = hasattr(given.X, "columns")
         if not named and (given.target is not None or given.columns is not None):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = given.in_memory() if named else given
-        self._checked(given.X, reset)
+        self._checked(whole_rows(given.X, "X" if reset else "X of eval_set"), reset)
         no_dates(getattr(given.y, "dtype", None))
         no_dates(getattr(given.weight, "dtype", None), "sample_weight")
         least = 2 if reset else 1

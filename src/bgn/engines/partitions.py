@@ -57,13 +57,13 @@ def rows_on_cluster(calls: Calls, X: Any, y: Any, weight: Any, judge: Callable[[
     return OnCluster(calls, partitions, weight is not None, judge)
 
 
-def whole_rows(X: Any) -> Any:
-    """A table whose partitions hold whole rows."""
+def whole_rows(X: Any, name: str = "X") -> Any:
+    """A table whose partitions hold whole rows; `name` is what to call it."""
     if isinstance(X, dd.DataFrame):
         return X
     if not isinstance(X, da.Array) or X.ndim != 2:
         raise TypeError(
-            f"X must be a Dask array of two dimensions or a Dask dataframe; got {_kind(X)}. Rows in memory fit "
+            f"{name} must be a Dask array of two dimensions or a Dask dataframe; got {_kind(X)}. Rows in memory fit "
             "bgn.BGNRegressor, or become a collection with dask.array.from_array."
         )
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
