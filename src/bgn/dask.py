@@ -187,13 +187,13 @@ class DaskBGNRegressor(BGNRegressor):
 
     def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[Source, str | None]:
         """Judge collections as far as can be told without reading them. Also the target's name."""
-        from bgn.engines.partitions import rows_on_cluster, whole_rows
+        from bgn.engines.partitions import rows_on_cluster
 
         named = hasattr(given.X, "columns")
         if not named and (given.target is not None or given.columns is not None):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = given.in_memory() if named else given
-        self._checked(whole_rows(given.X, "X" if reset else "X of eval_set"), reset)
+        self._checked(given.X, reset, "X" if reset else "X of eval_set")
         no_dates(getattr(given.y, "dtype", None))
         no_dates(getattr(given.weight, "dtype", None), "sample_weight")
         least = 2 if reset else 1
@@ -201,12 +201,12 @@ class DaskBGNRegressor(BGNRegressor):
         source = rows_on_cluster(self._calls, given.X, given.y, given.weight, judge)
         return source, given.target_name if hasattr(given.y, "map_partitions") else None
 
-    def _checked(self, X: Any, reset: bool = False) -> Any:
+    def _checked(self, X: Any, reset: bool = False, name: str = "X") -> Any:
         """A table in whole rows, with as many columns, and the names, that are known."""
         require("dask.dataframe", extra="dask")
         from bgn.engines.partitions import whole_rows
 
-        X = whole_rows(X)
+        X = whole_rows(X, name)
         like = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
         validate_data(self, like, reset=reset, skip_check_array=True)
         return X

@@ -113,11 +113,10 @@ def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
 def _as_printed(network: bgn.Network, card: Scorecard) -> dict[str, Any]:
     """Return points in the order and the sense of the equation's lines, which all add something."""
     found = bgn.as_terms(network)
-    intercept = card.intercept + card.unit * sum(points for points in card.points if card.unit * points < 0)
     return {
         "points": [abs(card.points[term.neuron]) for term in found.terms],
         "unit": abs(card.unit),
-        "intercept": float(f"{intercept:.12g}"),
+        "intercept": float(f"{found.base:.12g}"),
     }
 
 

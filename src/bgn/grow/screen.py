@@ -19,8 +19,8 @@ ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 8192
 _FULL = 255
-_SMALLEST = 1e-300
-_LEVELS = 4  # how often the fullest cell is looked into
+_SMALLEST = 1e-300  # width of a cell: their number a unit must be a float64
+_LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
 # The bits of every byte, each in a byte of its own.
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
 
