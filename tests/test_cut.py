@@ -153,3 +153,27 @@ def test_grid_is_fine_and_safe(y):
     if half > 1e-290:
         back = grid.centre / half + grid.value(steps) / half
         np.testing.assert_allclose(back, y / half, atol=2.0**-35)
+
+
+@given(st.integers(1, 60), st.integers(0, 20), st.integers(1, 3), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, seed):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.integers(0, 4, (rows, 2)).astype(float), rng.integers(1, 5, rows) if weighted else None
+    engine = engine_of(X, rng.integers(-9, 9, rows).astype(float), weight)
+    neurons = [Neuron(Direction((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
+    for slot, neuron in enumerate(neurons):
+        engine.put(slot, neuron)
+    with pytest.MonkeyPatch.context() as patch:  # rows shared out, too little room at first
+        for name, value in [("_ROWS_FOR_SHARING", 1), ("_ROWS_FOR_THREADS", 1), ("_ROOM", 1)]:
+            patch.setattr(parts, name, value)
+        part = Part(engine.part.columns, engine.part.target, weight, engine.grid.limit, threads)
+        for slot, neuron in enumerate(neurons):
+            part.put(slot, neuron)
+        found = [part.regions(width), part.regions(width), engine.part.regions(width)]
+    heavy = np.ones(rows, int) if weight is None else weight
+    _, alike = np.unique(part.answers(neurons), axis=1, return_inverse=True)
+    expected = [np.bincount(alike, heavy), np.bincount(alike, heavy * part.target)]
+    for keys, sums in found:
+        assert len(np.unique(keys)) == len(keys)
+        assert sorted(sums.tolist()) == sorted(np.transpose(expected).astype(int).tolist())

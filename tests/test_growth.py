@@ -138,15 +138,15 @@ def test_same_bits_whatever_the_threads_and_order(setting, case, monkeypatch):
     X = X.astype(np.float32) if case == "float32" else X
     weight = np.random.default_rng(0).integers(0, 3, len(y)) if case == "weights" else None
     model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1)
-    reference = model.fit(X, y, weight).network_
+    reference = model.fit(X, y, weight).history_
     order = np.random.default_rng(1).permutation(len(y))
-    assert model.fit(X[order], y[order], None if weight is None else weight[order]).network_ == reference
+    assert same(model.fit(X[order], y[order], None if weight is None else weight[order]).history_, reference)
     if weight is not None:
-        assert model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).network_ == reference
+        assert same(model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).history_, reference)
     monkeypatch.setattr(parts, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(parts, "_ROWS_FOR_THREADS", 1)
     for threads in (2, 7):
-        assert model.set_params(n_jobs=threads).fit(X, y, weight).network_ == reference
+        assert same(model.set_params(n_jobs=threads).fit(X, y, weight).history_, reference)
 
 
 def test_a_sample_is_enough_to_search_on(monkeypatch, engine):

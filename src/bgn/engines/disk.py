@@ -23,11 +23,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Integers, Neuron
+from bgn.engines.base import Neuron
 from bgn.engines.block import Block, Plan, Sample, Survey
 from bgn.engines.cells import CellSums, merge
-from bgn.engines.merged import MergedEngine, merge_regions
-from bgn.engines.part import NO_OUTPUT, Part
+from bgn.engines.merged import MergedEngine
+from bgn.engines.part import NO_OUTPUT, Part, Regions, merge_regions
 from bgn.engines.removal import Removal
 from bgn.engines.split import Hashes, row_hashes
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows
@@ -296,9 +296,9 @@ def _merge_cells(one: list[CellSums], other: list[CellSums]) -> list[CellSums]:
     return [merge(pair) for pair in zip(one, other, strict=True)]
 
 
-def _merge_regions(answers: Iterator[tuple[Hashes, Integers]]) -> tuple[Hashes, Integers]:
+def _merge_regions(answers: Iterator[Regions]) -> Regions:
     """Put the regions of all parts together whenever they have become many."""
-    held: list[tuple[Hashes, Integers]] = []
+    held: list[Regions] = []
     for answer in answers:
         held.append(answer)
         if len(held) > 1 and sum(len(keys) for keys, _ in held[1:]) > max(_REGIONS_AT_ONCE, len(held[0][0])):

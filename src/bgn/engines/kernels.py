@@ -216,38 +216,43 @@ def column_products(columns, centre, scale, other, weight, start, stop, out):
 
 
 @njit(cache=True, nogil=True)
-def region_sums(codes, groups, keys, target, weight, table, number, sums):
+def region_sums(codes, groups, keys, target, weight, start, stop, place_of, names, sums):
     """Group the rows by their answers; `sums` (regions x 2) receives weight and target sum of each region.
 
-    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256). `table` and `number` are an
-    open-addressing hash table, a power of two long, `number` full of -1. Returns the number of regions.
+    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`. `place_of` is an
+    open-addressing hash table, a power of two long and longer than `names`, full of -1. Returns the number of regions,
+    or -1 when `names` has too few places for them.
     """
     weighted = len(weight) > 0
-    mask = np.uint64(len(table) - 1)
+    mask = np.uint64(len(place_of) - 1)
     regions = 0
-    for i in range(len(target)):
+    for i in range(start, stop):
         key = np.uint64(0)
         for g in range(groups):
             key += keys[g, codes[g, i]]
-        place = (key ^ (key >> np.uint64(29))) & mask
-        while number[place] >= 0 and table[place] != key:
-            place = (place + np.uint64(1)) & mask
-        if number[place] < 0:
-            number[place] = regions
-            table[place] = key
-            sums[regions, 0] = sums[regions, 1] = 0
+        slot = (key ^ (key >> np.uint64(29))) & mask
+        place = place_of[slot]
+        while place >= 0 and names[place] != key:
+            slot = (slot + np.uint64(1)) & mask
+            place = place_of[slot]
+        if place < 0:
+            if regions == len(names):
+                return -1
+            place = place_of[slot] = regions
+            names[place] = key
+            sums[place, 0] = sums[place, 1] = 0
             regions += 1
         w = weight[i] if weighted else 1
-        sums[number[place], 0] += w
-        sums[number[place], 1] += w * target[i]
+        sums[place, 0] += w
+        sums[place, 1] += w * target[i]
     return regions
 
 
 @njit(cache=True, nogil=True)
-def explained(sums, regions, unit):
+def explained(sums, unit):
     """Sum over regions of squared target sum by weight, each a whole number of units; `unit` is one over a unit."""
     total = 0
-    for k in range(regions):
+    for k in range(len(sums)):
         s = np.float64(sums[k, 1])
         total += np.int64(np.rint(s * s / np.float64(sums[k, 0]) * unit))
     return total

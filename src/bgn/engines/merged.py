@@ -15,8 +15,7 @@ from bgn.engines import cut_kernels, kernels
 from bgn.engines.base import Columns, Cut, Direction, Floats, Integers, Neuron, Output, Question
 from bgn.engines.cells import CELLS, Best, Judged, Sieve, best_inside, joined_rows, judge, merge
 from bgn.engines.integers import COLUMN_BITS, Grid
-from bgn.engines.part import PROBES
-from bgn.engines.split import Hashes
+from bgn.engines.part import PROBES, merge_regions
 
 # Surviving cells are split where their rows are, until they hold no more weight than this.
 ROWS_TO_FETCH = 1 << 20
@@ -246,16 +245,6 @@ class MergedEngine:
         _, sums = merge_regions(self.parts.ask("regions", len(self.output.weights)))
         n, s = sums.astype(np.float64).T
         return int(np.rint(s * s / n * 2.0**-shift).astype(np.int64).sum())
-
-
-def merge_regions(parts: Sequence[tuple[Hashes, Integers]]) -> tuple[Hashes, Integers]:
-    """Keys and sums of the regions of several parts, as one."""
-    if len(parts) == 1:
-        return parts[0]
-    keys, number = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
-    sums = np.zeros((len(keys), 2), np.int64)
-    np.add.at(sums, number, np.concatenate([part for _, part in parts]))
-    return keys, sums
 
 
 def _from_limbs(limbs: Integers) -> int:

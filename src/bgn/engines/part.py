@@ -27,6 +27,8 @@ PROBES = 64
 _ROWS_FOR_SHARING = 1 << 12
 _ROWS_FOR_THREADS = 1 << 18
 _CHUNK = 1 << 18
+_ROOM = 1 << 8
+_FEW_REGIONS = 1 << 13
 _NO_WEIGHT = np.empty(0, np.int64)
 NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 # The eight bits of every byte.
@@ -35,6 +37,8 @@ SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
 # A residual; and what to add where a slot, a bit of a row of codes, fires and where it does not.
 Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
+# Keys of regions; their weights and target sums.
+Regions = tuple[NDArray[np.uint64], Integers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +94,7 @@ class Part:
         self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (target, *_NO_SHIFT))]
         self._last: tuple[Output, Leftover] | None = None
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
+        self._room = _ROOM  # for regions
 
     # -- sharing work --------------------------------------------------------------------------------------
 
@@ -373,29 +378,45 @@ class Part:
         weight = self.weight if len(self.weight) else None
         return Part(columns, self.target, weight, self.limit, self.threads, below)
 
-    def regions(self, width: int) -> tuple[NDArray[np.uint64], Integers]:
+    def regions(self, width: int) -> Regions:
         """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
-        found, table, number, sums = self._regions(width)
-        names, used = np.empty(found, np.uint64), np.flatnonzero(number >= 0)
-        names[number[used]] = table[used]
-        return names, sums[:found].copy()
-
-    def explained(self, width: int, shift: int) -> int:
-        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
-        found, *_, sums = self._regions(width)
-        return int(kernels.explained(sums, found, 2.0**-shift))
-
-    def _regions(self, width: int) -> tuple[int, NDArray[np.uint64], NDArray[np.int32], Integers]:
         groups = (width + 7) >> 3
         keys = _keys(1 << groups.bit_length())[:groups]
         if width & 7:  # bits beyond the width hold old answers
             keys = keys.copy()
             keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
-        size = 2 << self.n_rows.bit_length()
-        table, number = np.empty(size, np.uint64), np.full(size, -1, np.int32)
-        sums = np.empty((self.n_rows, 2), np.int64)
-        found = kernels.region_sums(self.codes, groups, keys, self.target, self.weight, table, number, sums)
-        return found, table, number, sums
+        # Regions of several spans are put together, which does not pay where they are many.
+        spans = self._spans if self._room <= _FEW_REGIONS else [(0, self.n_rows)]
+        found = merge_regions(self.each(lambda span: self._regions(groups, keys, span), spans))
+        self._room = max(_ROOM, 4 * len(found[0]))
+        return found
+
+    def _regions(self, groups: int, keys: NDArray[np.uint64], span: tuple[int, int]) -> Regions:
+        """The regions of a span of rows; more room where there is too little."""
+        room, found = self._room, -1
+        while found < 0:
+            place_of = np.full(2 << room.bit_length(), -1, np.int32)
+            names, sums = np.empty(room, np.uint64), np.empty((room, 2), np.int64)
+            found = kernels.region_sums(
+                self.codes, groups, keys, self.target, self.weight, *span, place_of, names, sums
+            )
+            room *= 4
+        return names[:found].copy(), sums[:found].copy()
+
+    def explained(self, width: int, shift: int) -> int:
+        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
+        _, sums = self.regions(width)
+        return int(kernels.explained(sums, 2.0**-shift))
+
+
+def merge_regions(parts: Sequence[Regions]) -> Regions:
+    """Keys and sums of the regions of several parts, as one."""
+    if len(parts) == 1:
+        return parts[0]
+    keys, number = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    sums = np.zeros((len(keys), 2), np.int64)
+    np.add.at(sums, number, np.concatenate([part for _, part in parts]))
+    return keys, sums
 
 
 @cache
