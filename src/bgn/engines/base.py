@@ -31,7 +31,7 @@ class Direction:
     @cached_property
     def arrays(self) -> tuple[Integers, Floats]:
         """Columns and coefficients for a kernel."""
-        return np.array(self.columns, np.int64), np.array(self.coefficients)
+        return np.array(self.columns, np.int64), np.array(self.coefficients, np.float64)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ _FEW_ROWS = 2048
 # Gain, weight below, sum below, projection just below, projection just above.
 Best = tuple[float, int, int, float, float]
 NO_CUT: Best = (-1.0, 0, 0, 0.0, 0.0)
+_NOTHING_BEFORE = np.zeros((1, 2), np.int64)
 # Projection, residual, weight (or nothing) and cell of some rows.
 RowsInCells = tuple[Floats, Integers, Integers, NDArray[np.uint16]]
 # Weight, (residual sum, sum of positive residuals) and (smallest, largest) projection of every cell.
@@ -117,7 +118,7 @@ def judge(
     """
     size = len(cells[0])
     survives, prefix = np.empty(size, np.uint8), np.empty((size, 2), np.int64)
-    starts = np.zeros((1, 2), np.int64) if starts is None else starts
+    starts = _NOTHING_BEFORE if starts is None else starts
     best, survivors = cut_kernels.judge_cells(*cells, starts, rows, total, best, survives, prefix)
     if bounded:
         survivors -= int(survives[0]) + int(survives[-1])
@@ -129,7 +130,7 @@ def best_inside(rows: RowsInCells, judged: Judged, weight: int, total: int) -> B
     """Try the cuts inside the surviving cells: split them once more if they hold many rows, then sort."""
     if len(rows[0]) > _FEW_ROWS and 2 * judged.survivors <= _INNER_CELLS:
         rows, judged = _split(rows, judged, weight, total)
-    z, values, heavy, cells = chosen_rows(rows, np.argsort(rows[0]))
+    z, values, heavy, cells = chosen_rows(rows, rows[0].argsort())
     return cut_kernels.scan_sorted(z, cells, values, heavy, judged.prefix, weight, total, judged.best)
 
 

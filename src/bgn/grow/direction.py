@@ -55,8 +55,9 @@ class InnerProducts:
         self._rows = rows
         about = rows.describe()
         self.usable = about.deviation > 0
+        self._all_usable = bool(self.usable.all())
         self._norm = np.where(self.usable, about.deviation, 1.0)
-        self._to_units = about.scale / self._norm
+        self._to_units: list[float] = (about.scale / self._norm).tolist()
         self._target = about.target_products / (self._norm * rows.total)
         self.gram = np.zeros((rows.n_columns, rows.n_columns))
         self._known: NDArray[np.bool_] = np.zeros(rows.n_columns, dtype=bool)
@@ -74,9 +75,9 @@ class InnerProducts:
         """Mean of every standardised column times the residual that `output` leaves."""
         known, products = self._last
         if len(known.weights) == len(output.weights):
-            changed = np.flatnonzero(known.weights != output.weights)
+            (changed,) = (known.weights != output.weights).nonzero()
             if len(changed) <= 1:
-                for slot in changed:
+                for slot in changed.tolist():
                     products = products - float(output.weights[slot] - known.weights[slot]) * self._cross[slot]
                 return products
         explained = np.empty(len(self._target))
@@ -87,8 +88,10 @@ class InnerProducts:
 
     def lasso(self, output: Output, most: int) -> Floats:
         """Standardised Lasso weights where column number ``most + 1`` would enter the path."""
-        products = np.where(self.usable, self.with_residual(output), 0.0)
-        weights = np.zeros(len(products))
+        products = self.with_residual(output)
+        if not self._all_usable:
+            products = np.where(self.usable, products, 0.0)
+        weights = np.empty(len(products))
         while (missing := lasso_path(self.gram, self._known, products, most, weights)) >= 0:
             self._fetch(missing)
         return weights
@@ -118,13 +121,13 @@ class InnerProducts:
 
         Weights below a ten-millionth of it are what rounding left of nothing.
         """
-        used = np.flatnonzero(weights)
-        if len(used) == 0:
+        used = weights.nonzero()[0].tolist()
+        if not used:
             return None
-        parts = list(zip(used.tolist(), weights[used].tolist(), self._to_units[used].tolist(), strict=True))
-        _, first, unit = max(parts, key=lambda part: abs(part[1]))
-        parts = [part for part in parts if abs(part[1]) > _NOTHING * abs(first)]
-        return direction_of([j for j, *_ in parts], [v / first * (u / unit) for _, v, u in parts])
+        lead = max(used, key=lambda j: abs(weights[j]))
+        first, unit = weights.item(lead), self._to_units[lead]
+        used = [j for j in used if abs(weights[j]) > _NOTHING * abs(first)]
+        return direction_of(used, [weights.item(j) / first * (self._to_units[j] / unit) for j in used])
 
 
 def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Direction:
