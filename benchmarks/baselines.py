@@ -60,7 +60,7 @@ def grid(method: str, args: argparse.Namespace, reduced: bool) -> list[Config]:
     configs = paper_grid(method, **sizes)
     own = QUICK.get(method, {}) if args.quick else {}
     chosen = [config for config in configs if all(getattr(config, key) == value for key, value in own.items())]
-    return [replace(config, max_epochs=args.max_epochs, batch_size=args.batch_size) for config in chosen]
+    return [replace(config, max_epochs=args.max_epochs, batch_size=args.batch_size or "auto") for config in chosen]
 
 
 def least_squares(split: Split) -> float:
@@ -182,8 +182,8 @@ def stacked(args: argparse.Namespace) -> dict[str, object]:
             for rate in (0.1, 0.01, 0.001)
             for seed in range(9)
         ]
-        together = timing.seconds(lambda: train_many(configs, split), 3, min)  # noqa: B023
-        apart = timing.seconds(lambda: [train_many([config], split) for config in configs], 3, min)  # noqa: B023
+        ways = [lambda: train_many(configs, split), lambda: [train_many([c], split) for c in configs]]  # noqa: B023
+        together, apart = timing.by_turns(ways, 5)
         figures[method] = {"together_seconds": together, "apart_seconds": apart, "ratio": apart / together}
         print(
             f"{method:14} 27 models {together:6.2f} s, one after another {apart:6.2f} s: {apart / together:.2f} times"
@@ -250,9 +250,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
     parser.add_argument("--quick", action="store_true", help="one setting of each method's own parameters")
     parser.add_argument("--max-epochs", type=int, default=200)
-    parser.add_argument(
-        "--batch-size", type=int, default="auto", help="rows in a batch; by the rows given if not named"
-    )
+    parser.add_argument("--batch-size", type=int, help="rows in a batch; by the rows given if not named")
     parser.add_argument("--tf32", action="store_true", help="let the GPU round matrix products of the grid to TF32")
     parser.add_argument("--store", help="folder of finished runs, to go on after an interruption")
     parser.add_argument("--out", help="file for the figures, as JSON")

@@ -177,3 +177,24 @@ def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, 
     for keys, sums in found:
         assert len(np.unique(keys)) == len(keys)
         assert sorted(sums.tolist()) == sorted(np.transpose(expected).astype(int).tolist())
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_correlations_are_residuals_of_the_rows_that_fire(rows, width, weighted, seed):
+    rng = np.random.default_rng(seed)
+    X, weight = rng.integers(0, 4, (rows, 2)).astype(float), rng.integers(1, 5, rows) if weighted else None
+    engine = engine_of(X, rng.integers(-9, 9, rows).astype(float), weight)
+    neurons = [Neuron(Direction((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
+    for slot, neuron in enumerate(neurons):
+        engine.put(slot, neuron)
+    heavy = np.ones(rows, int) if weight is None else weight
+    for _ in range(2):
+        output = Output(rng.integers(-99, 99, width), int(rng.integers(-99, 99)))
+        engine.settle(output)
+        answers = engine.part.answers(neurons).astype(int)
+        residual = engine.part.target - output.base - output.weights @ answers
+        for slot in rng.integers(0, width, 5).tolist():
+            assert engine.correlation(slot) == (heavy * residual)[answers[slot] > 0].sum()
+        neurons[0] = Neuron(Direction((0,), (1.0,)), 1.5)
+        engine.put(0, neurons[0])

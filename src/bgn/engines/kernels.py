@@ -153,15 +153,18 @@ def fired_sums(codes, values, width, start, stop, out):
 
 
 @njit(cache=True, nogil=True)
-def fired_sum(row, bit, values, weight, start, stop, out):
-    """Add the weighted sum of `values` over the rows where one neuron fires to ``out[0]``."""
+def group_sums(row, values, weight, start, stop, out):
+    """Add to ``out[k]`` the weighted sum of `values` over the rows where neuron k of a group of eight fires."""
     weighted = len(weight) > 0
-    bits, part = row[start:stop], values[start:stop]
-    total = 0
+    codes, part = row[start:stop], values[start:stop]
+    bins = np.zeros((2, 256), np.int64)  # neighbouring rows take turns, so that none waits for the last
     for i in range(stop - start):
         w = weight[start + i] if weighted else 1
-        total += w * part[i] * np.int64((bits[i] >> bit) & 1)
-    out[0] += total
+        bins[i & 1, codes[i]] += w * part[i]
+    for code in range(256):
+        for bit in range(8):
+            if (code >> bit) & 1:
+                out[bit] += bins[0, code] + bins[1, code]
 
 
 @njit(cache=True, nogil=True)

@@ -94,6 +94,7 @@ class Part:
         self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (target, *_NO_SHIFT))]
         self._last: tuple[Output, Leftover] | None = None
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
+        self._correlations: dict[int, list[int]] = {}
         self._room = _ROOM  # for regions
 
     # -- sharing work --------------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ class Part:
             3, kernels.fire, self.columns, *neuron.direction.arrays, neuron.threshold, self.weight, self.target,
             self.codes[slot >> 3], slot & 7,
         )  # fmt: skip
-        self._last = None
+        self._last, self._correlations = None, {}
         if told[2]:
             self._known = [self._without(known, slot, before) for known in self._known[:1] if not any(known[1][3:])]
         return told
@@ -240,7 +241,7 @@ class Part:
         """Copy the answers of one slot to another."""
         a, b = self.codes[source >> 3], self.codes[target >> 3]
         self.each(lambda span: kernels.move_bit(a, source & 7, b, target & 7, *span), self._spans)
-        self._known, self._last = [], None
+        self._known, self._last, self._correlations = [], None, {}
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row; the current output's and the last one are remembered."""
@@ -277,11 +278,12 @@ class Part:
         """Make `output` the current one; the limbs of the sum of squared residuals."""
         residual = self.residual(output)
         self.output, self._known, self._last = output, [(output, (residual, *_NO_SHIFT))], None
+        self._correlations = {}
         return self._squares(residual)
 
     def forget(self) -> None:
         """Drop everything that can be worked out again."""
-        self._known, self._last, self._cells = [], None, []
+        self._known, self._last, self._cells, self._correlations = [], None, [], {}
 
     def _squares(self, residual: Integers) -> Integers:
         return self._sum(4, kernels.squares, residual, self.weight, self.limit)
@@ -295,9 +297,12 @@ class Part:
         return int(self._sum(1, kernels.fourth_powers, self.residual(self.output), self.weight, unit)[0])
 
     def correlation(self, slot: int) -> int:
-        """The current residual summed over the rows where a slot fires."""
-        residual = self.residual(self.output)
-        return int(self._sum(1, kernels.fired_sum, self.codes[slot >> 3], slot & 7, residual, self.weight)[0])
+        """The current residual summed over the rows where a slot fires; the eight of a group are found in one pass."""
+        group = slot >> 3
+        if group not in self._correlations:
+            sums = self._sum(8, kernels.group_sums, self.codes[group], self.residual(self.output), self.weight)
+            self._correlations[group] = sums.tolist()
+        return self._correlations[group][slot & 7]
 
     def overlaps(self, slot: int, width: int) -> Integers:
         """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
