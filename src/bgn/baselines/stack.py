@@ -20,7 +20,7 @@ from bgn.baselines.surrogates import METHODS, penalty_slope
 
 def most_numbers(device: torch.device) -> int:
     """Return how many numbers a stack's activation tensor may hold: what a core's cache holds, or plenty."""
-    return 1 << 18 if device.type == "cpu" else 1 << 28
+    return 1 << 17 if device.type == "cpu" else 1 << 28
 
 
 @dataclass
