@@ -155,15 +155,21 @@ def test_grid_is_fine_and_safe(y):
         np.testing.assert_allclose(back, y / half, atol=2.0**-35)
 
 
-@given(st.integers(1, 60), st.integers(0, 20), st.integers(1, 3), st.booleans(), st.integers(0, 2**32 - 1))
-@settings(max_examples=100, deadline=None)
-def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, seed):
-    rng = np.random.default_rng(seed)
+def layer(rows, width, weighted, rng):
+    """Rows of few values, and the answers of neurons that part them."""
     X, weight = rng.integers(0, 4, (rows, 2)).astype(float), rng.integers(1, 5, rows) if weighted else None
     engine = engine_of(X, rng.integers(-9, 9, rows).astype(float), weight)
     neurons = [Neuron(Direction((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
     for slot, neuron in enumerate(neurons):
         engine.put(slot, neuron)
+    return engine, neurons, weight
+
+
+@given(st.integers(1, 60), st.integers(0, 20), st.integers(1, 3), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, seed):
+    rng = np.random.default_rng(seed)
+    engine, neurons, weight = layer(rows, width, weighted, rng)
     with pytest.MonkeyPatch.context() as patch:  # rows shared out, too little room at first
         for name, value in [("_ROWS_FOR_SHARING", 1), ("_ROWS_FOR_THREADS", 1), ("_ROOM", 1)]:
             patch.setattr(parts, name, value)
@@ -183,11 +189,7 @@ def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, 
 @settings(max_examples=50, deadline=None)
 def test_correlations_are_residuals_of_the_rows_that_fire(rows, width, weighted, seed):
     rng = np.random.default_rng(seed)
-    X, weight = rng.integers(0, 4, (rows, 2)).astype(float), rng.integers(1, 5, rows) if weighted else None
-    engine = engine_of(X, rng.integers(-9, 9, rows).astype(float), weight)
-    neurons = [Neuron(Direction((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
-    for slot, neuron in enumerate(neurons):
-        engine.put(slot, neuron)
+    engine, neurons, weight = layer(rows, width, weighted, rng)
     heavy = np.ones(rows, int) if weight is None else weight
     for _ in range(2):
         output = Output(rng.integers(-99, 99, width), int(rng.integers(-99, 99)))
