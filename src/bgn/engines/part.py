@@ -397,9 +397,10 @@ class Part:
         return found
 
     def _regions(self, groups: int, keys: NDArray[np.uint64], span: tuple[int, int]) -> Regions:
-        """The regions of a span of rows; more room where there is too little."""
+        """The regions of a span of rows; more room where there is too little, up to one place a row."""
         room, found = self._room, -1
         while found < 0:
+            room = min(room, span[1] - span[0])
             place_of = np.full(2 << room.bit_length(), -1, np.int32)
             names, sums = np.empty(room, np.uint64), np.empty((room, 2), np.int64)
             found = kernels.region_sums(
