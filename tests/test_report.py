@@ -266,3 +266,13 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
     assert "Up to 4 neurons were tried in the last layer; 3 were chosen." in text
     assert "<dt>setting random_state</dt><dd>7</dd>" in text
     assert text.count('class="swap"') == 1
+
+
+def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 60)) * np.logspace(-300, 300, 60)
+    network = bgn.Network([bgn.Layer(np.eye(60)[[0, 30, 59]], [0.0, 0.0, 0.0])], [1.0, 0.5, 2.0], 0.0)
+    target = network.predict(rows)
+    bgn.write_report(network, rows, target, tmp_path / "r.html")
+    linear = quality(Facts.of(network, rows, target, None, None))[2]
+    assert linear["rmse"] < 1e-6  # more columns than rows: through every point

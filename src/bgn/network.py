@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -251,7 +252,7 @@ class Network:
         """Number of hidden layers."""
         return len(self.layers)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns, made up (``x0, x1, ...``) when the network has none."""
         return self.feature_names or tuple(f"x{i}" for i in range(self.n_inputs))
@@ -268,7 +269,7 @@ class Network:
         biases = sum(np.count_nonzero(layer.bias) for layer in self.layers)
         return int(self.n_weights + biases + (self.base != 0))
 
-    @property
+    @cached_property
     def features_used(self) -> tuple[int, ...]:
         """Columns that can reach the output through non-zero weights, in order."""
         alive = self.output_weights != 0
@@ -287,7 +288,8 @@ class Network:
         """Return `X` as a numeric table with this network's columns, or say what is wrong."""
         columns = getattr(X, "columns", None)
         if columns is not None and self.feature_names is not None:
-            missing = [name for name in self.feature_names if name not in list(columns)]
+            there = set(columns)
+            missing = [name for name in self.feature_names if name not in there]
             if missing:
                 raise ValueError(f"X lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}.")
             X = X[list(self.feature_names)]
