@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from bgn import BGNRegressor
-from bgn.engines.base import Direction, Output, Question
+from bgn.engines.base import Output, Question
+from bgn.model.neuron import Projection
 
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
 EMPTY = Output(np.zeros(0, np.int64), 0)
@@ -84,7 +85,7 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     X, y = rows(number, 4)
     grid = Grid.for_range(float(y.min()), float(y.max()), number)
     engine = TensorEngine(TensorBlock(X.T, y).part(Plan(0, None, grid), False), grid)
-    direction = Direction((0, 2), (1.0, -0.37))
+    direction = Projection((0, 2), (1.0, -0.37))
     z = project(engine.part.columns, direction)
     seconds = {
         "sort": fastest(lambda: torch.sort(z)),

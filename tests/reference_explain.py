@@ -8,7 +8,7 @@ from math import factorial
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bgn.network import Network
+from bgn.model.network import Network
 
 
 def mean_answers(network: Network, known: tuple[int, ...], x: np.ndarray, background: np.ndarray) -> np.ndarray:

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn.engines.part as parts
-from bgn.engines.base import Direction, Neuron, Output, Question
+from bgn.engines.base import Output, Question
 from bgn.engines.integers import Grid, weight_exponent
 from bgn.engines.memory import MemoryEngine
 from bgn.engines.part import Part
 from bgn.grow.rows import InMemory
+from bgn.model.neuron import Neuron, Projection
 from tests.reference import best_split, split_variance
 
 EMPTY = Output(np.zeros(0, np.int64), 0)
@@ -51,7 +52,7 @@ def tables(draw):
     return X, y, weight
 
 
-@given(tables(), st.sampled_from([Direction((0,), (1.0,)), Direction((0, 1), (1.0, -0.37))]))
+@given(tables(), st.sampled_from([Projection((0,), (1.0,)), Projection((0, 1), (1.0, -0.37))]))
 @settings(max_examples=400, deadline=None)
 def test_cut_is_the_best_of_all_splits(table, direction):
     X, y, weight = table
@@ -72,7 +73,7 @@ def test_cut_on_larger_tables(rows, shape):
     }[shape]
     X = np.column_stack([x, rng.integers(0, 9, rows).astype(float)])
     y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
-    for direction in (Direction((0,), (1.0,)), Direction((0, 1), (0.25, 1.0))):
+    for direction in (Projection((0,), (1.0,)), Projection((0, 1), (0.25, 1.0))):
         assert_best_cut(engine_of(X, y), direction)
 
 
@@ -81,7 +82,7 @@ def test_cut_on_larger_tables(rows, shape):
 def test_cut_minimises_the_paper_objective(table):
     X, y, _ = table
     engine = engine_of(X, y)
-    cut = engine.cuts([Question(EMPTY, Direction((0,), (1.0,)))])[0]
+    cut = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)))])[0]
     if cut is None:
         return
     left = split_variance(engine.part.target, X[:, 0] >= cut.neuron.threshold)
@@ -95,10 +96,10 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(4000, 3)).round(2)
     y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
-    question = [Question(EMPTY, Direction((0, 1), (1.0, -1.7))), Question(EMPTY, Direction((2,), (1.0,)))]
+    question = [Question(EMPTY, Projection((0, 1), (1.0, -1.7))), Question(EMPTY, Projection((2,), (1.0,)))]
     monkeypatch.setattr(parts, "_ROWS_FOR_SHARING", 1)
     monkeypatch.setattr(parts, "_ROWS_FOR_THREADS", 1)
-    neuron = Neuron(Direction((0, 2), (1.0, 0.3)), 0.1)
+    neuron = Neuron(Projection((0, 2), (1.0, 0.3)), 0.1)
     answers = []
     for threads in (1, 2, 7, 23):
         engine = engine_of(X, y, threads=threads)
@@ -120,7 +121,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
 def test_a_window_bounds_the_cut(table, low, width):
     X, y, _ = table
     engine = engine_of(X, y)
-    free, kept = engine.cuts([Question(EMPTY, Direction((0,), (1.0,)), w) for w in (None, (low, low + width))])
+    free, kept = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)), w) for w in (None, (low, low + width))])
     if kept is not None:
         # The rows next to the cut are neighbours of the window, and nothing inside it does better.
         assert kept.gain <= free.gain
@@ -159,7 +160,7 @@ def layer(rows, width, weighted, rng):
     """Rows of few values, and the answers of neurons that part them."""
     X, weight = rng.integers(0, 4, (rows, 2)).astype(float), rng.integers(1, 5, rows) if weighted else None
     engine = engine_of(X, rng.integers(-9, 9, rows).astype(float), weight)
-    neurons = [Neuron(Direction((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
+    neurons = [Neuron(Projection((0, 1), (1.0, c)), t) for c, t in rng.integers(-3, 4, (width, 2)) + 0.5]
     for slot, neuron in enumerate(neurons):
         engine.put(slot, neuron)
     return engine, neurons, weight
@@ -198,5 +199,5 @@ def test_correlations_are_residuals_of_the_rows_that_fire(rows, width, weighted,
         residual = engine.part.target - output.base - output.weights @ answers
         for slot in rng.integers(0, width, 5).tolist():
             assert engine.correlation(slot) == (heavy * residual)[answers[slot] > 0].sum()
-        neurons[0] = Neuron(Direction((0,), (1.0,)), 1.5)
+        neurons[0] = Neuron(Projection((0,), (1.0,)), 1.5)
         engine.put(0, neurons[0])

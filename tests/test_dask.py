@@ -31,10 +31,11 @@ from bgn.cli.source import open_source  # noqa: E402
 from bgn.cli.tables import Refused  # noqa: E402
 from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
-from bgn.engines.base import Direction, Neuron, Output  # noqa: E402
+from bgn.engines.base import Output  # noqa: E402
 from bgn.engines.calls import Calls  # noqa: E402
 from bgn.engines.cluster import HeldRows, Standing  # noqa: E402
 from bgn.engines.part import Part  # noqa: E402
+from bgn.model.neuron import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -146,7 +147,7 @@ def test_conventions(two):
     assert DaskBGNRegressor(**SMALL).client_ is two
     assert clone(model).client is two
     assert clone(model).get_params() == model.get_params()
-    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).direction == "lasso"
+    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).projection == "lasso"
     model.fit(dX, dy)
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
@@ -430,7 +431,7 @@ def test_rows_answer_alike_whatever_was_asked_before():
     part, standing = Part(columns, target, None, 1 << 40), Standing()
     for step in range(200):
         slot, width = int(rng.integers(0, 12)), len(standing.slots)
-        neuron = Neuron(Direction((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
+        neuron = Neuron(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
         output = Output(rng.integers(-9, 9, rng.integers(0, width + 1)), int(rng.integers(-9, 9)))
         put = ("put", min(slot, width), neuron)
         kinds = [put, ("settle", output), ("largest",), ("regions", width), ("move", slot % max(width, 1), 0)]

@@ -8,13 +8,14 @@ from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import lars_path_gram
 
 from bgn import BGNRegressor
-from bgn.engines.base import Direction, Neuron, Output
+from bgn.engines.base import Output
 from bgn.engines.part import BITS
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, different
 from bgn.grow.paths import lasso_path, solve_small, weighted_sum
 from bgn.grow.screen import ALONG, BINS, judge_directions
+from bgn.model.neuron import Neuron, Projection
 from experiments.literal import lasso_direction
 from tests.reference import best_angle, best_pair, finer_and_finer, refitted_gains
 from tests.test_cut import EMPTY, engine_of
@@ -64,7 +65,7 @@ def test_direction_is_the_bisected_one_in_original_units():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(300, 5)) * [1, 100, 0.01, 5, 2] + [0, 1000, 3, -7, 1]
     y = X[:, 1] / 50 - 80 * X[:, 2] + 0.3 * X[:, 3] + rng.normal(size=300)
-    direction = Lasso(engine_of(X, y), 2).propose(EMPTY, None)[0].direction
+    direction = Lasso(engine_of(X, y), 2).propose(EMPTY, None)[0].projection
     expected = lasso_direction(X, y, 2)
     columns = np.flatnonzero(expected)
     assert direction.columns == tuple(columns)
@@ -79,7 +80,7 @@ def test_copies_and_constants_never_enter_twice():
     X = np.column_stack([x, x, np.full(200, 3.0), rng.normal(size=200), 2 * x - 1])
     engine = engine_of(X, x + 0.1 * X[:, 3])
     for finder in (Lasso(engine, 3), Debiased(engine, 3)):
-        direction = finder.propose(EMPTY, None)[0].direction
+        direction = finder.propose(EMPTY, None)[0].projection
         assert 2 not in direction.columns
         assert len(set(direction.columns) & {0, 1, 4}) == 1
 
@@ -100,7 +101,7 @@ def test_inner_products_are_those_of_the_rows(seed, weighted):
     np.testing.assert_allclose(products.with_residual(EMPTY), direct, atol=np.abs(engine.part.target).max() * 1e-7)
     products.least_squares(EMPTY, np.arange(3))
     np.testing.assert_allclose(products.gram, (Z.T * w) @ Z / w.sum(), atol=1e-6)
-    engine.put(0, Neuron(Direction((1,), (1.0,)), float(np.median(X[:, 1]))))
+    engine.put(0, Neuron(Projection((1,), (1.0,)), float(np.median(X[:, 1]))))
     products.learn(0)
     output = Output(np.array([2**30], np.int64), 5)
     residual = engine.residual(output) if engine.settle(output) >= 0 else None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bgn.engines.gpu as gpu
 from bgn import BGNRegressor, Layer, Network, shap_values, tensors
-from bgn.engines.base import Direction, Neuron, Output, Question
+from bgn.engines.base import Output, Question
 from bgn.engines.block import Block, Plan
 from bgn.engines.gpu import TensorEngine, TensorPart
 from bgn.engines.gpu_block import TensorBlock
@@ -20,6 +20,7 @@ from bgn.engines.gpu_cut import _reaching
 from bgn.engines.integers import Grid
 from bgn.explain.coalitions import games
 from bgn.explain.gpu import exact_shares
+from bgn.model.neuron import Neuron, Projection
 from tests.test_cut import EMPTY, engine_of
 from tests.test_cut import tables as cut_tables
 from tests.test_growth import table
@@ -49,7 +50,7 @@ def tensor_engines(X, y, weight=None):
 windows = st.one_of(st.none(), st.tuples(st.floats(-4, 4), st.floats(0, 4)).map(lambda w: (w[0], w[0] + w[1])))
 
 
-@given(cut_tables(), windows, st.sampled_from([Direction((0,), (1.0,)), Direction((0, 1), (1.0, -0.37))]))
+@given(cut_tables(), windows, st.sampled_from([Projection((0,), (1.0,)), Projection((0, 1), (1.0, -0.37))]))
 @settings(max_examples=150)
 def test_cuts_are_those_of_arrays(rows, window, direction):
     X, y, weight = rows
@@ -77,7 +78,7 @@ def test_cuts_of_many_rows(shape, weighted):
     X = np.column_stack([x, rng.integers(0, 9, rows).astype(float)])
     y = np.where(x > np.median(x), 1.0, 0.0) + rng.normal(size=rows)
     memory, *devices = tensor_engines(X, y, rng.integers(1, 4, rows) if weighted else None)
-    directions = Direction((0,), (1.0,)), Direction((0, 1), (0.25, 1.0))
+    directions = Projection((0,), (1.0,)), Projection((0, 1), (0.25, 1.0))
     questions = [Question(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
     expected = memory.cuts(questions)
     for least, device in product((rows, rows + 1), devices):
@@ -103,20 +104,20 @@ def test_answers_are_stored_moved_and_counted(width, weighted):
     for engine in engines:
         answers = []
         for slot in range(width):
-            answers.append(engine.put(slot, Neuron(Direction((slot % 4,), (1.0,)), 0.1 * (slot - 2))))
+            answers.append(engine.put(slot, Neuron(Projection((slot % 4,), (1.0,)), 0.1 * (slot - 2))))
             answers.append(engine.overlaps(slot).tolist())
         answers.append(engine.settle(Output(np.arange(width) * 1000, -5)))
         for weight in (0, 77):  # one neuron is replaced, the others stay as they are
             weights = np.arange(width) * 1000
             weights[1] = weight
-            answers.append(engine.put(1, Neuron(Direction((3,), (1.0,)), 0.01 * weight)))
+            answers.append(engine.put(1, Neuron(Projection((3,), (1.0,)), 0.01 * weight)))
             answers.append(engine.settle(Output(weights, 9)))
         engine.move(0, width - 1)
         answers += [engine.settle(Output(np.arange(width) * 999, 5)), engine.overlaps(1).tolist(), engine.bound()]
         answers += [engine.correlation(2), engine.cross(1).tolist(), engine.gram(2).tolist()]
         answers += [engine.squared_error_deviation(), engine.describe().deviation.tolist()]
-        below = engine.next_layer([Neuron(Direction((0, 1), (1.0, 0.5)), 0.2), Neuron(Direction((2,), (1.0,)), -9.0)])
-        answers += [below.gram(0).tolist(), list(below.cuts([Question(EMPTY, Direction((0,), (1.0,)))]))]
+        below = engine.next_layer([Neuron(Projection((0, 1), (1.0, 0.5)), 0.2), Neuron(Projection((2,), (1.0,)), -9.0)])
+        answers += [below.gram(0).tolist(), list(below.cuts([Question(EMPTY, Projection((0,), (1.0,)))]))]
         told.append(answers)
     assert all(each == told[0] for each in told)
 

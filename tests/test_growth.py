@@ -14,8 +14,9 @@ import bgn.engines.part as parts
 import bgn.grow.network as grow_network
 import bgn.grow.rows as grow_rows
 from bgn import BGNRegressor, theory
-from bgn.engines.base import Direction, Output, Question
+from bgn.engines.base import Output, Question
 from bgn.grow.output import Full, Stagewise
+from bgn.model.neuron import Projection
 from experiments.literal import literal_neuron
 from tests.reference import ridge_weights
 from tests.test_cut import EMPTY, engine_of
@@ -46,7 +47,7 @@ def test_propositions_1_and_2(seed, rows, ties):
     engine = engine_of(X, y)
     rule = Stagewise(1.0)
     before = rule.start(engine)
-    cut = engine.cuts([Question(before.output, Direction((0,), (1.0,)))])[0]
+    cut = engine.cuts([Question(before.output, Projection((0,), (1.0,)))])[0]
     if cut is None:
         return
     residual = engine.residual(before.output).astype(float)
@@ -275,7 +276,7 @@ def test_a_refused_neuron_leaves_no_trace():
     engine = engine_of(X, y)
     rule = Full(0.0)
     state = rule.start(engine)
-    cut = engine.cuts([Question(state.output, Direction((0,), (1.0,)))])[0]
+    cut = engine.cuts([Question(state.output, Projection((0,), (1.0,)))])[0]
     state = rule.admit(engine, state, 0, cut)
     residual = engine.residual(state.output).copy()
     assert rule.admit(engine, state, 1, cut) is None
@@ -334,7 +335,7 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
         )
         fires = (
             np.stack(
-                [X[:, list(n.direction.columns)] @ n.direction.coefficients >= n.threshold for n in snapshot.neurons],
+                [X[:, list(n.projection.columns)] @ n.projection.coefficients >= n.threshold for n in snapshot.neurons],
                 axis=1,
             )
             if width

@@ -77,7 +77,7 @@ def test_equal_layers_hash_alike():
     [
         ([1.0], [1.0], r"weights must have 2 dimensions; got shape \(1,\)"),
         ([[1.0]], 1.0, r"bias must have 1 dimension; got shape \(\)"),
-        ([[1.0]], [1.0, 2.0], "one entry a neuron; got 2 for 1 rows"),
+        ([[1.0]], [1.0, 2.0], "one entry per neuron; got 2 for 1 rows"),
         ([[np.nan]], [1.0], "weights must be finite; got nan"),
         ([[1.0]], [-np.inf], "bias must be finite; got -inf"),
     ],
@@ -172,7 +172,7 @@ def test_a_network_survives_pickling(network):
         ({"layers": []}, "layers must be one or more bgn.Layer values"),
         ({"layers": [([[1.0]], [0.0])]}, "layers must be one or more bgn.Layer values"),
         ({"layers": [Layer([[1.0]], [0.0]), Layer([[1.0, 1.0]], [0.0])]}, r"layers\[1\] reads 2 inputs but .* width 1"),
-        ({"output_weights": [1.0, 2.0]}, r"one entry a neuron of the last layer \(1\); got 2"),
+        ({"output_weights": [1.0, 2.0]}, r"one entry per neuron of the last layer \(1\); got 2"),
         ({"output_weights": [np.inf]}, "output_weights must be finite; got inf"),
         ({"base": np.nan}, "base must be finite; got nan"),
         ({"feature_names": ["a", "b"]}, "feature_names must name all 1 columns; got 2 names"),

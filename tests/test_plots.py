@@ -17,9 +17,9 @@ from matplotlib.text import Text
 from sklearn.tree import DecisionTreeRegressor
 
 import bgn
-from bgn.engines.base import Direction, Neuron
 from bgn.grow.history import History, Record, Snapshot
-from bgn.network import Floats
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.step import Floats
 from bgn.plots.drawing import draw, term_labels, text_width
 from bgn.plots.effect import histogram
 from bgn.writing import clean, colour, shorten
@@ -270,7 +270,7 @@ def grown() -> History:
     records, path = [], {0: Snapshot((), (), 2.5, 4.0, 4.0)}
     for width in range(1, 5):
         cuts = np.arange(1, width + 1) / (width + 1)
-        neurons = tuple(Neuron(Direction((0,), (1.0,)), float(cut)) for cut in cuts)
+        neurons = tuple(Neuron(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
         path[width] = Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width)
         records.append(Record(0, width, "addition", width - 1, 1.1 / width, math.nan, 0.5 / width, 0.1 * width))
         if width == 2:

@@ -18,20 +18,22 @@ if TYPE_CHECKING:
     from bgn.explain.shap import Explanation, shap_values
     from bgn.explain.simplify import simplify
     from bgn.formats import equation
-    from bgn.network import Layer, Network, step
+    from bgn.model.layer import Layer
+    from bgn.model.network import Network
+    from bgn.model.step import step
+    from bgn.model.terms import as_terms
     from bgn.persist import ModelFileError, load, save
     from bgn.report.write import write_report
-    from bgn.terms import as_terms
 
 # Public name -> module that holds it; a name that is a module itself maps to "". Loaded on first use, so that
 # `import bgn` stays quick and optional packages stay optional.
 _HOMES = {
     "BGNRegressor": "bgn.estimators",
     "Explanation": "bgn.explain.shap",
-    "Layer": "bgn.network",
+    "Layer": "bgn.model.layer",
     "ModelFileError": "bgn.persist",
-    "Network": "bgn.network",
-    "as_terms": "bgn.terms",
+    "Network": "bgn.model.network",
+    "as_terms": "bgn.model.terms",
     "baselines": "",
     "counterfactual": "bgn.explain.counterfactual",
     "datasets": "",
@@ -45,7 +47,7 @@ _HOMES = {
     "save": "bgn.persist",
     "shap_values": "bgn.explain.shap",
     "simplify": "bgn.explain.simplify",
-    "step": "bgn.network",
+    "step": "bgn.model.step",
     "theory": "",
     "write_report": "bgn.report.write",
 }

@@ -23,7 +23,7 @@ from bgn.explain.shap import shap_values
 from bgn.given import Given
 from bgn.grow.rows import Source
 from bgn.judge import enough_rows, inherit_parameters, no_dates, representable
-from bgn.network import Network
+from bgn.model.network import Network
 from bgn.require import require
 
 

@@ -22,7 +22,7 @@ from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.progress import progress_bar
 from bgn.grow.rows import InMemory, Source, share_out
-from bgn.network import Network, on_gpu
+from bgn.model.network import Network, on_gpu
 
 _CHOICES = {
     "direction": ("search", "debiased", "lasso"),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bgn.terms import Condition, Terms, as_terms
+from bgn.model.terms import Condition, Terms, as_terms
 from bgn.writing import amounts, clean, colour, number
 
 

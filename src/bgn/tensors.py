@@ -8,10 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.base import Direction, Floats
+from bgn.engines.base import Floats
 from bgn.engines.gpu_block import Tensors
 from bgn.engines.gpu_sums import project
-from bgn.network import Layer, Network
+from bgn.model.layer import Layer
+from bgn.model.network import Network
 
 _BLOCK = 1 << 24
 _MOST_ROWS = (1 << 31) - 1  # torch counts the entries of a mask in 32 bits
@@ -109,13 +110,11 @@ def _answers(network: Network, columns: Tensor, layer: int) -> Tensor:
 
 
 def _fire(layer: Layer, columns: Tensor) -> Tensor:
-    """What :meth:`bgn.network.Layer.fire` says, transposed."""
+    """What :meth:`bgn.model.network.Layer.fire` says, transposed."""
     answers = torch.empty((layer.width, columns.shape[1]), dtype=torch.int8, device=columns.device)
-    for row, weights, bias in zip(answers, layer.weights, layer.bias.tolist(), strict=True):
-        used = np.flatnonzero(weights)
-        if len(used):
-            z = project(columns, Direction(tuple(used.tolist()), tuple(weights[used].tolist())))
-            row[:] = (z + bias >= 0).to(torch.int8) * 2 - 1
+    for row, neuron in zip(answers, layer.neurons, strict=True):
+        if neuron.projection.columns:
+            row[:] = (project(columns, neuron.projection) - neuron.threshold >= 0).to(torch.int8) * 2 - 1
         else:
-            row[:] = 1 if bias >= 0 else -1
+            row[:] = 1 if neuron.threshold <= 0 else -1
     return answers

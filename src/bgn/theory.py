@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bgn.network import Floats, Network
-from bgn.terms import network_of
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 
 # Most numbers in one block of a layer's answers: 32 MiB of float64.
 _BLOCK = 1 << 22

@@ -16,7 +16,7 @@ from bgn.baselines.config import Config
 from bgn.baselines.data import Split
 from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.training import train_many
-from bgn.network import Network
+from bgn.model.network import Network
 
 
 class BaselineRegressor(RegressorMixin, BaseEstimator):

@@ -9,7 +9,7 @@ from bgn.baselines.base import BaselineRegressor
 from bgn.baselines.config import Config, positive
 from bgn.baselines.folding import ReluNetwork
 from bgn.judge import chosen, inherit_parameters
-from bgn.network import Network
+from bgn.model.network import Network
 
 
 @inherit_parameters

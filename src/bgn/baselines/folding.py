@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from bgn.baselines.config import Trained
 from bgn.baselines.network import EPSILON, effective_weights
 from bgn.baselines.surrogates import METHODS
-from bgn.network import Layer, Network
+from bgn.model.layer import Layer
+from bgn.model.network import Network
 
 Floats = NDArray[np.float64]
 

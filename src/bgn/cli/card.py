@@ -10,7 +10,8 @@ import numpy as np
 
 import bgn
 from bgn.cli.train import Training
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 from bgn.writing import clean
 
 _NAMES = {"model": "this model", "linear": "linear model", "mean": "predicting the mean"}

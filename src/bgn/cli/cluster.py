@@ -12,7 +12,7 @@ from bgn.cli.stream import KEPT
 from bgn.cli.tables import Refused
 from bgn.cli.train import Training, Wanted, incomplete
 from bgn.engines.split import Inside, find_edge, histogram, inside_bin, row_hashes
-from bgn.network import Floats
+from bgn.model.step import Floats
 from bgn.preparation import Number, Preparation
 from bgn.require import require
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bgn.cli.tables import Refused, Types
-from bgn.network import Floats
+from bgn.model.step import Floats
 from bgn.preparation import PARTS, Category, Date, Number, Preparation
 
 Column = Number | Category | Date

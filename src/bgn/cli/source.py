@@ -13,7 +13,8 @@ import pyarrow as pa
 from bgn import datasets
 from bgn.cli import prepare
 from bgn.cli.tables import InMemory, Refused, Table, Types, open_table
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Date, Number, Preparation
 

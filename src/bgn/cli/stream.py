@@ -17,7 +17,7 @@ from bgn.cli.tables import Parquet, Refused
 from bgn.cli.train import Training, Wanted, incomplete, target_values
 from bgn.engines.split import Hashes, find_edge, histogram, inside_bin, row_hashes
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows, rows_in
-from bgn.network import Floats
+from bgn.model.step import Floats
 from bgn.preparation import Preparation
 
 # A fit in memory holds about so many copies of a table, each number in 8 bytes.

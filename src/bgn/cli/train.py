@@ -14,7 +14,7 @@ from bgn.cli import prepare
 from bgn.cli.source import Source
 from bgn.cli.tables import Parquet, Refused
 from bgn.engines.split import lowest, row_hashes
-from bgn.network import Floats
+from bgn.model.step import Floats
 from bgn.preparation import Preparation
 
 _TEST_SEED = 0x7E57

@@ -14,7 +14,7 @@ from typing import Any
 from bgn.datasets import fetch
 from bgn.datasets.fetch import DatasetError
 from bgn.datasets.specs import SPECS, Spec
-from bgn.network import Floats
+from bgn.model.step import Floats
 
 __all__ = ["Dataset", "DatasetError", "load", "names", "path"]
 

@@ -10,7 +10,7 @@ from datetime import date, datetime
 
 import numpy as np
 
-from bgn.network import Floats
+from bgn.model.step import Floats
 from bgn.require import require
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from bgn.datasets import build
 from bgn.datasets.fetch import Source
-from bgn.network import Floats
+from bgn.model.step import Floats
 
 _UCI = "https://archive.ics.uci.edu/static/public/"
 _CC_BY = "CC BY 4.0"

@@ -9,37 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.integers import Grid
+from bgn.model.neuron import Neuron, Projection
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Direction:
-    """A sparse direction in the columns' own units: ``sum(coefficients * x[columns])``, columns in order."""
-
-    columns: tuple[int, ...]
-    coefficients: tuple[float, ...]
-
-    @cached_property
-    def arrays(self) -> tuple[Integers, Floats]:
-        """Columns and coefficients for a kernel."""
-        return np.array(self.columns, np.int64), np.array(self.coefficients, np.float64)
-
-
-@dataclass(frozen=True)
-class Neuron:
-    """Fires when the direction's projection reaches the threshold."""
-
-    direction: Direction
-    threshold: float
 
 
 @dataclass(frozen=True)
@@ -58,7 +37,7 @@ class Question:
     """
 
     output: Output
-    direction: Direction
+    projection: Projection
     window: tuple[float, float] | None = None
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines import cut_kernels
-from bgn.engines.base import Direction, Floats, Integers, Output
+from bgn.engines.base import Floats, Integers, Output
+from bgn.model.neuron import Projection
 
 CELLS = 8192
 _INNER_CELLS = 2048
@@ -48,7 +49,7 @@ class Sieve:
     """
 
     output: Output
-    direction: Direction
+    projection: Projection
     low: float
     scale: float
     size: int
@@ -61,8 +62,8 @@ class Sieve:
 
     def same(self, other: Sieve) -> bool:
         """True when both sort rows into the same affine cells."""
-        return (self.direction, self.low, self.scale, self.size) == (
-            other.direction, other.low, other.scale, other.size
+        return (self.projection, self.low, self.scale, self.size) == (
+            other.projection, other.low, other.scale, other.size
         )  # fmt: skip
 
     def inside(self, judged: Judged) -> Sieve:

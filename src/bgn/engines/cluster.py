@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Integers, Neuron, Output
+from bgn.engines.base import Integers, Output
 from bgn.engines.block import Block, Plan, Survey
 from bgn.engines.calls import Calls
 from bgn.engines.merged import MergedEngine
 from bgn.engines.part import Part
+from bgn.model.neuron import Neuron
 
 
 class RawRows(Block):

@@ -23,7 +23,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Neuron
 from bgn.engines.block import Block, Plan, Sample, Survey
 from bgn.engines.cells import CellSums, merge
 from bgn.engines.merged import MergedEngine
@@ -31,6 +30,7 @@ from bgn.engines.part import NO_OUTPUT, Part, Regions, merge_regions
 from bgn.engines.removal import Removal
 from bgn.engines.split import Hashes, row_hashes
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows
+from bgn.model.neuron import Neuron
 
 # With many threads blocks are smaller, so that those in memory hold no more than this.
 _MOST_MAPPED = 16 * BLOCK_BYTES

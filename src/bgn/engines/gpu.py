@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.base import Cut, Direction, Floats, Integers, Neuron, Output, Question
+from bgn.engines.base import Cut, Floats, Integers, Output, Question
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu_bits import Answers, count
 from bgn.engines.gpu_cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
@@ -24,6 +24,7 @@ from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.engines.outputs import same
 from bgn.engines.part import PROBES, Measures
+from bgn.model.neuron import Neuron, Projection
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
 _LINES = 3
@@ -57,7 +58,7 @@ class TensorPart:
         # Residuals and their sums; the current output's first.
         self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(self._sum(target)))]
         self._whole: Tensor | None = None
-        self._lines: dict[Direction, Tensor] = {}
+        self._lines: dict[Projection, Tensor] = {}
 
     def _sum(self, values: Tensor, where: Tensor | None = None) -> Tensor:
         """The weighted sum of `values`, one a row or columns of them, over all rows or those marked."""
@@ -85,7 +86,7 @@ class TensorPart:
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
-    def _project(self, direction: Direction) -> Tensor:
+    def _project(self, direction: Projection) -> Tensor:
         """The projection of every row; the last few are kept, for the neurons that come of them."""
         z = self._lines.get(direction)
         if z is None:
@@ -98,7 +99,7 @@ class TensorPart:
         """The best cut next to a row between two `edges`, or of all; and the sum of all residuals."""
         (gain, n, s, below, above), everything, first, last = self._best(sieve, edges)
         if edges is not None and gain > 0 and (first or last):
-            z = self._project(sieve.direction)
+            z = self._project(sieve.projection)
             if first:
                 below = float(torch.where(z < edges[0], z, -torch.inf).max())
             if last:
@@ -108,7 +109,7 @@ class TensorPart:
     def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
         """The best cut, the sum of all residuals, and if no row between the edges is below the cut, or above."""
         residual, total = self.residual(sieve.output)
-        rows = Rows(self._project(sieve.direction), residual, self.weight)
+        rows = Rows(self._project(sieve.projection), residual, self.weight)
         if edges is not None:
             lined = line_up_window(rows, edges)
         elif self.n_rows < ROWS_FOR_CELLS:
@@ -122,7 +123,7 @@ class TensorPart:
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
-        fires = self._project(neuron.direction) >= neuron.threshold
+        fires = self._project(neuron.projection) >= neuron.threshold
         changed = self.answers.put(slot, fires)
         fired = count(fires) if self.weight is None else (self.weight * fires).sum()
         told = numbers([fired, self._sum(self.target, fires), changed])
@@ -241,7 +242,7 @@ class TensorPart:
         """The same rows with the +-1 answers of `neurons` for columns."""
         columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
         for row, neuron in zip(columns, neurons, strict=True):
-            row[:] = (project(self.columns, neuron.direction) >= neuron.threshold) * 2 - 1
+            row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1
         return type(self)(columns, self.target, self.weight, self.limit)
 
     def explained(self, width: int, shift: int) -> int:
@@ -268,10 +269,10 @@ class TensorEngine(MergedEngine):
         """Answer each question with its best cut, when the answer is wanted; None where there is none."""
         for question in questions:
             cut = None
-            if self.can_project(question.direction):
+            if self.can_project(question.projection):
                 sieve = self._sieve(question)
                 best, total = self.part.best(sieve, None if question.window is None else edges_of(sieve))
-                cut = self._cut(question.direction, total, best)
+                cut = self._cut(question.projection, total, best)
             yield cut
 
     def _explained(self, shift: int) -> int:

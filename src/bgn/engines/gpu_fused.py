@@ -14,12 +14,13 @@ import torch
 from torch import Tensor
 
 from bgn.engines import gpu, gpu_kernels
-from bgn.engines.base import Direction, Floats, Integers, Neuron, Output
+from bgn.engines.base import Floats, Integers, Output
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu import TensorPart
 from bgn.engines.gpu_bits import tables_of
 from bgn.engines.gpu_cut import Total
 from bgn.engines.part import signs
+from bgn.model.neuron import Neuron, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.
 _MOST_NUMBERED = 22
@@ -44,7 +45,7 @@ class FusedPart(TensorPart):
         with torch.cuda.device(device) if elsewhere else nullcontext():
             kernel[(max(programs, 1), lines)](*arguments, **gpu_kernels.OPTIONS)
 
-    def _slate(self, answers: int, direction: Direction, extra: Sequence[float]) -> Tensor:
+    def _slate(self, answers: int, direction: Projection, extra: Sequence[float]) -> Tensor:
         """Room for answers, then a projection, then some floats."""
         features = len(direction.columns)
         slate = np.zeros(answers + 2 * features + len(extra), np.int64)
@@ -57,7 +58,7 @@ class FusedPart(TensorPart):
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
-    def _project(self, direction: Direction) -> Tensor:
+    def _project(self, direction: Projection) -> Tensor:
         """The projection of every row."""
         z = torch.empty(self.n_rows, dtype=torch.float64, device=self.target.device)
         about = self._slate(0, direction, ())
@@ -68,7 +69,7 @@ class FusedPart(TensorPart):
         if edges is None and self.n_rows >= gpu.ROWS_FOR_CELLS:
             return super()._best(sieve, edges)
         residual, total = self.residual(sieve.output)
-        direction, spare = sieve.direction, len(self.output.weights)
+        direction, spare = sieve.projection, len(self.output.weights)
         groups = 0 if self._together is None else (spare >> 3) + 1
         answers = _CUT + 3 + 8 * groups
         slate = self._slate(answers, direction, edges or ())
@@ -96,7 +97,7 @@ class FusedPart(TensorPart):
                 self._ready = spare, Neuron(direction, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
         return (gain, silent, s, below, above), int(told[10]), place == 0, place == n
 
-    def _between(self, direction: Direction, residual: Tensor, slate: Tensor, answers: int) -> tuple[Tensor, Tensor]:
+    def _between(self, direction: Projection, residual: Tensor, slate: Tensor, answers: int) -> tuple[Tensor, Tensor]:
         """Projection and residual of the rows between two edges; the slate has number and sum of those below."""
         z, chosen = torch.empty(self.n_rows, dtype=torch.float64, device=residual.device), torch.empty_like(residual)
         features = len(direction.columns)
@@ -112,14 +113,14 @@ class FusedPart(TensorPart):
             return self._ready[2][:3]
         groups = 0 if self._together is None else (slot >> 3) + 1
         answers = 3 + 8 * groups
-        slate = self._slate(answers, neuron.direction, (neuron.threshold,))
-        self._fire(slot, neuron.direction, slate, answers, len(slate) - 1, 0, groups)
+        slate = self._slate(answers, neuron.projection, (neuron.threshold,))
+        self._fire(slot, neuron.projection, slate, answers, len(slate) - 1, 0, groups)
         told = slate[:answers].cpu().numpy()
         self._note(slot, told)
         return told[:3]
 
     def _fire(
-        self, slot: int, direction: Direction, slate: Tensor, answers: int, threshold: int, told: int, groups: int
+        self, slot: int, direction: Projection, slate: Tensor, answers: int, threshold: int, told: int, groups: int
     ) -> None:
         """Let a slot fire: the threshold is at one place of the slate, what is told from another on."""
         self.answers.bits(slot)

@@ -9,13 +9,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bgn.engines.base import Direction
+from bgn.model.neuron import Projection
 
 
-def project(columns: Tensor, direction: Direction) -> Tensor:
+def project(columns: Tensor, direction: Projection) -> Tensor:
     """The projection of every row in float64, one rounding a step, columns in order."""
     z = None
-    for j, c in zip(direction.columns, direction.coefficients, strict=True):
+    for j, c in zip(direction.columns, direction.factors, strict=True):
         # A column times one is the column; a factor of one entry makes the product a float64.
         term = columns[j] if c == 1.0 else columns[j] * torch.full((1,), c, dtype=torch.float64, device=columns.device)
         z = term if z is None else torch.add(z if torch.float64 in (z.dtype, term.dtype) else z.double(), term)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bgn.engines.base import Integers, Neuron, Output
+from bgn.engines.base import Integers, Output
 from bgn.engines.integers import Grid
 from bgn.engines.merged import MergedEngine
 from bgn.engines.part import Part
+from bgn.model.neuron import Neuron
 
 
 class PartsInMemory:

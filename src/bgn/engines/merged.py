@@ -12,10 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from bgn.engines import cut_kernels, kernels
-from bgn.engines.base import Columns, Cut, Direction, Floats, Integers, Neuron, Output, Question
+from bgn.engines.base import Columns, Cut, Floats, Integers, Output, Question
 from bgn.engines.cells import CELLS, Best, Judged, Sieve, best_inside, joined_rows, judge, merge
 from bgn.engines.integers import COLUMN_BITS, Grid
 from bgn.engines.part import PROBES, merge_regions
+from bgn.model.neuron import Neuron, Projection
 
 # Surviving cells are split where their rows are, until they hold no more weight than this.
 ROWS_TO_FETCH = 1 << 20
@@ -65,7 +66,7 @@ class MergedEngine:
 
     def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut; None where there is none."""
-        asked = [k for k, question in enumerate(questions) if self.can_project(question.direction)]
+        asked = [k for k, question in enumerate(questions) if self.can_project(question.projection)]
         sieves = [self._sieve(questions[k]) for k in asked]
         found: list[Cut | None] = [None] * len(questions)
         if not asked:
@@ -79,10 +80,10 @@ class MergedEngine:
             for cells, total, limits in zip(tables, totals, bounded, strict=True)
         ]
         for k, total, best in zip(asked, totals, self._look_inside(sieves, judged, totals), strict=True):
-            found[k] = self._cut(questions[k].direction, total, best)
+            found[k] = self._cut(questions[k].projection, total, best)
         return found
 
-    def _cut(self, direction: Direction, total: int, best: Best) -> Cut | None:
+    def _cut(self, direction: Projection, total: int, best: Best) -> Cut | None:
         gain, silent, silent_sum, below, above = best
         if not gain > 0.0:
             return None
@@ -91,14 +92,14 @@ class MergedEngine:
             threshold = above
         return Cut(Neuron(direction, threshold), gain, self.total - silent, total - silent_sum, silent, silent_sum)
 
-    def _bound(self, direction: Direction) -> float:
+    def _bound(self, direction: Projection) -> float:
         """No projection is beyond this; infinity when some could overflow."""
         bound = 0.0
-        for j, c in zip(direction.columns, direction.coefficients, strict=True):
+        for j, c in zip(direction.columns, direction.factors, strict=True):
             bound += abs(c) * self._reach[j]
         return bound if bound < 1e307 else np.inf
 
-    def can_project(self, direction: Direction) -> bool:
+    def can_project(self, direction: Projection) -> bool:
         """True unless a projection could overflow."""
         return self._bound(direction) < np.inf
 
@@ -106,14 +107,14 @@ class MergedEngine:
         """Cells over a window, with one for all rows below and one for all above; or over the reach of a few dozen
         rows, on which only speed depends."""
         if question.window is None:
-            arrays = question.direction.arrays
+            arrays = question.projection.arrays
             low, scale = cut_kernels.reach_of(self._probes, *arrays, self._cells, self._probes.shape[1])
         else:
-            bound = self._bound(question.direction)
+            bound = self._bound(question.projection)
             bottom, top = max(question.window[0], -bound), min(question.window[1], bound)
             width = (top - bottom) / (self._cells - 2)
             low, scale = bottom - width, (1.0 / width if width > 1e-307 else 1.0)
-        return Sieve(question.output, question.direction, low, scale, self._cells)
+        return Sieve(question.output, question.projection, low, scale, self._cells)
 
     def _look_inside(self, sieves: list[Sieve], judged: list[Judged], totals: list[int]) -> list[Best]:
         """Try the cuts inside the surviving cells: split them while they hold too many rows to fetch, then fetch."""

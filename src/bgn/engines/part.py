@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines import cut_kernels, kernels
-from bgn.engines.base import Floats, Integers, Neuron, Output
+from bgn.engines.base import Floats, Integers, Output
 from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
 from bgn.engines.crew import Crew
 from bgn.engines.outputs import one_change, same, without
 from bgn.engines.split import mix
+from bgn.model.neuron import Neuron
 
 PROBES = 64
 # From so many rows on threads share out directions, and from so many on rows.
@@ -152,7 +153,7 @@ class Part:
         return self._each_sieve(self._finer_cells if sieves[0].finer else self._coarse_cells, sieves)
 
     def _coarse_cells(self, sieve: Sieve) -> CellSums:
-        leftover, cells, line = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16), sieve.direction.arrays
+        leftover, cells, line = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16), sieve.projection.arrays
         place = sieve.low, sieve.scale
 
         def fill(span: tuple[int, int]) -> CellSums:
@@ -173,7 +174,7 @@ class Part:
 
     def _sieved(self, sieve: Sieve, start: int, stop: int) -> RowsInCells:
         """The rows that pass a sieve of several levels, and their cells."""
-        line, residual = sieve.direction.arrays, self.residual(sieve.output)[start:stop]
+        line, residual = sieve.projection.arrays, self.residual(sieve.output)[start:stop]
         weight = self.weight[start:stop] if len(self.weight) else self.weight
         cells, z = np.empty(stop - start, np.uint16), np.empty(stop - start)
         columns, line = self.columns[line[0], start:stop], (np.arange(len(line[0])), line[1])
@@ -203,7 +204,7 @@ class Part:
         if cells is None:
             self._coarse_cells(sieve)
             cells = self._cells[-1][1]
-        leftover, line = self._leftover(sieve.output), sieve.direction.arrays
+        leftover, line = self._leftover(sieve.output), sieve.projection.arrays
 
         def part(span: tuple[int, int]) -> RowsInCells:
             n = span[1] - span[0]
@@ -223,7 +224,7 @@ class Part:
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         before = self.codes[slot >> 3].copy()
         told = self._sum(
-            3, kernels.fire, self.columns, *neuron.direction.arrays, neuron.threshold, self.weight, self.target,
+            3, kernels.fire, self.columns, *neuron.projection.arrays, neuron.threshold, self.weight, self.target,
             self.codes[slot >> 3], slot & 7,
         )  # fmt: skip
         self._last, self._correlations = None, {}
@@ -372,7 +373,7 @@ class Part:
         columns = np.empty((len(neurons), self.n_rows), np.int8)
         z = np.empty(self.n_rows)
         for row, neuron in zip(columns, neurons, strict=True):
-            kernels.project(self.columns, *neuron.direction.arrays, 0, self.n_rows, z)
+            kernels.project(self.columns, *neuron.projection.arrays, 0, self.n_rows, z)
             row[:] = np.where(z >= neuron.threshold, 1, -1)
         return columns
 

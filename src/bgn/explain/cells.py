@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bgn.network import Floats
+from bgn.model.step import Floats
 
 MAX_LINES = 300
 """Most lines whose cells are listed; their number grows with the square."""

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain.kernels import count_merged, count_searched, count_windowed
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 Ints = NDArray[np.int64]
 
@@ -58,11 +59,8 @@ class Table:
 def games(network: Network) -> list[Game]:
     """Return the games whose values, weighted by the output, add up to the network's."""
     if network.depth == 1:
-        weights = network.layers[0].weights
-        return [
-            Game(tuple(int(i) for i in np.flatnonzero(weights[k])), (int(k),))
-            for k in np.flatnonzero(network.output_weights)
-        ]
+        neurons = network.layers[0].neurons
+        return [Game(neurons[k].projection.columns, (int(k),)) for k in np.flatnonzero(network.output_weights)]
     return [Game(network.features_used, tuple(int(k) for k in np.flatnonzero(network.output_weights)))]
 
 
@@ -80,15 +78,14 @@ def averages(network: Network, game: Game, rows: Table, background: Table) -> It
 
 def neuron_counts(network: Network, neuron: int, rows: Table, background: Table) -> Iterator[Ints]:
     """Yield for every coalition of a first-layer neuron's inputs, in order, the firing background rows of each row."""
-    for coalition in range(1 << np.count_nonzero(network.layers[0].weights[neuron])):
+    for coalition in range(1 << len(network.layers[0].neurons[neuron].projection.columns)):
         yield coalition_counts(network, neuron, coalition, rows, background)
 
 
 def coalition_counts(network: Network, neuron: int, coalition: int, rows: Table, background: Table) -> Ints:
     """Return for every row how many background rows make a first-layer neuron fire, a bit of `coalition` an input."""
-    layer = network.layers[0]
-    columns = np.flatnonzero(layer.weights[neuron])
-    weights, threshold = layer.weights[neuron, columns], layer.thresholds[neuron]
+    asked = network.layers[0].neurons[neuron]
+    (columns, weights), threshold = asked.projection.arrays, asked.threshold
     if coalition == 0:
         drawn = background.columns[columns] * weights[:, np.newaxis]
         total = int(np.count_nonzero(_sums(drawn) >= threshold))

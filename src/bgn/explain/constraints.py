@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.subject import column_of
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 _FORM = "Write text such as 'a <= b' or '2*a + b >= 3', or ({'a': 1, 'b': -1}, '<=', 0)."
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")

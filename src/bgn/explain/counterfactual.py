@@ -11,8 +11,8 @@ import numpy as np
 
 from bgn.explain.proof import cheapest_row, nearest_miss, neat
 from bgn.explain.question import Question, read_question
-from bgn.network import Floats
-from bgn.terms import network_of
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 
 
 @dataclass(frozen=True, eq=False)

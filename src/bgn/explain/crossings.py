@@ -13,7 +13,9 @@ import numba
 import numpy as np
 
 from bgn.explain.kernels import fires
-from bgn.network import Floats, Layer, Network
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 _LARGEST = np.finfo(np.float64).max
 # Floats as whole numbers in the same order: 0.0 is 0, the next float above it 1, the largest float this.
@@ -74,8 +76,7 @@ def crossings(layer: Layer, neuron: int, column: int, rows: Floats) -> Floats:
     it is the other way round. ``inf`` means that the answer never changes from the lower one, ``-inf`` that it is
     the upper one everywhere.
     """
-    columns = np.flatnonzero(layer.weights[neuron])
-    weights = layer.weights[neuron, columns]
+    columns, weights = layer.neurons[neuron].projection.arrays
     place = int(np.flatnonzero(columns == column)[0])
     out = np.empty(len(rows))
     if len(columns) == 1:
@@ -93,7 +94,7 @@ def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iter
     the layer's answers before the first, after it, and so on: readers + 1 times the same array, updated. Answers
     between equal crossings are never met.
     """
-    readers = np.flatnonzero(layer.weights[:, column])
+    readers = np.flatnonzero(layer.reads[:, column])
     found = np.empty((len(rows), len(readers)))
     for position, neuron in enumerate(readers):
         found[:, position] = crossings(layer, int(neuron), column, rows)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bgn.explain.crossings import crossings
 from bgn.explain.question import Question
-from bgn.network import Floats
+from bgn.model.step import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,9 @@ from bgn.explain.coalitions import Table, coalition_counts, mixed_answers
 from bgn.explain.crossings import crossings, walks
 from bgn.explain.kernels import add_steps
 from bgn.explain.subject import background_of, column_of
-from bgn.network import Floats, Layer, Network
-from bgn.terms import network_of
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class PairEffect:
             return (self.network.base + weights @ means).reshape(a.shape)
         total, table, drawn = np.zeros(a.size), Table(rows), Table(self.background)
         for neuron in _readers(self.network, columns, every=True):
-            players = np.flatnonzero(self.network.layers[0].weights[neuron])
+            players = self.network.layers[0].neurons[neuron].projection.columns
             coalition = sum(1 << place for place, player in enumerate(players) if player in columns)
             counts = coalition_counts(self.network, neuron, coalition, table, drawn)
             total += weights[neuron] * (2.0 * counts / len(self.background) - 1.0)
@@ -180,7 +181,7 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
 
 def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
     """Return the first-layer neurons that read every one, or any, of the columns."""
-    read = network.layers[0].weights[:, columns] != 0
+    read = network.layers[0].reads[:, columns]
     reads = read.all(axis=1) if every else read.any(axis=1)
     if network.depth == 1:
         reads &= network.output_weights != 0
@@ -190,12 +191,12 @@ def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
 def _steps(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> Effect:
     """Return the effect of a column through some neurons of a one-layer network, counted exactly."""
     layer, m = network.layers[0], len(rows)
-    moving = [neuron for neuron in neurons if layer.weights[neuron, column] != 0]
-    still = [neuron for neuron in neurons if layer.weights[neuron, column] == 0]
+    moving = [neuron for neuron in neurons if layer.reads[neuron, column]]
+    still = [neuron for neuron in neurons if not layer.reads[neuron, column]]
     found = {neuron: np.sort(crossings(layer, neuron, column, rows)) for neuron in moving}
     every = np.unique(np.concatenate([[], *found.values()]))
     points = np.concatenate([[-np.inf], every[np.isfinite(every)]])
-    firing = (Layer(layer.weights[still], layer.bias[still]).fire(rows) > 0).sum(axis=0)
+    firing = (layer.only(still).fire(rows) > 0).sum(axis=0)
     levels = np.full(len(points), base + network.output_weights[still] @ (2.0 * firing / m - 1.0))
     for neuron in moving:
         add_steps(found[neuron], points, layer.weights[neuron, column] > 0, network.output_weights[neuron], levels)

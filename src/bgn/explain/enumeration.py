@@ -15,7 +15,7 @@ import numpy as np
 
 from bgn.explain.crossings import answers_along, crossings
 from bgn.explain.question import Bools, Question
-from bgn.network import Floats
+from bgn.model.step import Floats
 
 # How far beside a crossing of two lines to try, relative to its size.
 _BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])

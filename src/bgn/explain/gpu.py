@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from bgn import tensors
 from bgn.explain.coalitions import Game, Table, coalition_counts, shapley_weights
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 
 def exact_shares(
@@ -65,9 +65,8 @@ class _Side:
 def _counts(network: Network, neuron: int, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
     """What :func:`bgn.explain.coalitions.coalition_counts` says; where three inputs and more leave two unknown, it is
     asked."""
-    layer = network.layers[0]
-    columns = np.flatnonzero(layer.weights[neuron]).tolist()
-    weights, threshold = layer.weights[neuron, columns].tolist(), float(layer.thresholds[neuron])
+    asked = network.layers[0].neurons[neuron]
+    columns, weights, threshold = asked.projection.columns, asked.projection.factors, asked.threshold
     unknown = [place for place in range(len(columns)) if not coalition >> place & 1]
     pairs = list(zip(columns, weights, strict=True))
     if len(unknown) == len(columns):

@@ -12,8 +12,9 @@ from bgn.explain.coalitions import Table, neuron_counts, shapley_weights
 from bgn.explain.kernels import count_differing
 from bgn.explain.shap import shap_values
 from bgn.explain.subject import background_of, rows_of
-from bgn.network import Floats, Network
-from bgn.terms import network_of
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 
 
 def _shares(values: Floats, axis: int | None = None) -> Floats:
@@ -130,7 +131,7 @@ def _paper(network: Network, rows: Floats, background: Floats) -> Floats:
     matrix = np.zeros((network.n_inputs, network.widths[0]))
     table, drawn = Table(rows), Table(background)
     for neuron in np.flatnonzero(network.output_weights):
-        players = np.flatnonzero(network.layers[0].weights[neuron])
+        players = network.layers[0].neurons[neuron].projection.columns
         weights = shapley_weights(len(players))
         scale = 2.0 * abs(network.output_weights[neuron]) / (len(rows) * len(background))
         for place, coalition, changes in _changes(network, int(neuron), table, drawn):
@@ -141,10 +142,9 @@ def _paper(network: Network, rows: Floats, background: Floats) -> Floats:
 def _changes(network: Network, neuron: int, rows: Table, drawn: Table) -> Iterator[tuple[int, int, int]]:
     """Yield for every input and coalition without it the pairs of rows whose answer the input changes."""
     layer = network.layers[0]
-    players = np.flatnonzero(layer.weights[neuron])
+    (players, weights), threshold = layer.neurons[neuron].projection.arrays, layer.neurons[neuron].threshold
     if len(players) == 0:
         return
-    weights, threshold = layer.weights[neuron, players], layer.thresholds[neuron]
     counts = list(neuron_counts(network, neuron, rows, drawn))
     # Of the background rows that fire as they are, how many still do: where nothing else is known.
     firing = Table(drawn.rows[layer.fire(drawn.rows)[:, neuron] > 0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from bgn.network import Floats
+from bgn.model.step import Floats
 
 # A bound on the relative error of a short sum, per term, with room to spare.
 _ROUNDING = 4 * np.finfo(np.float64).eps

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from bgn.explain.crossings import walks
 from bgn.explain.nearest import nearest_deep, nearest_shallow
 from bgn.explain.subject import column_of, rows_of
-from bgn.network import Floats, Network
-from bgn.terms import network_of
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 
 
 @dataclass(frozen=True, eq=False)

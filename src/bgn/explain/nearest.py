@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
 _INSIDE = 1e-9

@@ -17,7 +17,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bgn.explain.directions import directions
 from bgn.explain.question import Question
-from bgn.network import Floats, Layer
+from bgn.model.layer import Layer
+from bgn.model.step import Floats
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
 _LISTED = 12

@@ -9,7 +9,7 @@ import numpy as np
 from bgn.explain.enumeration import best_along, change_one, change_two, climb, complete
 from bgn.explain.program import Program, Solution
 from bgn.explain.question import Question
-from bgn.network import Floats
+from bgn.model.step import Floats
 
 # Costs closer than this, relatively, are the same: the solver promises no more.
 _SAME = 1e-6

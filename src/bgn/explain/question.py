@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from bgn.explain.constraints import read_constraint
 from bgn.explain.crossings import after_first
 from bgn.explain.subject import column_of, columns_of, rows_of
-from bgn.network import Floats, Layer, Network
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 Bools = NDArray[np.bool_]
 
@@ -134,7 +136,7 @@ def read_question(
             )
         low[column] = high[column] = row[column]
     layer = _with_constraints(network, row, constraints)
-    used = (layer.weights != 0).any(axis=0)
+    used = layer.reads.any(axis=0)
     parts: list[tuple[int, ...]] = [
         (int(column),) for column in np.flatnonzero(used) if column not in fixed and column not in grouped
     ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bgn.explain.coalitions import Game, Ints
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 
 def sampled_values(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bgn.network import Floats, Layer, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,9 @@ def fit_points(network: Network, rows: Floats, target: Floats, max_points: int) 
     points = points[keep]
     intercept = float(np.mean(target - unit * (fires[:, keep] @ points)))
     intercept = float(f"{intercept:.{_digits(intercept, unit)}e}")
-    last = network.layers[-1]
-    layers = [*network.layers[:-1], Layer(last.weights[keep], last.bias[keep])]
+    layers = [*network.layers[:-1], network.layers[-1].only(keep)]
     weights = unit * points / 2.0
-    simple = Network(layers, weights, intercept + weights.sum(), network.feature_names, network.target_name)
+    simple = network.changed(layers=layers, output_weights=weights, base=intercept + weights.sum())
     return simple, Scorecard(tuple(int(each) for each in points), unit, intercept)
 
 

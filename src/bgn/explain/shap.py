@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from bgn.explain.coalitions import Game, Table, averages, games, interaction_weights, shapley_weights
 from bgn.explain.sampling import sampled_values, settle
 from bgn.explain.subject import background_of, rows_of
-from bgn.network import Floats, Network, on_gpu
+from bgn.model.network import Network, on_gpu
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.require import require
-from bgn.terms import network_of
 
 MAX_PLAYERS = 10
 """Most inputs whose coalitions are enumerated: of a neuron with one hidden layer, of the network with more."""
@@ -232,7 +233,7 @@ def _connections(network: Network) -> NDArray[np.int64]:
     """Return the (feature, last-layer neuron) pairs that non-zero weights join, neuron by neuron."""
     reach = np.eye(network.n_inputs, dtype=bool)
     for layer in network.layers:
-        reach = (layer.weights != 0) @ reach
+        reach = layer.reads @ reach
     neurons, features = np.nonzero(reach)
     return np.column_stack([features, neurons])
 

@@ -7,7 +7,7 @@ Output weights are rounded next, and the loss is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log10
 from typing import Any
@@ -17,8 +17,11 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.scorecard import Scorecard, fit_points
 from bgn.explain.subject import rows_of
-from bgn.network import Floats, Layer, Network
-from bgn.terms import network_of
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6
@@ -131,35 +134,33 @@ def _free(network: Network, rows: Floats) -> Network:
     layers, inputs = [], rows
     for layer in network.layers:
         answers = layer.fire(inputs)
-        neurons = [
-            _round_neuron(weights, threshold, inputs, fires)
-            for weights, threshold, fires in zip(layer.weights, layer.thresholds, answers.T > 0, strict=True)
-        ]
-        weights = np.array([weights for weights, _ in neurons]).reshape(layer.weights.shape)
-        layers.append(Layer(weights, [-threshold for _, threshold in neurons]))
+        pairs = zip(layer.neurons, answers.T > 0, strict=True)
+        layers.append(Layer.of([_round_neuron(neuron, inputs, fires) for neuron, fires in pairs], layer.n_inputs))
         inputs = answers
-    return Network(layers, network.output_weights, network.base, network.feature_names, network.target_name)
+    return network.changed(layers=layers)
 
 
-def _round_neuron(weights: Floats, threshold: float, inputs: Floats, fires: Any) -> tuple[Floats, float]:
-    """Return the roundest weights, then threshold, with which the same rows fire."""
-    if np.count_nonzero(weights) > 1:
+def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any) -> Neuron:
+    """Return the roundest coefficients, then threshold, with which the same rows fire."""
+    projection, threshold = neuron.projection, neuron.threshold
+    if len(projection.columns) > 1:
         for digits in range(1, _MOST_DIGITS + 1):
-            rounder = np.array([float(f"{weight:.{digits - 1}e}") for weight in weights])
+            numbers = tuple(float(f"{each:.{digits - 1}e}") for each in projection.numbers)
+            rounder = Projection(projection.columns, numbers)
             low, high = _gap(rounder, inputs, fires)
             if low < high and (low < threshold <= high or np.isfinite(high - low)):
                 middle = threshold if low < threshold <= high else (low + high) / 2
                 found = roundest(*_close(low, high, middle), near=middle)
                 if found is not None:
-                    return rounder, found
-    low, high = _gap(weights, inputs, fires)
+                    return replace(neuron, projection=rounder, threshold=found)
+    low, high = _gap(projection, inputs, fires)
     found = roundest(*_close(low, high, threshold), near=threshold)
-    return weights, threshold if found is None else found
+    return neuron if found is None else replace(neuron, threshold=found)
 
 
-def _gap(weights: Floats, inputs: Floats, fires: Any) -> tuple[float, float]:
+def _gap(projection: Projection, inputs: Floats, fires: Any) -> tuple[float, float]:
     """Return the largest projection of the rows that must not fire and the smallest of those that must."""
-    projections = Layer(weights[np.newaxis], [0.0]).project(inputs)[:, 0]
+    projections = projection.values(inputs)
     return float(projections[~fires].max(initial=-np.inf)), float(projections[fires].min(initial=np.inf))
 
 
@@ -205,10 +206,9 @@ def _round_output(network: Network, rows: Floats, target: Floats, digits: int) -
     place = digits - 1 - floor(log10(largest))
     weights = np.array([round(float(each), place) for each in steps]) / 2.0
     keep = np.flatnonzero(weights)
-    last = network.layers[-1]
-    layers = [*network.layers[:-1], Layer(last.weights[keep], last.bias[keep])]
+    layers = [*network.layers[:-1], network.layers[-1].only(keep)]
     weights = weights[keep]
-    centre = Network(layers, weights, 0.0)
+    centre = network.changed(layers=layers, output_weights=weights, base=0.0)
     lowest = float(np.mean(target - centre.predict(rows)) - np.abs(weights).sum())
     base = round(lowest, place) + float(np.abs(weights).sum())
-    return Network(layers, weights, base, network.feature_names, network.target_name)
+    return centre.changed(base=base)

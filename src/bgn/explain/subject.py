@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.network import Floats, Network, on_gpu
+from bgn.model.network import Network, on_gpu
+from bgn.model.step import Floats
 
 
 def rows_of(network: Network, table: Any, name: str) -> Floats:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Direction, Floats, Integers
+from bgn.engines.base import Floats, Integers
+from bgn.model.neuron import Projection
 
 _EXACT = 53  # bits of a whole number that a float64 holds
 
@@ -24,7 +25,7 @@ class AnswerPairs:
         self._count = (self._yes * self._weight) @ self._yes.T
         self._total = float(weight.sum())
 
-    def best(self, columns: Integers, values: Integers, most: int) -> list[Direction]:
+    def best(self, columns: Integers, values: Integers, most: int) -> list[Projection]:
         """The pairs among `columns` with the largest gain, the largest first; `values` are weighted residuals."""
         shift = max(0, int(np.abs(values).sum()).bit_length() - _EXACT)
         whole = (values >> shift).astype(np.float64)
@@ -47,7 +48,7 @@ class AnswerPairs:
         for k in np.argsort(-gains, kind="stable")[:most]:
             a, b = int(rows[k]), int(others[k])
             sign = 1.0 if same[a, b] >= opposed[a, b] else -1.0
-            directions.append(Direction((int(columns[a]), int(columns[b])), (1.0, sign)))
+            directions.append(Projection((int(columns[a]), int(columns[b])), (1.0, sign)))
         return directions
 
     def _gain(self, count: Floats, sums: Floats, mean: float) -> Floats:

@@ -14,8 +14,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Direction, Engine, Floats, Output, Question
+from bgn.engines.base import Engine, Floats, Output, Question
 from bgn.grow.paths import lasso_path, solve_small, weighted_sum
+from bgn.model.neuron import Projection
 
 _NOTHING = 1e-7
 
@@ -23,7 +24,7 @@ _NOTHING = 1e-7
 class DirectionFinder(Protocol):
     """What a strategy must do."""
 
-    def learn(self, slot: int, direction: Direction) -> None:
+    def learn(self, slot: int, direction: Projection) -> None:
         """Take note of the neuron just stored in `slot`."""
         ...
 
@@ -116,7 +117,7 @@ class InnerProducts:
         self.gram[column] = np.where(self.usable, row, 0.0)
         self._known[column] = True
 
-    def in_units(self, weights: Floats) -> Direction | None:
+    def in_units(self, weights: Floats) -> Projection | None:
         """Turn standardised weights to the columns' own units, the leading one exactly 1.
 
         Weights below a ten-millionth of it are what rounding left of nothing.
@@ -130,10 +131,10 @@ class InnerProducts:
         return direction_of(used, [weights.item(j) / first * (self._to_units[j] / unit) for j in used])
 
 
-def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Direction:
+def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Projection:
     """A direction with its columns in order, without the coefficients that no float64 can hold."""
     pairs = sorted([pair for pair in zip(columns, coefficients, strict=True) if pair[1] and math.isfinite(pair[1])])
-    return Direction(tuple([column for column, _ in pairs]), tuple([c for _, c in pairs]))
+    return Projection(tuple([column for column, _ in pairs]), tuple([c for _, c in pairs]))
 
 
 class Lasso:
@@ -143,7 +144,7 @@ class Lasso:
         self._products = InnerProducts(rows)
         self._most = max_features
 
-    def learn(self, slot: int, direction: Direction) -> None:
+    def learn(self, slot: int, direction: Projection) -> None:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Neuron
 from bgn.engines.integers import Grid
 from bgn.grow.output import State
-from bgn.network import Layer, Network
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.neuron import Neuron
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,7 @@ class Snapshot:
 
     def layer(self, n_inputs: int) -> Layer:
         """The neurons as a hidden layer."""
-        weights = np.zeros((len(self.neurons), n_inputs))
-        for row, neuron in zip(weights, self.neurons, strict=True):
-            row[list(neuron.direction.columns)] = neuron.direction.coefficients
-        return Layer(weights, [-neuron.threshold for neuron in self.neurons])
+        return Layer.of(self.neurons, n_inputs)
 
 
 @dataclass(frozen=True, repr=False)

@@ -144,7 +144,7 @@ class LayerGrowth:
         self.state = state
         self._follow(slot)
         if not state.same_answers:
-            self.finder.learn(slot, state.neurons[slot].direction)
+            self.finder.learn(slot, state.neurons[slot].projection)
             self._bound = self._mean_square(self.rows.train.bound())
         record = Record(
             self.layer, state.width, kind, slot, self._train_mse(), self._validation_mse(),

@@ -12,7 +12,7 @@ from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule, Stagewise
 from bgn.grow.rows import Rows
 from bgn.grow.search import Search
-from bgn.network import Layer
+from bgn.model.layer import Layer
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it takes the last resort.
 _SHARES = (0.0, 0.1, 0.3, 1.0)

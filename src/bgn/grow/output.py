@@ -11,8 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from bgn.engines.base import Cut, Engine, Floats, Integers, Neuron, Output
+from bgn.engines.base import Cut, Engine, Floats, Integers, Output
 from bgn.grow.direction import Others
+from bgn.model.neuron import Neuron
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
 _FRESH_AFTER = 64

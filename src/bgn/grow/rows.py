@@ -9,12 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Engine, Floats, Integers, Neuron
+from bgn.engines.base import Engine, Floats, Integers
 from bgn.engines.block import Block, Plan, Sample
 from bgn.engines.integers import Grid, weight_exponent
 from bgn.engines.memory import MemoryEngine
 from bgn.engines.part import Part
 from bgn.engines.split import find_edge
+from bgn.model.neuron import Neuron
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384

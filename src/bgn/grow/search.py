@@ -16,13 +16,14 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from bgn.engines.base import Direction, Floats, Integers, Output, Question
+from bgn.engines.base import Floats, Integers, Output, Question
 from bgn.engines.part import BITS, Part
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import InnerProducts, Others, direction_of
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
 from bgn.grow.rows import Rows
 from bgn.grow.screen import FINE, judge_directions, single_gains
+from bgn.model.neuron import Projection
 
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
 _MOST_USED = 4  # but for these, which most neurons ask about: alone they may have nothing left to gain
@@ -40,7 +41,7 @@ class _Judged:
     """A direction, what it promises, and the window in which to cut it."""
 
     promise: float
-    direction: Direction
+    projection: Projection
     window: tuple[float, float]
 
 
@@ -69,7 +70,7 @@ class Search:
         self._used: dict[int, tuple[int, ...]] = {}
         self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
 
-    def learn(self, slot: int, direction: Direction) -> None:
+    def learn(self, slot: int, direction: Projection) -> None:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
         self._used[slot] = direction.columns
@@ -82,7 +83,7 @@ class Search:
         luck, chance = self._luck(output, total), self._chance(output, others, values, total)
         singles = self._single_gains(values, total)
         ranked = self._usable[np.argsort(-singles[self._usable], kind="stable")]
-        candidates = [Direction((int(j),), (1.0,)) for j in ranked[:_SINGLES]]
+        candidates = [Projection((int(j),), (1.0,)) for j in ranked[:_SINGLES]]
         if self._most > 1 and len(ranked) > 1:
             if self._answers is not None:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
@@ -90,16 +91,16 @@ class Search:
                 candidates += self._best_pairs(self._worth_pairing(ranked), values, total)
         fitted = self._debiased(output) if self._most > 1 and len(ranked) > 1 else []
         best = self._judge(output, others, chance, candidates, luck, fitted)
-        turned = [each.direction for each in best[:_TURNED] if len(each.direction.columns) == 2]
+        turned = [each.projection for each in best[:_TURNED] if len(each.projection.columns) == 2]
         if turned and self._answers is None:
             finer = [other for direction in turned for other in self._turned(direction)]
             best = sorted([*best, *self._judge(output, others, chance, finer, luck)], key=_by_promise)
-        while best and 2 <= len(best[0].direction.columns) < self._most:
-            wider = self._judge(output, others, chance, self._extended(best[0].direction, values, total), luck)
+        while best and 2 <= len(best[0].projection.columns) < self._most:
+            wider = self._judge(output, others, chance, self._extended(best[0].projection, values, total), luck)
             if not wider or wider[0].promise - best[0].promise <= 0.01 * abs(best[0].promise):
                 break
             best = [wider[0], *best]
-        return [Question(output, each.direction, each.window) for each in best[:_ASKED]]
+        return [Question(output, each.projection, each.window) for each in best[:_ASKED]]
 
     # -- on the sample -------------------------------------------------------------------------------------
 
@@ -129,8 +130,8 @@ class Search:
         return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * ANGLES)) * variance
 
     def _judge(
-        self, output: Output, others: Others, chance: Floats, picked: Sequence[Direction], luck: tuple[float, float],
-        fitted: Sequence[Direction] = (),
+        self, output: Output, others: Others, chance: Floats, picked: Sequence[Projection], luck: tuple[float, float],
+        fitted: Sequence[Projection] = (),
     ) -> list[_Judged]:  # fmt: skip
         """What each direction promises, the largest promise first, and where on it the cut should be.
 
@@ -144,7 +145,7 @@ class Search:
         size = np.array([len(each.columns) for each in directions])
         widest = int(size.max())
         index = np.array([each.columns + (0,) * (widest - len(each.columns)) for each in directions])
-        coefficients = np.array([each.coefficients + (0.0,) * (widest - len(each.columns)) for each in directions])
+        coefficients = np.array([each.factors + (0.0,) * (widest - len(each.columns)) for each in directions])
         ends = coefficients[:, :, None] * self._pairs.binned.reach[index]
         reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
         width = len(self._sample.output.weights) if len(others.slots) else 0  # neurons whose company matters
@@ -197,7 +198,7 @@ class Search:
         asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
-    def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Direction]:
+    def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Projection]:
         """Directions of the pairs that the tables like best."""
         pairs, rows = np.array(list(combinations(columns.tolist(), 2))), self._sample.total
         found = self._pairs.best(pairs, values, rows, total)
@@ -205,17 +206,17 @@ class Search:
         angles = self._pairs.near(found, rows, total).tolist()
         return [self._direction(a, b, angle) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
 
-    def _direction(self, a: int, b: int, angle: float) -> Direction:
+    def _direction(self, a: int, b: int, angle: float) -> Projection:
         """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
         if self._even(a, b):
-            return Direction((a, b), (1.0, math.copysign(1.0, math.sin(2 * angle))))
+            return Projection((a, b), (1.0, math.copysign(1.0, math.sin(2 * angle))))
         x, y = math.cos(angle), math.sin(angle)
         ratio = self._spread[a] / self._spread[b]
         if abs(x) >= abs(y):
             other = y / x * ratio
-            return Direction((a, b), (1.0, _shortened(other))) if _usable(other) else Direction((a,), (1.0,))
+            return Projection((a, b), (1.0, _shortened(other))) if _usable(other) else Projection((a,), (1.0,))
         other = x / y / ratio if ratio else 0.0
-        return Direction((a, b), (_shortened(other), 1.0)) if _usable(other) else Direction((b,), (1.0,))
+        return Projection((a, b), (_shortened(other), 1.0)) if _usable(other) else Projection((b,), (1.0,))
 
     def _even(self, a: int, b: int) -> bool:
         """True for two columns of two values with steps of one size, of which sum and difference say it all.
@@ -228,31 +229,31 @@ class Search:
         (low, high), (left, right) = first, second
         return bool(low + right == high + left and low - left == high - right)
 
-    def _debiased(self, output: Output) -> list[Direction]:
+    def _debiased(self, output: Output) -> list[Projection]:
         direction = self._products.in_units(self._products.debiased(output, self._most))
         if direction is None:
             return []
         if len(direction.columns) == 2 and self._even(*direction.columns):
             angle = self._angle(direction)
-            alone = Direction((direction.columns[abs(math.tan(angle)) > 1],), (1.0,))
+            alone = Projection((direction.columns[abs(math.tan(angle)) > 1],), (1.0,))
             return [self._direction(*direction.columns, angle), alone]
         return [rounded(direction)]
 
-    def _angle(self, direction: Direction) -> float:
+    def _angle(self, direction: Projection) -> float:
         """The angle between two columns in units of their spread."""
-        (a, b), (x, y) = direction.columns, direction.coefficients
+        (a, b), (x, y) = direction.columns, direction.factors
         return math.atan2(y * self._spread[b], x * self._spread[a])
 
-    def _turned(self, direction: Direction) -> list[Direction]:
+    def _turned(self, direction: Projection) -> list[Projection]:
         """The same pair at slightly different angles."""
         (a, b), angle = direction.columns, self._angle(direction)
         return [self._direction(a, b, angle + WIDTH * turn) for turn in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
 
-    def _extended(self, direction: Direction, values: Integers, total: int) -> list[Direction]:
+    def _extended(self, direction: Projection, values: Integers, total: int) -> list[Projection]:
         """The direction with one more column, at the angle that the tables like best."""
         line = sum(
             c * self._part.columns[j].astype(np.float64)
-            for j, c in zip(direction.columns, direction.coefficients, strict=True)
+            for j, c in zip(direction.columns, direction.factors, strict=True)
         )
         others = np.array([j for j in self._usable if j not in direction.columns])
         if len(others) == 0:
@@ -264,7 +265,7 @@ class Search:
         for k in np.argsort(-found.gains, kind="stable")[:_PAIRS]:
             extra = math.tan(found.angles[k]) * table.spread[-1] / table.spread[others[k]]
             if math.isfinite(extra) and extra != 0:
-                columns, coefficients = (*direction.columns, int(others[k])), (*direction.coefficients, extra)
+                columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
                 directions.append(rounded(direction_of(columns, coefficients)))
         return directions
 
@@ -275,9 +276,9 @@ def share_out(rows: Part, part: Callable[[slice], None], number: int, least: int
     rows.each(part, [slice(k, k + size) for k in range(0, number, size)])
 
 
-def rounded(direction: Direction) -> Direction:
+def rounded(direction: Projection) -> Projection:
     """The direction with coefficients of a few digits."""
-    return Direction(direction.columns, tuple([_shortened(c) for c in direction.coefficients]))
+    return Projection(direction.columns, tuple([_shortened(c) for c in direction.factors]))
 
 
 def _shortened(coefficient: float) -> float:

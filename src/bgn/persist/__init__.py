@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import bgn
-from bgn.network import Network
+from bgn.model.network import Network
 from bgn.persist import growth, parts, strict
 from bgn.persist.strict import ModelFileError
 from bgn.preparation import Preparation

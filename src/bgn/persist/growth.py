@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgn.network import Network
+from bgn.model.network import Network
 from bgn.persist import parts, strict
 from bgn.persist.strict import ModelFileError
 
 if TYPE_CHECKING:
-    from bgn.engines.base import Neuron
     from bgn.grow.history import History, Record, Snapshot
+    from bgn.model.neuron import Neuron
 
 _FIELDS = ("layer", "width", "kind", "neuron", "train_mse", "validation_mse", "bound")
 _MANY_STEPS = 20_000
@@ -75,8 +75,8 @@ def _path_out(path: Sequence[Snapshot]) -> dict[str, Any]:
     ]
     neurons = [
         {
-            "columns": list(neuron.direction.columns),
-            "weights": list(neuron.direction.coefficients),
+            "columns": list(neuron.projection.columns),
+            "weights": list(neuron.projection.coefficients),
             "threshold": neuron.threshold,
         }
         for neuron in number
@@ -164,7 +164,7 @@ def _neuron_in(value: Any, where: str) -> tuple[tuple[int, ...], tuple[float, ..
 
 def history_of(plain: Mapping[str, Any], network: Network) -> History:
     """Build the history of `network`, or say why it is not its history."""
-    from bgn.engines.base import Direction, Neuron
+    from bgn.engines.base import Neuron, Projection
     from bgn.grow.history import History, Record, Snapshot
 
     if (plain["best_layer"] + 1, plain["best_width"]) != (network.depth, network.widths[-1]):
@@ -177,7 +177,7 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
     for number, path in enumerate(plain["paths"]):
         if any(column >= reads[number] for columns, _, _ in path["neurons"] for column in columns):
             raise ModelFileError(f"history.paths[{number}].neurons must read columns below {reads[number]}.")
-        neurons = [Neuron(Direction(columns, weights), threshold) for columns, weights, threshold in path["neurons"]]
+        neurons = [Neuron(Projection(columns, weights), threshold) for columns, weights, threshold in path["neurons"]]
         paths.append(
             tuple(
                 Snapshot(

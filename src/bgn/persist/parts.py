@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bgn.network import Floats, Layer, Network
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.step import Floats
 from bgn.persist import strict
 from bgn.persist.strict import ModelFileError
 from bgn.preparation import PARTS, Category, Date, Number, Preparation

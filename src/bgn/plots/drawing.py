@@ -17,8 +17,8 @@ import numpy as np
 from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
 from bgn.formats import Signs, describe, hidden_names
-from bgn.network import Network
-from bgn.terms import Condition, Terms, as_terms, network_of
+from bgn.model.network import Network
+from bgn.model.terms import Condition, Terms, as_terms, network_of
 from bgn.writing import amounts, colour, shorten
 
 # Sizes in points for letters of 10 points.
@@ -205,7 +205,8 @@ def _inner_lines(
     conditions = [each for layer in terms.hidden for each in layer] + [term.condition for term in terms.terms]
     lines = []
     for condition in conditions:
-        parts = np.abs(network.layers[condition.layer].weights[condition.neuron, list(condition.columns)])
+        _, coefficients = network.layers[condition.layer].neurons[condition.neuron].projection.arrays
+        parts = np.abs(coefficients)
         if importance is not None and network.depth == 1:
             parts = importance.connections[list(condition.columns), condition.neuron]
         total = parts.sum() or 1.0

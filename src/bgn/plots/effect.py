@@ -8,9 +8,10 @@ import numpy as np
 
 from bgn.explain.effects import Effect, PairEffect
 from bgn.explain.effects import effect as measure
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.plots.style import FIRST, axes, ink, plain
-from bgn.terms import network_of
 from bgn.writing import shorten
 
 _PIXELS = 200
@@ -72,7 +73,7 @@ def few_wholes(column: Floats) -> bool:
 
 
 def histogram(column: Floats) -> tuple[Floats, Floats]:
-    """Return counts and edges of bins: one bin per number for few whole numbers, otherwise thirty, or as many as fit."""
+    """Return counts and edges of bins: one bin per number for few whole numbers, otherwise thirty at most."""
     low, high = float(column.min()), float(column.max())
     if few_wholes(column):
         edges = np.arange(low - 0.5, high + 1.0)

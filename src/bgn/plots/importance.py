@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from bgn.model.terms import as_terms
 from bgn.plots.drawing import importance_of, percent, term_labels
 from bgn.plots.style import FIRST, axes, ink, plain, widest
-from bgn.terms import as_terms
 from bgn.writing import colour, shorten
 
 

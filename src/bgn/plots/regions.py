@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.cells import arrangement
-from bgn.network import Floats, Network
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.plots.style import axes, ink
 from bgn.require import require
-from bgn.terms import network_of
 from bgn.writing import shorten
 
 

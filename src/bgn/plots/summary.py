@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.network import Floats
+from bgn.model.step import Floats
 from bgn.plots.style import axes, ink, plain, two_tone, widest
 from bgn.writing import shorten
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bgn.explain.effects import Effect, effect
 from bgn.formats import Signs
-from bgn.network import Floats, Layer, Network
+from bgn.model.step import Floats
 from bgn.plots.drawing import percent
 from bgn.plots.effect import corners, few_wholes, histogram
 from bgn.report import svg
@@ -59,14 +59,17 @@ def _curves(facts: Facts) -> dict[int, Effect]:
     With one hidden layer, neurons that do not read a feature only add their mean: it is worked out once for all.
     """
     network, curves = facts.network, {}
-    layer, weights = network.layers[0], network.output_weights
+    weights = network.output_weights
     means = network.hidden(facts.rows).mean(axis=0) * weights
     for i in facts.used:
         part = network
         if network.depth == 1:
-            reads = layer.weights[:, i] != 0
-            readers = Layer(layer.weights[reads], layer.bias[reads])
-            part = Network([readers], weights[reads], network.base + means[~reads].sum(), network.feature_names)
+            reads = network.layers[0].reads[:, i]
+            part = network.changed(
+                layers=[network.layers[0].only(np.flatnonzero(reads))],
+                output_weights=weights[reads],
+                base=network.base + means[~reads].sum(),
+            )
         curve = effect(part, i, facts.rows)
         assert isinstance(curve, Effect)  # of one feature, not of a pair
         curves[i] = curve

@@ -16,8 +16,9 @@ from scipy.linalg import solve
 
 from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.network import Floats, Network
-from bgn.terms import Terms, as_terms, network_of
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import Terms, as_terms, network_of
 
 WORST = 10
 """Rows that the table of residuals lists."""
@@ -268,11 +269,13 @@ def plain_network(network: Network) -> dict[str, Any]:
     """Return the network's numbers, zeros left out, for the page's script."""
     layers = []
     for layer in network.layers:
-        neurons = []
-        for weights, bias in zip(layer.weights, layer.bias.tolist(), strict=True):
-            columns = np.flatnonzero(weights)
-            neurons.append({"columns": columns.tolist(), "weights": weights[columns].tolist(), "bias": bias})
-        layers.append(neurons)
+        pairs = zip(layer.neurons, layer.bias.tolist(), strict=True)
+        layers.append(
+            [
+                {"columns": neuron.projection.columns, "weights": neuron.projection.coefficients, "bias": bias}
+                for neuron, bias in pairs
+            ]
+        )
     return {"layers": layers, "output": network.output_weights.tolist(), "base": network.base}
 
 

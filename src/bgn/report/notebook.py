@@ -6,9 +6,9 @@ from html import escape
 from typing import Any
 
 from bgn.formats import equation
+from bgn.model.terms import network_of
 from bgn.plots.drawing import draw
 from bgn.report.svg import drawing
-from bgn.terms import network_of
 
 
 def picture(model: Any) -> str:

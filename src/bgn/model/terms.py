@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.network import Floats, Layer, Network
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.step import Floats
 
 Bools = NDArray[np.bool_]
 
@@ -227,9 +229,8 @@ def _hidden(network: Network, terms: list[Term]) -> tuple[tuple[Condition, ...],
 
 def _condition(layer: Layer, number: int, neuron: int, flipped: bool) -> Condition:
     """Return the question of one neuron, answered yes where it fires (or where it does not, when `flipped`)."""
-    row, threshold = layer.weights[neuron], float(layer.thresholds[neuron])
-    columns = np.flatnonzero(row)
-    weights = row[columns]
+    asked = layer.neurons[neuron]
+    (columns, weights), threshold = asked.projection.arrays, asked.threshold
     if number > 0:
         # Inputs +-1 become 0/1: w . (2 a - 1) >= t is w . a >= (t + sum of w) / 2.
         threshold = (threshold + float(weights.sum())) / 2.0

@@ -1,0 +1,1 @@
+"""What a network is: schema, neurons, layers, network; its terms and the theory of its regions."""

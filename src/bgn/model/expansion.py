@@ -1,0 +1,98 @@
+"""A network with categories and gaps as the paper's plain matrices over 0/1 inputs.
+
+Theorem 1, the regions and the paper's importances are defined on these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.schema import Column, Schema
+from bgn.model.step import Floats
+
+# Outweighs whatever the other columns of a neuron add up to.
+_DECIDES = 2.0**1000
+
+
+def expanded(network: Network) -> Network:
+    """Return the network that says of :func:`expand`\\ 's rows what `network` says of the rows themselves.
+
+    Parameters
+    ----------
+    network : Network
+
+    Returns
+    -------
+    Network
+        Of plain weights and biases; `network` itself where it has neither categories nor gaps.
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network
+    >>> from bgn.model.neuron import Neuron, Projection
+    >>> from bgn.model.schema import Column, Schema
+    >>> layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0, missing=True)], 1)
+    >>> network = Network([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    >>> plain = expanded(network)
+    >>> plain.names
+    ('city = Lille', 'city = Nice', 'city is missing')
+    >>> X = [["Nice"], ["Lille"], [None]]
+    >>> network.predict(X), plain.predict(expand(network, X))
+    (array([1.5, 0.5, 1.5]), array([1.5, 0.5, 1.5]))
+    """
+    first, gaps = network.layers[0], network.layers[0].takes_gaps
+    if first.plain and not gaps:
+        return network
+    columns: list[Column] = []
+    starts: list[int] = []
+    for column in network.schema.columns:
+        starts.append(len(columns))
+        words = [""] if column.levels is None else [f" = {level}" for level in column.levels]
+        words += [" is missing"] * gaps
+        columns += [Column(column.name + word) for word in words]
+    weights = np.zeros((first.width, len(columns)))
+    for row, neuron in zip(weights, first.neurons, strict=True):
+        for j, coefficient in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
+            values = np.atleast_1d(coefficient)
+            row[starts[j] : starts[j] + len(values)] = values
+            if gaps:
+                row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
+    schema = Schema(tuple(columns), network.schema.target, network.schema.target_unit)
+    slopes = None
+    if network.slopes is not None:
+        slopes = np.zeros((len(columns), *network.slopes.shape[1:]))
+        slopes[starts] = network.slopes
+    layers = (Layer(weights, first.bias), *network.layers[1:])
+    return Network(layers, network.output_weights, network.base, schema=schema, link=network.link, slopes=slopes)
+
+
+def expand(network: Network, X: Any) -> Floats:
+    """Return rows as the inputs of the expanded network.
+
+    Parameters
+    ----------
+    network : Network
+        The network that `X` belongs to, not the expanded one.
+    X : array_like or frame
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    rows, gaps = network._rows(X), network.layers[0].takes_gaps
+    if network.layers[0].plain and not gaps:
+        return rows
+    parts = []
+    for values, column in zip(rows.T, network.schema.columns, strict=True):
+        gap = np.isnan(values)
+        if column.levels is None:
+            parts.append(np.where(gap, 0.0, values))
+        else:
+            parts += [(values == code).astype(np.float64) for code in range(len(column.levels))]
+        if gaps:
+            parts.append(gap.astype(np.float64))
+    return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 0))

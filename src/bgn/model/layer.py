@@ -1,0 +1,205 @@
+"""A hidden layer as a frozen value: from matrices, as in the paper, or from neurons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.step import Bools, Floats, frozen, step
+
+# Beyond this many non-zero weights per neuron, on average, a layer fires by a matrix product.
+_DENSE = 16
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Layer:
+    """A hidden layer: neuron k fires when ``weights[k] @ inputs + bias[k] >= 0``.
+
+    Parameters
+    ----------
+    weights : array_like, shape (width, inputs)
+        One row per neuron.
+    bias : array_like, shape (width,)
+        The negative of the threshold.
+
+    Attributes
+    ----------
+    neurons : tuple of Neuron
+        The same, question by question. :meth:`of` builds a layer from them; questions about categories have no
+        `weights`.
+
+    Examples
+    --------
+    >>> from bgn import Layer
+    >>> layer = Layer(weights=[[1.0, 0.0]], bias=[-65.5])
+    >>> layer.width, layer.n_inputs
+    (1, 2)
+    >>> layer.neurons
+    (Neuron(projection=Projection(columns=(0,), coefficients=(1.0,)), threshold=65.5, missing=None),)
+    """
+
+    width: int
+    n_inputs: int
+
+    def __init__(self, weights: ArrayLike, bias: ArrayLike) -> None:
+        dense, offsets = frozen(weights, "weights", 2), frozen(bias, "bias", 1)
+        if len(offsets) != len(dense):
+            raise ValueError(
+                f"bias must have one entry per neuron; got {len(offsets)} for {len(dense)} rows of weights."
+            )
+        vars(self).update(width=len(dense), n_inputs=dense.shape[1], weights=dense, bias=offsets)
+
+    @classmethod
+    def of(cls, neurons: Iterable[Neuron], n_inputs: int) -> Layer:
+        """Return the layer of some neurons.
+
+        Parameters
+        ----------
+        neurons : iterable of Neuron
+        n_inputs : int
+            Number of columns that the layer is shown.
+
+        Returns
+        -------
+        Layer
+        """
+        kept = tuple(_canonical(neuron, n_inputs) for neuron in neurons)
+        layer = cls.__new__(cls)
+        vars(layer).update(width=len(kept), n_inputs=n_inputs, neurons=kept)
+        return layer
+
+    # -- both ways to look at it ---------------------------------------------------------------------------
+
+    @cached_property
+    def neurons(self) -> tuple[Neuron, ...]:
+        """The questions, one per neuron."""
+        found = []
+        for weights, threshold in zip(self.weights, self.thresholds.tolist(), strict=True):
+            columns = np.flatnonzero(weights)
+            found.append(Neuron(Projection(tuple(columns.tolist()), tuple(weights[columns].tolist())), threshold))
+        return tuple(found)
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The paper's matrix, one row per neuron; only where no question is about a category."""
+        if not self.plain:
+            raise AttributeError("a layer with questions about categories has no weights; see Network.expanded().")
+        weights = np.zeros((self.width, self.n_inputs))
+        for row, neuron in zip(weights, self.neurons, strict=True):
+            row[list(neuron.projection.columns)] = neuron.projection.coefficients
+        return frozen(weights, "weights", 2)
+
+    @cached_property
+    def bias(self) -> Floats:
+        """The negatives of the thresholds."""
+        return frozen([-neuron.threshold for neuron in self.neurons], "bias", 1)
+
+    @cached_property
+    def thresholds(self) -> Floats:
+        """What a projection must reach for its neuron to fire: ``-bias``."""
+        return -self.bias + 0.0
+
+    @cached_property
+    def plain(self) -> bool:
+        """True where no question is about a category."""
+        return "weights" in vars(self) or all(neuron.projection.plain for neuron in self.neurons)
+
+    @cached_property
+    def takes_gaps(self) -> bool:
+        """True where every neuron has an answer for a gap."""
+        return "neurons" in vars(self) and all(neuron.missing is not None for neuron in self.neurons)
+
+    @cached_property
+    def n_weights(self) -> int:
+        """Number of non-zero weights; of a category every level that has one."""
+        if "weights" in vars(self):
+            return int(np.count_nonzero(self.weights))
+        return sum(value != 0.0 for neuron in self.neurons for value in neuron.projection.numbers)
+
+    @cached_property
+    def reads(self) -> Bools:
+        """Which columns each neuron reads, shape (width, n_inputs)."""
+        if "weights" in vars(self):
+            return self.weights != 0
+        reads = np.zeros((self.width, self.n_inputs), dtype=bool)
+        for row, neuron in zip(reads, self.neurons, strict=True):
+            row[list(neuron.projection.columns)] = True
+        return reads
+
+    @property
+    def max_features(self) -> int:
+        """Most columns that a neuron reads."""
+        return int(self.reads.sum(axis=1).max(initial=0))
+
+    def inputs_of(self, chosen: Bools) -> Bools:
+        """Return which columns some of the neurons read."""
+        return np.asarray(self.reads[chosen].any(axis=0))
+
+    def only(self, chosen: Iterable[Any]) -> Layer:
+        """Return the layer of some of the neurons, in the order given."""
+        return Layer.of([self.neurons[int(k)] for k in chosen], self.n_inputs)
+
+    # -- values --------------------------------------------------------------------------------------------
+
+    def project(self, inputs: NDArray[Any]) -> Floats:
+        """Return the projection of every row by every neuron, shape (rows, width)."""
+        # One contiguous column per answer; the transposed view costs the caller nothing.
+        out = np.zeros((self.width, len(inputs)))
+        for row, neuron in zip(out, self.neurons, strict=True):
+            row[:] = neuron.projection.values(inputs)
+        return out.T
+
+    def fire(self, inputs: NDArray[Any]) -> Floats:
+        """Return the +-1 answers for every row of `inputs`, shape (rows, width)."""
+        if self.plain and not self.takes_gaps and self.n_weights > _DENSE * self.width:
+            return self._fire_dense(np.asarray(inputs, dtype=np.float64))
+        out = np.empty((self.width, len(inputs)))
+        for row, neuron in zip(out, self.neurons, strict=True):
+            row[:] = np.where(neuron.fires(inputs), 1.0, -1.0)
+        return out.T
+
+    def _fire_dense(self, inputs: Floats) -> Floats:
+        """Fire by a matrix product, and once more in the order of the columns where a rounding could matter."""
+        z = inputs @ self.weights.T + self.bias
+        size = np.abs(inputs).sum(axis=1)[:, np.newaxis] * np.abs(self.weights).max(axis=1) + np.abs(self.bias)
+        doubt = ~(np.abs(z) > 4 * (self.n_inputs + 1) * np.finfo(np.float64).eps * size)
+        for neuron in np.flatnonzero(doubt.any(axis=0)):
+            rows = doubt[:, neuron]
+            z[rows, neuron] = self.neurons[neuron].projection.values(inputs[rows]) + self.bias[neuron]
+        return step(z)
+
+    # -- identity ------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Layer):
+            return NotImplemented
+        if "weights" in vars(self) and "weights" in vars(other) and not (self.takes_gaps or other.takes_gaps):
+            return np.array_equal(self.weights, other.weights) and np.array_equal(self.bias, other.bias)
+        return self.n_inputs == other.n_inputs and self.neurons == other.neurons
+
+    def __hash__(self) -> int:
+        return hash((self.width, self.n_inputs, self.bias.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Layer(width={self.width}, n_inputs={self.n_inputs}, non_zero={self.n_weights})"
+
+
+def _canonical(neuron: Neuron, n_inputs: int) -> Neuron:
+    """Return a neuron without idle columns, its columns in order; or say what is wrong with it."""
+    projection = neuron.projection
+    if len(set(projection.columns)) < len(projection.columns) or not all(0 <= j < n_inputs for j in projection.columns):
+        raise ValueError(f"a neuron's columns must be different and below {n_inputs}; got {projection.columns}.")
+    if not np.isfinite([neuron.threshold, *projection.numbers]).all():
+        raise ValueError(f"a neuron's numbers must be finite; got {neuron}.")
+    pairs = sorted(zip(projection.columns, projection.coefficients, strict=True))
+    kept = [(column, each) for column, each in pairs if isinstance(each, tuple) or each != 0.0]
+    if len(kept) == len(pairs) and pairs == list(zip(projection.columns, projection.coefficients, strict=True)):
+        return neuron
+    columns, coefficients = zip(*kept, strict=True) if kept else ((), ())
+    return Neuron(Projection(columns, coefficients), neuron.threshold, neuron.missing)

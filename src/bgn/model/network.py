@@ -1,0 +1,336 @@
+"""Threshold networks as frozen values.
+
+A :class:`Network` is a base value plus weighted yes/no questions. Every hidden neuron answers +1 when its projection
+reaches its threshold and -1 otherwise (:func:`~bgn.model.step.step`); the output is linear. A network speaks the
+original units of the columns it was built for, knows nothing of how it was made, and never changes.
+
+A projection is summed over the columns that a neuron reads, in their order, one rounding per addition, so that a row
+gives the same answer alone, in a block or in a table, and growth can place a threshold on the very numbers that
+:meth:`Network.predict` will compute.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bgn.model.layer import Layer
+from bgn.model.link import LINKS
+from bgn.model.schema import Schema
+from bgn.model.step import Bools, Floats, frozen
+
+
+def on_gpu(table: Any) -> bool:
+    """Whether a table is a torch tensor on a CUDA GPU; torch is not loaded to find out."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(table, torch.Tensor) or table.device.type == "cpu":
+        return False
+    if table.device.type != "cuda":
+        raise ValueError(
+            f"X is a tensor on the device {str(table.device)!r}; tensors may be on a CUDA GPU or the CPU, because "
+            "64-bit numbers are needed. Move it: X.cuda() or X.cpu()."
+        )
+    return True
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Network:
+    """A threshold network, in the original units of its columns.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        The hidden layers, first one first; at least one. A layer of width 0 stands for "the base alone".
+    output_weights : array_like, shape (width of the last layer,) or (that width, outputs)
+        What each neuron of the last hidden layer adds when it fires, and takes away when it does not; one column per
+        output where there are several.
+    base : float, or array_like of shape (outputs,)
+        The output's bias.
+    feature_names : sequence of str, optional
+        Names of the columns; ``x0, x1, ...`` in outputs when there are none.
+    target_name : str, optional
+        What is predicted.
+    schema : Schema, optional
+        The columns with their kinds, levels and units, instead of `feature_names` and `target_name`.
+    link : {"identity", "logistic", "softmax"}, default "identity"
+        What a score means: a number, the log-odds of "yes", or those of several classes.
+    slopes : array_like, shape (n_inputs,) or (n_inputs, outputs), optional
+        What each column adds per unit, beside the questions. With slopes a network is no longer binary activated.
+
+    Examples
+    --------
+    Worth 1.5 on incomes of 65.5 and more, 0.5 below:
+
+    >>> from bgn import Layer, Network
+    >>> network = Network([Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, feature_names=["income", "age"])
+    >>> network.predict([[65.5, 30.0], [20.0, 30.0]])
+    array([1.5, 0.5])
+    >>> network
+    Network(2 inputs, widths (1,), 4 non-zero parameters, uses income)
+    """
+
+    layers: tuple[Layer, ...]
+    output_weights: Floats
+    base: Any
+    schema: Schema
+    link: str
+    slopes: Floats | None
+
+    def __init__(
+        self,
+        layers: Iterable[Layer],
+        output_weights: ArrayLike,
+        base: ArrayLike,
+        feature_names: Sequence[str] | None = None,
+        target_name: str | None = None,
+        *,
+        schema: Schema | None = None,
+        link: str = "identity",
+        slopes: ArrayLike | None = None,
+    ) -> None:
+        layers = _stacked(layers)
+        if schema is None:
+            schema = Schema.plain(layers[0].n_inputs, feature_names, target_name)
+        elif len(schema) != layers[0].n_inputs:
+            raise ValueError(f"schema must have {layers[0].n_inputs} columns, as the first layer; got {len(schema)}.")
+        if link not in LINKS:
+            raise ValueError(f"link must be one of {', '.join(map(repr, LINKS))}; got {link!r}.")
+        weights = frozen(output_weights, "output_weights", *((2,) if link == "softmax" else (1,)))
+        if len(weights) != layers[-1].width:
+            raise ValueError(
+                f"output_weights must have one entry per neuron of the last layer ({layers[-1].width}); "
+                f"got {len(weights)}."
+            )
+        bases = _matching(base, "base", weights.shape[1:])
+        lines = None if slopes is None else _matching(slopes, "slopes", (len(schema), *weights.shape[1:]))
+        vars(self).update(
+            layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
+            slopes=lines if lines is not None and lines.any() else None,
+        )  # fmt: skip
+
+    # -- shape ---------------------------------------------------------------------------------------------
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of columns the network reads."""
+        return self.layers[0].n_inputs
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Width of every hidden layer, first one first."""
+        return tuple(layer.width for layer in self.layers)
+
+    @property
+    def depth(self) -> int:
+        """Number of hidden layers."""
+        return len(self.layers)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, made up (``x0, x1, ...``) when the network has none."""
+        return self.schema.names
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns; None when there are none."""
+        return self.schema.names if self.schema.named else None
+
+    @property
+    def target_name(self) -> str | None:
+        """What is predicted."""
+        return self.schema.target
+
+    @property
+    def n_weights(self) -> int:
+        """Number of non-zero connection weights, hidden and output; biases do not count."""
+        slopes = 0 if self.slopes is None else np.count_nonzero(self.slopes)
+        return int(sum(layer.n_weights for layer in self.layers) + np.count_nonzero(self.output_weights) + slopes)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of non-zero numbers: weights, biases, output weights, slopes and base."""
+        biases = sum(np.count_nonzero(layer.bias) for layer in self.layers)
+        return int(self.n_weights + biases + np.count_nonzero(self.base))
+
+    @cached_property
+    def features_used(self) -> tuple[int, ...]:
+        """Columns that can reach the output through non-zero weights, in order."""
+        alive = _any_output(self.output_weights)
+        for layer in reversed(self.layers):
+            alive = layer.inputs_of(alive)
+        if self.slopes is not None:
+            alive = alive | _any_output(self.slopes)
+        return tuple(np.flatnonzero(alive).tolist())
+
+    @property
+    def max_features(self) -> int:
+        """Most columns that any hidden neuron reads."""
+        return max(layer.max_features for layer in self.layers)
+
+    # -- values --------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any) -> Floats:
+        """Return `X` as the first layer reads it, or say what is wrong."""
+        return self.schema.encode(X, gaps=self.layers[0].takes_gaps and self.slopes is None)
+
+    def hidden(self, X: Any, layer: int = -1) -> Floats:
+        """Return the +-1 answers of one hidden layer.
+
+        Parameters
+        ----------
+        X : array_like or frame, shape (rows, n_inputs)
+            Raw inputs; a frame's columns are taken by name when the network has names.
+        layer : int, default -1
+            Index into ``layers``: 0 is the first hidden layer, -1 the last.
+
+        Returns
+        -------
+        ndarray of float64, shape (rows, width of that layer)
+            For a CUDA tensor a tensor beside it.
+        """
+        if not -self.depth <= layer < self.depth:
+            raise ValueError(f"layer must be between 0 and {self.depth - 1}, as in network.layers; got {layer}.")
+        if on_gpu(X):
+            return importlib.import_module("bgn.tensors").hidden(self, X, layer)
+        return self._hidden(self._rows(X), layer)
+
+    def _hidden(self, values: Floats, layer: int = -1) -> Floats:
+        for each in self.layers[: layer % self.depth + 1]:
+            values = each.fire(values)
+        return values
+
+    def score(self, X: Any) -> Floats:
+        """Return base, slopes and questions added up for every row, before the link.
+
+        Parameters
+        ----------
+        X : array_like or frame, shape (rows, n_inputs)
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,) or (rows, outputs)
+        """
+        rows = self._rows(X)
+        total = np.tile(np.asarray(self.base), (len(rows), *(1,) * (self.output_weights.ndim - 1)))
+        sums = total.T  # one contiguous sum per output, added to in a fixed order
+        for column, slope in enumerate(() if self.slopes is None else self.slopes):
+            if np.any(slope):
+                sums += np.multiply.outer(slope, rows[:, column])
+        for answers, weight in zip(self._hidden(rows).T, self.output_weights, strict=True):
+            sums += np.multiply.outer(weight, answers)
+        return total
+
+    def predict(self, X: Any) -> Floats:
+        """Return the predicted value of every row; for a link other than the identity, probabilities.
+
+        Parameters
+        ----------
+        X : array_like or frame, shape (rows, n_inputs)
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,) or (rows, outputs)
+            For a CUDA tensor a tensor beside it, with the same bits.
+        """
+        if on_gpu(X):
+            return importlib.import_module("bgn.tensors").predict(self, X)
+        return LINKS[self.link](self.score(X))
+
+    def changed(self, **parts: Any) -> Network:
+        """Return the same network but for some of its parts.
+
+        Parameters
+        ----------
+        **parts
+            `layers`, `output_weights`, `base`, `schema`, `link` or `slopes`.
+
+        Returns
+        -------
+        Network
+
+        Examples
+        --------
+        >>> from bgn import Layer, Network
+        >>> network = Network([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"])
+        >>> network.changed(base=2.0).predict([[70.0]])
+        array([2.5])
+        """
+        own = {name: getattr(self, name) for name in ("layers", "output_weights", "base", "schema", "link", "slopes")}
+        return Network(**own | parts)
+
+    def expanded(self) -> Network:
+        """Return the network with the paper's plain weights and biases.
+
+        A category becomes one 0/1 input per level, and a gap one more; :func:`bgn.model.expansion.expand` turns rows
+        into such inputs. A network of numbers without gaps is returned as it is.
+
+        Returns
+        -------
+        Network
+        """
+        return importlib.import_module("bgn.model.expansion").expanded(self)
+
+    # -- identity ------------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Network):
+            return NotImplemented
+        return (
+            (self.layers, self.schema, self.link) == (other.layers, other.schema, other.link)
+            and np.array_equal(self.output_weights, other.output_weights)
+            and np.array_equal(self.base, other.base)
+            and np.array_equal(_or_none(self.slopes), _or_none(other.slopes))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.layers, self.output_weights.tobytes(), np.asarray(self.base).tobytes(), self.schema))
+
+    def __repr__(self) -> str:
+        used = [self.names[i] for i in self.features_used]
+        shown = ", ".join(used[:6]) + (f" and {len(used) - 6} more" if len(used) > 6 else "")
+        return (
+            f"Network({self.n_inputs} inputs, widths {self.widths}, {self.n_parameters} non-zero parameters, "
+            f"uses {shown or 'nothing but the base'})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the drawing that notebooks show; loaded by name, because drawings stand far above networks."""
+        return str(importlib.import_module("bgn.report").picture(self))
+
+
+def _stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    """Return layers that fit on top of each other, or say which do not."""
+    layers = tuple(layers)
+    if not layers or not all(isinstance(layer, Layer) for layer in layers):
+        raise ValueError("layers must be one or more bgn.Layer values, the first hidden layer first.")
+    for number, (below, above) in enumerate(pairwise(layers), start=1):
+        if above.n_inputs != below.width:
+            raise ValueError(
+                f"layers[{number}] reads {above.n_inputs} inputs but layers[{number - 1}] has width {below.width}."
+            )
+    return layers
+
+
+def _matching(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
+    """Return a read-only array of one shape, or say what is wrong with it."""
+    array = frozen(value, name, len(shape)) if shape else frozen(value, name, 0)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
+    return array
+
+
+def _any_output(numbers: Floats) -> Bools:
+    """Return where a number, or a row of them, is not zero."""
+    return np.asarray((numbers != 0) if numbers.ndim == 1 else (numbers != 0).any(axis=1))
+
+
+def _or_none(slopes: Floats | None) -> Floats:
+    return np.zeros(0) if slopes is None else slopes

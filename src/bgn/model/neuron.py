@@ -1,0 +1,109 @@
+"""A yes/no question about a row: a sum over a few columns that is compared with a threshold.
+
+A column of numbers enters the sum times a coefficient; a category enters with one value per level, so that "city in
+Lille, Nice" is a value of 1 for either and a threshold of 1, and "hour >= 10, or >= 16 on working days" is a sum of
+both kinds. Rows are arrays of float64 in which a category is the number of its level and NaN stands for a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.model.step import Bools, Floats, step
+
+Coefficient = float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A sum over columns, in their order, each rounded once.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        The columns it reads, in order.
+    coefficients : tuple of float or tuple of float
+        For each column a factor, or, for a category, one value per level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.model.neuron import Projection
+    >>> Projection((0, 2), (1.0, (0.0, -6.0))).values(np.array([[12.0, 5.0, 0.0], [12.0, 5.0, 1.0]]))
+    array([12.,  6.])
+    """
+
+    columns: tuple[int, ...]
+    coefficients: tuple[Coefficient, ...]
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray[np.int64], Floats]:
+        """Columns and factors for a kernel; only where no column is a category."""
+        return np.array(self.columns, np.int64), np.array(self.coefficients, np.float64)
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """The coefficients; only where no column is a category."""
+        return cast(tuple[float, ...], self.coefficients)
+
+    @property
+    def plain(self) -> bool:
+        """True where no column is a category."""
+        return not any(isinstance(each, tuple) for each in self.coefficients)
+
+    @property
+    def numbers(self) -> Iterator[float]:
+        """Every number in it."""
+        for each in self.coefficients:
+            yield from each if isinstance(each, tuple) else (each,)
+
+    def values(self, rows: NDArray[Any]) -> Floats:
+        """Return the sum for every row; NaN where a column it reads has a gap."""
+        total = np.zeros(len(rows))
+        for count, (column, coefficient) in enumerate(zip(self.columns, self.coefficients, strict=True)):
+            part = rows[:, column]
+            part = _looked_up(part, coefficient) if isinstance(coefficient, tuple) else part * coefficient
+            total = total + part if count else part
+        return total
+
+
+def _looked_up(levels: Floats, values: tuple[float, ...]) -> Floats:
+    """Return the value of every row's level, NaN for a gap."""
+    gap = np.isnan(levels)
+    return np.append(values, np.nan)[np.where(gap, len(values), levels).astype(np.int64)]
+
+
+@dataclass(frozen=True)
+class Neuron:
+    """Fires when its projection reaches the threshold.
+
+    Parameters
+    ----------
+    projection : Projection
+    threshold : float
+    missing : bool or None, default None
+        Whether it fires where a column that it reads has a gap; None where gaps are refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.model.neuron import Neuron, Projection
+    >>> Neuron(Projection((0,), (1.0,)), 65.5, missing=True).fires(np.array([[65.5], [65.4], [np.nan]]))
+    array([ True, False,  True])
+    """
+
+    projection: Projection
+    threshold: float
+    missing: bool | None = None
+
+    def fires(self, rows: NDArray[Any]) -> Bools:
+        """Return whether it fires, for every row."""
+        values = self.projection.values(rows)
+        answers = step(values - self.threshold) > 0
+        return np.where(np.isnan(values), bool(self.missing), answers) if self.missing is not None else answers

@@ -1,0 +1,49 @@
+"""A network with categories, gaps, slopes and outputs, one row and one neuron at a time, from the definition."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bgn import Network
+
+
+def score(network: Network, row: list[Any]) -> list[float]:
+    """Return the scores of a row of raw values, one per output."""
+    columns = network.schema.columns
+    values: list[Any] = []
+    for value, column in zip(row, columns, strict=True):
+        missing = value is None or (isinstance(value, float) and math.isnan(value))
+        known = column.levels is None or value in column.levels
+        values.append(None if missing or not known else value if column.levels is None else column.levels.index(value))
+    for layer in network.layers:
+        answers: list[Any] = []
+        for neuron in layer.neurons:
+            parts = []
+            for j, coefficient in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
+                if values[j] is None:
+                    parts.append(math.nan)
+                else:
+                    parts.append(coefficient[values[j]] if isinstance(coefficient, tuple) else coefficient * values[j])
+            total = 0.0
+            for count, part in enumerate(parts):
+                total = total + part if count else part
+            fires = neuron.missing if math.isnan(total) else total >= neuron.threshold
+            answers.append(1.0 if fires else -1.0)
+        last, values = values, answers
+        if layer is network.layers[0]:
+            raw = last
+    outputs = np.atleast_2d(network.output_weights.T)
+    slopes = None if network.slopes is None else np.atleast_2d(network.slopes.T)
+    found = []
+    for k, base in enumerate(np.atleast_1d(network.base).tolist()):
+        total = base
+        for j in range(len(columns)) if slopes is not None else ():
+            if slopes[:, j].any():
+                total += slopes[k, j] * raw[j]
+        for answer, weight in zip(values, outputs[k].tolist(), strict=True):
+            total += weight * answer
+        found.append(total)
+    return found
