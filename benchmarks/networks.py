@@ -4,7 +4,7 @@ Run: python benchmarks/networks.py [--record FILE]
 
 Fits the paper's seven tables with defaults, as in the paper, deep, weighted, with three and four features per question,
 from files, on a cluster and in single precision, and compares a digest of every network with the record in
-``results/networks.json``; ``--record`` writes a new record instead. The tables are found through BGN_DATA or downloaded.
+``results/networks.json``; ``--record`` writes a new record instead. Tables are found through BGN_DATA or downloaded.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def few_wholes(column: Floats) -> bool:
 
 
 def histogram(column: Floats) -> tuple[Floats, Floats]:
-    """Return counts and edges of bins: one bin per number for few whole numbers, otherwise thirty, or as many as fit."""
+    """Return counts and edges of bins: one bin per number for few whole numbers, otherwise thirty at most."""
     low, high = float(column.min()), float(column.max())
     if few_wholes(column):
         edges = np.arange(low - 0.5, high + 1.0)
