@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bgn import BGNRegressor
-from bgn.engines.base import Output, Question
+from bgn.engines.protocol import Output, Question
 from bgn.model.neuron import Projection
 
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"

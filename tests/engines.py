@@ -27,13 +27,13 @@ import bgn.estimators as estimators
 from bgn import BGNRegressor
 from bgn.dask import DaskBGNRegressor
 from bgn.engines.block import Block, Plan
+from bgn.engines.celled import CellEngine
 from bgn.engines.gpu_block import Tensors
-from bgn.engines.memory import PartsInMemory
-from bgn.engines.merged import MergedEngine
-from bgn.grow.rows import InMemory
+from bgn.engines.memory import PartsInMemory, RowsInMemory
+from bgn.engines.requests import answer
 
 
-class InBlocks(InMemory):
+class InBlocks(RowsInMemory):
     """Rows in memory, in uneven blocks of which one is empty."""
 
     number = 2
@@ -45,12 +45,12 @@ class InBlocks(InMemory):
         weight = (lambda a, b: None) if sample_weight is None else (lambda a, b: sample_weight[a:b])
         self._blocks = [Block(X[a:b].T, y[a:b], weight(a, b)) for a, b in pairwise(edges)]
 
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        return [getattr(block, question)(*arguments) for block in self._blocks]
+    def ask(self, request: Callable[..., Any], *arguments: Any) -> list[Any]:
+        return [answer(block, request, *arguments) for block in self._blocks]
 
-    def engine(self, plan: Plan, held_out: bool) -> MergedEngine:
+    def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         parts = [block.part(plan, held_out, self._threads) for block in self._blocks]
-        return MergedEngine(PartsInMemory(parts), plan.grid)
+        return CellEngine(PartsInMemory(parts), plan.grid)
 
 
 def in_memory(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
@@ -59,12 +59,12 @@ def in_memory(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, ev
 
 def _with_source(source: Any, model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
     """Fit on rows in memory that `source` makes an engine's own."""
-    kept = estimators.InMemory
-    estimators.InMemory = source
+    kept = estimators.RowsInMemory
+    estimators.RowsInMemory = source
     try:
         return model.fit(*arguments, **more)
     finally:
-        estimators.InMemory = kept
+        estimators.RowsInMemory = kept
 
 
 def in_blocks(number: int) -> Callable[..., BGNRegressor]:

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn.engines.part as parts
-from bgn.engines.base import Output, Question
-from bgn.engines.integers import Grid, weight_exponent
-from bgn.engines.memory import MemoryEngine
+from bgn.engines.block import weight_exponent
+from bgn.engines.integers import Grid
+from bgn.engines.memory import MemoryEngine, RowsInMemory
 from bgn.engines.part import Part
-from bgn.grow.rows import InMemory
+from bgn.engines.protocol import Output, Question
 from bgn.model.neuron import Neuron, Projection
 from tests.reference import best_split, split_variance
 
@@ -135,7 +135,7 @@ def test_a_window_bounds_the_cut(table, low, width):
 @given(st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=50).filter(lambda w: sum(w) > 1e-3))
 def test_whole_weights_keep_proportions(weights):
     weights = np.array(weights)
-    source = InMemory(np.zeros((len(weights), 1)), weights, weights)
+    source = RowsInMemory(np.zeros((len(weights), 1)), weights, weights)
     exponent = weight_exponent(source)
     whole = np.rint(np.ldexp(weights, exponent))
     assert whole.sum() < 2**32

@@ -31,10 +31,11 @@ from bgn.cli.source import open_source  # noqa: E402
 from bgn.cli.tables import Refused  # noqa: E402
 from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
-from bgn.engines.base import Output  # noqa: E402
 from bgn.engines.calls import Calls  # noqa: E402
 from bgn.engines.cluster import HeldRows, Standing  # noqa: E402
 from bgn.engines.part import Part  # noqa: E402
+from bgn.engines.protocol import Output  # noqa: E402
+from bgn.engines.requests import CellPart, RowPart, answer  # noqa: E402
 from bgn.model.neuron import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
@@ -433,18 +434,19 @@ def test_rows_answer_alike_whatever_was_asked_before():
         slot, width = int(rng.integers(0, 12)), len(standing.slots)
         neuron = Neuron(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
         output = Output(rng.integers(-9, 9, rng.integers(0, width + 1)), int(rng.integers(-9, 9)))
-        put = ("put", min(slot, width), neuron)
-        kinds = [put, ("settle", output), ("largest",), ("regions", width), ("move", slot % max(width, 1), 0)]
-        question, *arguments = kinds[step % 5] if width else put
-        expected = getattr(part, question)(*arguments)
-        if question != "move":
+        put = (RowPart.put, min(slot, width), neuron)
+        moved = (RowPart.move, slot % max(width, 1), 0)
+        kinds = [put, (RowPart.settle, output), (RowPart.largest,), (CellPart.regions, width), moved]
+        request, *arguments = kinds[step % 5] if width else put
+        expected = answer(part, request, *arguments)
+        if request is not RowPart.move:
             fresh = pickle.loads(pickle.dumps(rows))
             several = [rows, rows, fresh, *([behind] if rng.random() < 0.1 else [])]
-            told = [each.answer(standing, question, *arguments) for each in several]
-            old = question == "put" and arguments[0] >= len(standing.output.weights)  # what was there does not matter
-            for answer in told:
-                np.testing.assert_equal(answer[:2] if old else answer, expected[:2] if old else expected)
-        standing = standing.after(question, *arguments)
+            told = [each.answer(standing, request, *arguments) for each in several]
+            old = request is RowPart.put and arguments[0] >= len(standing.output.weights)  # no matter what was there
+            for each in told:
+                np.testing.assert_equal(each[:2] if old else each, expected[:2] if old else expected)
+        standing = standing.after(request, *arguments)
 
 
 # -- the command line --------------------------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from sklearn.linear_model import Lasso as SklearnLasso
 from sklearn.linear_model import lars_path_gram
 
 from bgn import BGNRegressor
-from bgn.engines.base import Output
 from bgn.engines.part import BITS
+from bgn.engines.protocol import Output
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import Debiased, InnerProducts, Lasso
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, different

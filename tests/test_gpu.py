@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import bgn.engines.gpu as gpu
 from bgn import BGNRegressor, Layer, Network, shap_values, tensors
-from bgn.engines.base import Output, Question
 from bgn.engines.block import Block, Plan
 from bgn.engines.gpu import TensorEngine, TensorPart
 from bgn.engines.gpu_block import TensorBlock
 from bgn.engines.gpu_cut import _reaching
 from bgn.engines.integers import Grid
+from bgn.engines.protocol import Output, Question
 from bgn.explain.coalitions import games
 from bgn.explain.gpu import exact_shares
 from bgn.model.neuron import Neuron, Projection

@@ -14,7 +14,7 @@ import bgn.engines.part as parts
 import bgn.grow.network as grow_network
 import bgn.grow.rows as grow_rows
 from bgn import BGNRegressor, theory
-from bgn.engines.base import Output, Question
+from bgn.engines.protocol import Output, Question
 from bgn.grow.output import Full, Stagewise
 from bgn.model.neuron import Projection
 from experiments.literal import literal_neuron

@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bgn.engines.block import Survey
 from bgn.engines.disk import Scratch
+from bgn.engines.requests import RowSource
 from bgn.estimators import BGNRegressor
 from bgn.explain.shap import shap_values
 from bgn.given import Given
-from bgn.grow.rows import Source
 from bgn.judge import enough_rows, inherit_parameters, no_dates, representable
 from bgn.model.network import Network
 from bgn.require import require
@@ -185,7 +185,7 @@ class DaskBGNRegressor(BGNRegressor):
 
     # -- judging what came in ------------------------------------------------------------------------------
 
-    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[Source, str | None]:
+    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[RowSource, str | None]:
         """Judge collections as far as can be told without reading them. Also the target's name."""
         from bgn.engines.partitions import rows_on_cluster
 

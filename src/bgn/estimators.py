@@ -15,13 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from bgn import judge
 from bgn.engines.disk import OnDisk, Scratch
+from bgn.engines.memory import RowsInMemory
+from bgn.engines.requests import RowSource
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows, Table, on_disk
 from bgn.given import Given
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.progress import progress_bar
-from bgn.grow.rows import InMemory, Source, share_out
+from bgn.grow.rows import share_out
 from bgn.model.network import Network, on_gpu
 
 _CHOICES = {
@@ -332,7 +334,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             select=self.select,
         )
 
-    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[Source, str | None]:
+    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[RowSource, str | None]:
         """Judge rows, numeric, finite, of one length; where they live decides on the engine. Also the target's name."""
         if on_gpu(given.X):
             return self._tensors(given, reset), given.target_name
@@ -347,9 +349,9 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         weight = None
         if given.weight is not None:
             weight = judge.weights(given.weight, X)
-        return InMemory(X, y, weight, scratch.threads), given.target_name
+        return RowsInMemory(X, y, weight, scratch.threads), given.target_name
 
-    def _tensors(self, given: Given, reset: bool) -> Source:
+    def _tensors(self, given: Given, reset: bool) -> RowSource:
         """Judge rows on a GPU, where they are."""
         from bgn.tensors import source_of, table_of
 
@@ -365,7 +367,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         judge.representable(largest, *reach, self._names())
         return source
 
-    def _evaluation(self, given: Given | None, scratch: Scratch, seed: int) -> Source | None:
+    def _evaluation(self, given: Given | None, scratch: Scratch, seed: int) -> RowSource | None:
         return None if given is None else self._source(given, scratch, seed, reset=False)[0]
 
     def _known(self, table: Rows, reset: bool) -> Rows:

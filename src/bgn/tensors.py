@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.base import Floats
 from bgn.engines.gpu_block import Tensors
 from bgn.engines.gpu_sums import project
+from bgn.engines.protocol import Floats
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Floats, Integers
 from bgn.engines.integers import Grid
 from bgn.engines.part import Part
+from bgn.engines.protocol import Floats, Integers
+from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.split import Hashes, Inside, histogram, inside_bin, row_hashes
+
+_FRACTIONAL_TOTAL = 2**30
+_FINE_WEIGHT_BITS = 30
 
 
 @dataclass(frozen=True)
@@ -161,3 +165,17 @@ class _Counted:
         if keep.all():
             return replace(self, weight=weight)
         return _Counted(self.columns[:, keep], self.target[keep], self.hashes[keep], weight[keep])
+
+
+def weight_exponent(source: RowSource) -> int:
+    """The power of two that makes row weights whole once they are rounded.
+
+    Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
+    """
+    weights = source.ask(RawBlock.weights)
+    if all(each.whole for each in weights) and sum(each.total for each in weights) <= 2**31:
+        return 0
+    number = sum(each.positive for each in weights)
+    room = _FINE_WEIGHT_BITS - math.frexp(max(each.largest for each in weights))[1]
+    total = math.ldexp(float(sum(source.ask(RawBlock.weigh, room))), -room)
+    return math.frexp(max(_FRACTIONAL_TOTAL, 16 * number))[1] - math.frexp(total)[1]

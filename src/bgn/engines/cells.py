@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines import cut_kernels
-from bgn.engines.base import Floats, Integers, Output
+from bgn.engines.protocol import Floats, Integers, Output
 from bgn.model.neuron import Projection
 
 CELLS = 8192

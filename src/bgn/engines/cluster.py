@@ -11,16 +11,17 @@ import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any
+from typing import Any, Concatenate
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Integers, Output
 from bgn.engines.block import Block, Plan, Survey
 from bgn.engines.calls import Calls
-from bgn.engines.merged import MergedEngine
+from bgn.engines.celled import CellEngine
 from bgn.engines.part import Part
+from bgn.engines.protocol import Integers, Output
+from bgn.engines.requests import Answer, Arguments, CellPart, RawBlock, RowPart, answer
 from bgn.model.neuron import Neuron
 
 
@@ -42,13 +43,13 @@ class Standing:
     slots: tuple[Neuron | None, ...] = ()
     output: Output = field(default_factory=lambda: Output(np.zeros(0, np.int64), 0))
 
-    def after(self, question: str, *arguments: Any) -> Standing:
-        """What holds once a question has been answered; few change anything."""
-        if question == "settle":
+    def after(self, request: Callable[..., Any], *arguments: Any) -> Standing:
+        """What holds once a request has been answered; few change anything."""
+        if request is RowPart.settle:
             return replace(self, output=arguments[0])
-        if question not in ("put", "move"):
+        if request not in (RowPart.put, RowPart.move):
             return self
-        slot, neuron = arguments if question == "put" else (arguments[1], self.slots[arguments[0]])
+        slot, neuron = arguments if request is RowPart.put else (arguments[1], self.slots[arguments[0]])
         slots = [*self.slots, *[None] * (slot + 1 - len(self.slots))]
         slots[slot] = neuron
         return replace(self, slots=tuple(slots))
@@ -71,14 +72,17 @@ class HeldRows:
     def __reduce__(self) -> tuple[Any, ...]:
         return HeldRows, self._rows
 
-    def answer(self, standing: Standing, question: str, *arguments: Any) -> Any:
-        """Answer a question for the network as it stands, whatever was asked here before."""
+    def answer(
+        self, standing: Standing, request: Callable[Concatenate[CellPart, Arguments], Answer],
+        *arguments: Arguments.args, **named: Arguments.kwargs,
+    ) -> Answer:  # fmt: skip
+        """Answer a request for the network as it stands, whatever was asked here before."""
         with self._lock:
             grown, self._grown = self._grown, None  # forgotten if anything fails
             part = self._part(standing, grown)
-            answer = getattr(part, question)(*arguments)
-            self._grown = standing.after(question, *arguments), part
-            return answer
+            told = answer(part, request, *arguments, **named)
+            self._grown = standing.after(request, *arguments), part
+            return told
 
     def _part(self, standing: Standing, grown: tuple[Standing, Part] | None) -> Part:
         """The part with the answers of every neuron as it stands."""
@@ -102,19 +106,22 @@ class HeldRows:
 
 
 class PartsOnCluster:
-    """Parts on the workers, all asked at once; see :class:`bgn.engines.merged.Parts`."""
+    """Parts on the workers, all asked at once; see :class:`bgn.engines.requests.Parts`."""
 
     def __init__(self, calls: Calls, shares: Sequence[Any], standing: Standing | None = None) -> None:
         self._calls, self._shares = calls, shares
         self._standing = Standing() if standing is None else standing
 
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to all parts."""
-        answers = []
-        if question != "move":  # the next question brings the news
-            message = pickle.dumps((self._standing, question, arguments))
-            answers = self._calls.answers(question, _answer, self._shares, message)
-        self._standing = self._standing.after(question, *arguments)
+    def ask(
+        self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Answer]:  # fmt: skip
+        """Put a request to all parts."""
+        answers: list[Answer] = []
+        if request is not RowPart.move:  # sent with the next request
+            message = pickle.dumps((self._standing, request, arguments))
+            answers = self._calls.answers(request.__name__, _answer, self._shares, message)
+        self._standing = self._standing.after(request, *arguments)
         return answers
 
     def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnCluster:
@@ -123,7 +130,7 @@ class PartsOnCluster:
 
 
 class OnCluster:
-    """Rows on a cluster, as a source; see :class:`bgn.grow.rows.Source`.
+    """Rows on a cluster, as a source; see :class:`bgn.engines.requests.RowSource`.
 
     `partitions` are delayed :class:`RawRows`. They are read when first asked, wherever Dask sees fit, and put together
     thread by thread; `judge` is told what the survey found.
@@ -135,20 +142,23 @@ class OnCluster:
         self._calls, self._partitions, self.weighted, self._judge = calls, partitions, weighted, judge
         self._blocks: list[Any] = []
 
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to all blocks."""
-        answers = self._calls.answers(question, _ask, self._read(), pickle.dumps((question, arguments)))
-        if question == "survey":
+    def ask(
+        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Any]:  # fmt: skip
+        """Put a request to all blocks."""
+        answers = self._calls.answers(request.__name__, _ask, self._read(), pickle.dumps((request, arguments)))
+        if request is RawBlock.survey:
             self._judge(answers)
-        if question == "sample":  # the last that raw rows are asked
+        if request is RawBlock.sample:  # the last that raw rows are asked
             self._calls.release(self._blocks)
             self._blocks = []
         return answers
 
-    def engine(self, plan: Plan, held_out: bool) -> MergedEngine:
+    def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         """The rows that learn, or those that validate."""
         shares = self._calls.hold("rows", _hold, self._read(), plan, held_out)
-        return MergedEngine(PartsOnCluster(self._calls, shares), plan.grid)
+        return CellEngine(PartsOnCluster(self._calls, shares), plan.grid)
 
     def _read(self) -> list[Any]:
         if not self._blocks:
@@ -177,8 +187,8 @@ def _join(parts: Sequence[RawRows]) -> RawRows:
 
 
 def _ask(block: RawRows, message: bytes) -> Any:
-    question, arguments = pickle.loads(message)
-    return getattr(block, question)(*arguments)
+    request, arguments = pickle.loads(message)
+    return answer(block, request, *arguments)
 
 
 def _hold(block: RawRows, plan: Plan, held_out: bool) -> HeldRows:
@@ -187,8 +197,8 @@ def _hold(block: RawRows, plan: Plan, held_out: bool) -> HeldRows:
 
 
 def _answer(rows: HeldRows, message: bytes) -> Any:
-    standing, question, arguments = pickle.loads(message)
-    return rows.answer(standing, question, *arguments)
+    standing, request, arguments = pickle.loads(message)
+    return rows.answer(standing, request, *arguments)
 
 
 def _size(*arrays: NDArray[Any] | None) -> int:

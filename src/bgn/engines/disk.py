@@ -18,16 +18,17 @@ from functools import reduce
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Concatenate, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.block import Block, Plan, Sample, Survey
+from bgn.engines.celled import CellEngine
 from bgn.engines.cells import CellSums, merge
-from bgn.engines.merged import MergedEngine
 from bgn.engines.part import NO_OUTPUT, Part, Regions, merge_regions
 from bgn.engines.removal import Removal
+from bgn.engines.requests import Answer, Arguments, CellPart, RawBlock, RowPart, answer
 from bgn.engines.split import Hashes, row_hashes
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows
 from bgn.model.neuron import Neuron
@@ -141,7 +142,7 @@ class _Block(Block):
 
 
 class OnDisk:
-    """Rows in files, copied to a scratch folder; see :class:`bgn.grow.rows.Source`.
+    """Rows in files, copied to a scratch folder; see :class:`bgn.engines.requests.RowSource`.
 
     `largest` is the largest absolute value of every column, `low` and `high` the reach of the target.
     """
@@ -166,25 +167,31 @@ class OnDisk:
         arrays["hashes"] = row_hashes(piece.columns, piece.target, seed)
         return {name: self._scratch.write(array) for name, array in arrays.items() if array is not None}
 
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to all blocks; large answers are merged as they come."""
-        if question == "sample":
-            self._arranged(*arguments)
+    def ask(
+        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Any]:  # fmt: skip
+        """Put a request to all blocks; large answers are merged as they come."""
+        given: Any = arguments
+        if request is RawBlock.sample:
+            self._arranged(*given)
             return self._samples
-        answers = self._scratch.map(lambda files: getattr(self._block(files), question)(*arguments), self._blocks)
-        if question == "survey":
+        answers = self._scratch.map(
+            lambda files: answer(self._block(files), request, *arguments, **named), self._blocks
+        )
+        if request is RawBlock.survey:
             return [reduce(_merge_surveys, answers)]
-        if question == "smallest":
-            return [reduce(lambda one, other: np.union1d(one, other)[: arguments[-1]], answers)]
+        if request is RawBlock.smallest:
+            return [reduce(lambda one, other: np.union1d(one, other)[: given[-1]], answers)]
         return [*answers]
 
     def _block(self, files: dict[str, str]) -> _Block:
         return _Block(files, self._dtype)
 
-    def engine(self, plan: Plan, held_out: bool) -> MergedEngine:
+    def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         """The rows that learn, or those that validate."""
         parts = self._arranged(plan)[held_out]
-        return MergedEngine(PartsOnDisk(parts, self._scratch), plan.grid)
+        return CellEngine(PartsOnDisk(parts, self._scratch), plan.grid)
 
     def _arranged(self, plan: Plan) -> dict[bool, list[PartOnDisk]]:
         """Give every row its role, once: each block becomes a part that learns and one that validates."""
@@ -221,14 +228,18 @@ class PartOnDisk:
         files = {name: scratch.write(array) for name, array in arrays.items() if array.size}
         return cls(scratch, files, part.n_rows, part.columns.dtype, part.limit)
 
-    def ask(self, question: str, *arguments: Any) -> Any:
-        """Put a question to the rows, in memory for as long as it takes."""
-        if question == "put":
-            self._make_room(arguments[0])
+    def ask(
+        self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Answer:  # fmt: skip
+        """Put a request to the rows, in memory for as long as it takes."""
+        given: Any = arguments
+        if request is RowPart.put:
+            self._make_room(given[0])
         part = self._part()
-        answer = getattr(part, question)(*arguments)
+        told = answer(part, request, *arguments, **named)
         self._output = part.output
-        return answer
+        return told
 
     def _part(self) -> Part:
         files, n = self._files, self.n_rows
@@ -264,17 +275,20 @@ class PartOnDisk:
 
 
 class PartsOnDisk:
-    """Parts on disk, a few of them in memory at a time; see :class:`bgn.engines.merged.Parts`."""
+    """Parts on disk, a few of them in memory at a time; see :class:`bgn.engines.requests.Parts`."""
 
     def __init__(self, parts: Sequence[PartOnDisk], scratch: Scratch) -> None:
         self._parts, self._scratch = parts, scratch
 
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to all parts; large answers are merged as they come."""
-        answers = self._scratch.map(lambda part: part.ask(question, *arguments), self._parts)
-        if question == "cells":
+    def ask(
+        self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Any]:  # fmt: skip
+        """Put a request to all parts; large answers are merged as they come."""
+        answers = self._scratch.map(lambda part: part.ask(request, *arguments, **named), self._parts)
+        if request is CellPart.cells:
             return [reduce(_merge_cells, answers)]
-        return [*answers] if question != "regions" else [_merge_regions(answers)]
+        return [*answers] if request is not CellPart.regions else [_merge_regions(answers)]
 
     def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnDisk:
         """The same rows with the +-1 answers of `neurons` for columns."""
@@ -299,8 +313,8 @@ def _merge_cells(one: list[CellSums], other: list[CellSums]) -> list[CellSums]:
 def _merge_regions(answers: Iterator[Regions]) -> Regions:
     """Put the regions of all parts together whenever they have become many."""
     held: list[Regions] = []
-    for answer in answers:
-        held.append(answer)
+    for regions in answers:
+        held.append(regions)
         if len(held) > 1 and sum(len(keys) for keys, _ in held[1:]) > max(_REGIONS_AT_ONCE, len(held[0][0])):
             held = [merge_regions(held)]
     return merge_regions(held)

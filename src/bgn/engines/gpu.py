@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.base import Cut, Floats, Integers, Output, Question
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu_bits import Answers, count
 from bgn.engines.gpu_cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
@@ -23,7 +22,8 @@ from bgn.engines.kernels import LIMB
 from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.engines.outputs import same
-from bgn.engines.part import PROBES, Measures
+from bgn.engines.part import PROBES
+from bgn.engines.protocol import Cut, Floats, Integers, Measures, Output, Question
 from bgn.model.neuron import Neuron, Projection
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
@@ -258,7 +258,7 @@ def _joined(sums: Sequence[Tensor]) -> Integers:
     return torch.cat(list(sums)).cpu().numpy()
 
 
-class TensorEngine(MergedEngine):
+class TensorEngine(MergedEngine[TensorPart]):
     """Rows in tensors, in one part."""
 
     def __init__(self, part: TensorPart, grid: Grid) -> None:
@@ -276,7 +276,7 @@ class TensorEngine(MergedEngine):
             yield cut
 
     def _explained(self, shift: int) -> int:
-        return int(self.parts.ask("explained", len(self.output.weights), shift)[0])
+        return self.part.explained(len(self.output.weights), shift)
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""

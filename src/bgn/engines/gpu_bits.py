@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.base import Integers, Output
 from bgn.engines.part import BITS, SIGNS
+from bgn.engines.protocol import Integers, Output
 from bgn.engines.split import mix
 
 # Bytes to hold at once when rows are counted.

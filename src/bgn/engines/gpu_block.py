@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Concatenate
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.base import Output
 from bgn.engines.block import Plan, Sample, Survey, Weights
 from bgn.engines.gpu import TensorEngine, TensorPart
 from bgn.engines.gpu_sums import group_sums
 from bgn.engines.integers import Grid
+from bgn.engines.protocol import Output
+from bgn.engines.requests import Answer, Arguments, RawBlock, answer
 from bgn.engines.split import Hashes, Inside, mix
 
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
@@ -42,15 +43,18 @@ def part_kind(device: str) -> type[TensorPart]:
 
 
 class Tensors:
-    """Rows in tensors of one device, in one block; see :class:`bgn.grow.rows.Source`."""
+    """Rows in tensors of one device, in one block; see :class:`bgn.engines.requests.RowSource`."""
 
     def __init__(self, X: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> None:
         self._block = TensorBlock(X.T, y, sample_weight)
         self.weighted = sample_weight is not None
 
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to the block."""
-        return [getattr(self._block, question)(*arguments)]
+    def ask(
+        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Answer]:  # fmt: skip
+        """Put a request to the block."""
+        return [answer(self._block, request, *arguments, **named)]
 
     def engine(self, plan: Plan, held_out: bool) -> TensorEngine:
         """The rows that learn, or those that validate."""

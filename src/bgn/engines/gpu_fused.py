@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from bgn.engines import gpu, gpu_kernels
-from bgn.engines.base import Floats, Integers, Output
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu import TensorPart
 from bgn.engines.gpu_bits import tables_of
 from bgn.engines.gpu_cut import Total
 from bgn.engines.part import signs
+from bgn.engines.protocol import Floats, Integers, Output
 from bgn.model.neuron import Neuron, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.

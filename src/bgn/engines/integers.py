@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +18,6 @@ Integers = NDArray[np.int64]
 _SUM_BITS = 61
 _HEADROOM = 4
 _MOST_TARGET_BITS = 38
-_FRACTIONAL_TOTAL = 2**30
-_FINE_WEIGHT_BITS = 30
 COLUMN_BITS = 30
 
 
@@ -63,25 +60,3 @@ class Grid:
             return math.ldexp(mantissa, exponent - 2 * self.exponent)
         except OverflowError:
             return math.inf
-
-
-class _Weighted(Protocol):
-    """Blocks of rows that know their weights."""
-
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to all blocks."""
-        ...
-
-
-def weight_exponent(source: _Weighted) -> int:
-    """The power of two that makes row weights whole once they are rounded.
-
-    Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
-    """
-    weights = source.ask("weights")
-    if all(each.whole for each in weights) and sum(each.total for each in weights) <= 2**31:
-        return 0
-    number = sum(each.positive for each in weights)
-    room = _FINE_WEIGHT_BITS - math.frexp(max(each.largest for each in weights))[1]
-    total = math.ldexp(float(sum(source.ask("weigh", room))), -room)
-    return math.frexp(max(_FRACTIONAL_TOTAL, 16 * number))[1] - math.frexp(total)[1]

@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Generic, Protocol, Self, TypeVar
 
-from bgn.engines.base import Integers, Output
+from numpy.typing import NDArray
+
+from bgn.engines.block import Block, Plan
+from bgn.engines.celled import CellEngine
 from bgn.engines.integers import Grid
-from bgn.engines.merged import MergedEngine
 from bgn.engines.part import Part
+from bgn.engines.protocol import Floats, Integers, Output
+from bgn.engines.requests import Answer, Arguments, RawBlock, RowPart, answer
 from bgn.model.neuron import Neuron
 
 
-class PartsInMemory:
-    """Parts in this process, asked one after the other; see :class:`bgn.engines.merged.Parts`."""
+class _Layered(RowPart, Protocol):
+    """A part that can be asked for the next one."""
 
-    def __init__(self, parts: Sequence[Any]) -> None:
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self: ...
+
+
+PartKind = TypeVar("PartKind", bound=_Layered)
+
+
+class PartsInMemory(Generic[PartKind]):
+    """Parts in this process, asked one after the other; see :class:`bgn.engines.requests.Parts`."""
+
+    def __init__(self, parts: Sequence[PartKind]) -> None:
         self.parts = parts
 
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to all parts."""
-        return [getattr(part, question)(*arguments) for part in self.parts]
+    def ask(
+        self, request: Callable[Concatenate[PartKind, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Answer]:  # fmt: skip
+        """Put a request to all parts."""
+        return [answer(part, request, *arguments, **named) for part in self.parts]
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> PartsInMemory:
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        return PartsInMemory([part.next_layer(neurons) for part in self.parts])
+        return type(self)([part.next_layer(neurons) for part in self.parts])
 
 
-class MemoryEngine(MergedEngine):
+class MemoryEngine(CellEngine):
     """Rows in RAM, in one part that threads share."""
 
     def __init__(self, part: Part, grid: Grid) -> None:
@@ -44,3 +60,22 @@ class MemoryEngine(MergedEngine):
     def next_layer(self, neurons: Sequence[Neuron]) -> MemoryEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""
         return MemoryEngine(self.part.next_layer(neurons), self.grid)
+
+
+class RowsInMemory:
+    """Rows in memory, in one block; see :class:`bgn.engines.requests.RowSource`."""
+
+    def __init__(self, X: NDArray[Any], y: Floats, sample_weight: Floats | None = None, threads: int = 1) -> None:
+        self._block, self._threads = Block(X.T, y, sample_weight), threads
+        self.weighted = sample_weight is not None
+
+    def ask(
+        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Answer]:  # fmt: skip
+        """Put a request to the block."""
+        return [answer(self._block, request, *arguments, **named)]
+
+    def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
+        """The rows that learn, or those that validate."""
+        return MemoryEngine(self._block.part(plan, held_out, self._threads), plan.grid)

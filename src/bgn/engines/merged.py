@@ -1,51 +1,41 @@
 """An engine made of parts: every question goes to all of them, and their answers are put together exactly.
 
-What the parts are and where they live is up to :class:`Parts`: rows in memory, blocks on disk, a cluster's workers.
+What the parts are and where they live is up to :class:`~bgn.engines.requests.Parts`: rows in memory, blocks on disk, a
+cluster's workers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Concatenate, Generic, TypeVar
 
 import numpy as np
 
 from bgn.engines import cut_kernels, kernels
-from bgn.engines.base import Columns, Cut, Floats, Integers, Output, Question
-from bgn.engines.cells import CELLS, Best, Judged, Sieve, best_inside, joined_rows, judge, merge
+from bgn.engines.cells import CELLS, Best, Sieve
 from bgn.engines.integers import COLUMN_BITS, Grid
-from bgn.engines.part import PROBES, merge_regions
+from bgn.engines.part import PROBES
+from bgn.engines.protocol import Columns, Cut, Floats, Integers, Output, Question
+from bgn.engines.requests import Answer, Arguments, Parts, RowPart
 from bgn.model.neuron import Neuron, Projection
 
-# Surviving cells are split where their rows are, until they hold no more weight than this.
-ROWS_TO_FETCH = 1 << 20
-_MOST_TO_SPLIT = 1 << 14  # cells are numbered in 16 bits
 _TARGET_BITS = 31
 
-
-class Parts(Protocol):
-    """Rows in parts, each of which answers like :class:`bgn.engines.part.Part`."""
-
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question, the name of a method of a part, to all parts; their answers in the parts' order."""
-        ...
-
-    def next_layer(self, neurons: Sequence[Neuron]) -> Parts:
-        """The same rows with the +-1 answers of `neurons` for columns."""
-        ...
+PartKind = TypeVar("PartKind", bound=RowPart)
 
 
-class MergedEngine:
-    """Rows in parts, as one; see :class:`bgn.engines.base.Engine`."""
+class MergedEngine(ABC, Generic[PartKind]):
+    """Rows in parts, as one; how cuts are found depends on the kind of part. See `bgn.engines.protocol.Engine`."""
 
-    def __init__(self, parts: Parts, grid: Grid) -> None:
+    def __init__(self, parts: Parts[PartKind], grid: Grid) -> None:
         self.parts, self.grid = parts, grid
-        measures = parts.ask("measure")
+        measures = parts.ask(RowPart.measure)
         self.n_rows = sum(each.n_rows for each in measures)
         self.total = sum(each.total for each in measures)
         self.target_sum = sum(each.target_sum for each in measures)
-        self._target_squares = _from_limbs(sum(each.squares for each in measures))
+        self._target_squares = _from_limbs(np.sum([each.squares for each in measures], axis=0))
         self._low = np.min([each.low for each in measures], axis=0)
         self._high = np.max([each.high for each in measures], axis=0)
         self.n_columns = len(self._low)
@@ -58,30 +48,15 @@ class MergedEngine:
         self._columns: Columns | None = None
         self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
 
-    def _sum(self, question: str, *arguments: Any) -> Any:
-        answers = self.parts.ask(question, *arguments)
-        return answers[0] if len(answers) == 1 else sum(answers)
+    def _sum(
+        self, request: Callable[Concatenate[PartKind, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Answer:  # fmt: skip
+        """What all parts answer, added up."""
+        first, *others = self.parts.ask(request, *arguments, **named)
+        return sum(others, first)  # type: ignore[call-overload]
 
     # -- cuts ----------------------------------------------------------------------------------------------
-
-    def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
-        """Answer each question with its best cut; None where there is none."""
-        asked = [k for k, question in enumerate(questions) if self.can_project(question.projection)]
-        sieves = [self._sieve(questions[k]) for k in asked]
-        found: list[Cut | None] = [None] * len(questions)
-        if not asked:
-            return found
-        bounded = [questions[k].window is not None for k in asked]
-        answers = zip(*self.parts.ask("cells", sieves), strict=True)
-        tables = [merge(cells) for cells in answers]
-        totals = [int(cells[1][:, 0].sum()) for cells in tables]
-        judged = [
-            judge(cells, self.total, total, bounded=limits)
-            for cells, total, limits in zip(tables, totals, bounded, strict=True)
-        ]
-        for k, total, best in zip(asked, totals, self._look_inside(sieves, judged, totals), strict=True):
-            found[k] = self._cut(questions[k].projection, total, best)
-        return found
 
     def _cut(self, direction: Projection, total: int, best: Best) -> Cut | None:
         gain, silent, silent_sum, below, above = best
@@ -116,69 +91,41 @@ class MergedEngine:
             low, scale = bottom - width, (1.0 / width if width > 1e-307 else 1.0)
         return Sieve(question.output, question.projection, low, scale, self._cells)
 
-    def _look_inside(self, sieves: list[Sieve], judged: list[Judged], totals: list[int]) -> list[Best]:
-        """Try the cuts inside the surviving cells: split them while they hold too many rows to fetch, then fetch."""
-        best = [each.best for each in judged]
-        open_ = [k for k, each in enumerate(judged) if each.survivors]
-        for k in open_:
-            while self._too_many(judged[k]):
-                sieves[k], judged[k] = self._split(sieves[k], judged[k], totals[k])
-            best[k] = judged[k].best
-        open_ = [k for k in open_ if judged[k].survivors]
-        if open_:
-            survives = [judged[k].survives for k in open_]
-            answers = zip(*self.parts.ask("inside", [sieves[k] for k in open_], survives), strict=True)
-            for k, rows in zip(open_, answers, strict=True):
-                best[k] = best_inside(joined_rows(rows), judged[k], self.total, totals[k])
-        return best
-
-    def _too_many(self, judged: Judged) -> bool:
-        """True when the surviving cells hold too many rows to fetch, and are few enough to split."""
-        if self.total <= ROWS_TO_FETCH or judged.survivors > _MOST_TO_SPLIT:
-            return False
-        return judged.weight_inside > ROWS_TO_FETCH
-
-    def _split(self, sieve: Sieve, judged: Judged, total: int) -> tuple[Sieve, Judged]:
-        """Split the surviving cells where their rows are."""
-        finer = sieve.inside(judged)
-        cells = merge([answer for (answer,) in self.parts.ask("cells", [finer])])
-        return finer, judge(cells, self.total, total, judged.best, judged.prefix[judged.chosen])
-
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
-        fired, target_sum, changed = self._sum("put", slot, neuron).tolist()
+        fired, target_sum, changed = self._sum(RowPart.put, slot, neuron).tolist()
         self._fired[slot] = fired
         return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        self.parts.ask("move", source, target)
+        self.parts.ask(RowPart.move, source, target)
         self._fired[target] = self._fired[source]
 
     def settle(self, output: Output) -> int:
         """Make `output` the current one; the sum of squared residuals, in squared steps."""
         self.output = output
-        self._squared = _from_limbs(self._sum("settle", output))
+        self._squared = _from_limbs(self._sum(RowPart.settle, output))
         return self._squared
 
     def squared_error_deviation(self) -> float:
         """Standard deviation of the squared residuals, in squared steps."""
-        unit = max(self.parts.ask("largest"))
+        unit = max(self.parts.ask(RowPart.largest))
         if unit == 0:
             return 0.0
-        fourth = self._sum("fourth_powers", 1.0 / unit)
+        fourth = self._sum(RowPart.fourth_powers, 1.0 / unit)
         mean = self._squared / self.total
         return math.sqrt(max(fourth / 2**30 / self.total * float(unit) ** 4 - mean**2, 0.0))
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
-        return int(self._sum("correlation", slot))
+        return int(self._sum(RowPart.correlation, slot))
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot up to `slot` or the current width, the weight of the rows where both fire."""
-        return self._sum("overlaps", slot, max(slot + 1, len(self.output.weights)))
+        return self._sum(RowPart.overlaps, slot, max(slot + 1, len(self.output.weights)))
 
     # -- columns -------------------------------------------------------------------------------------------
 
@@ -194,12 +141,12 @@ class MergedEngine:
         room = min(COLUMN_BITS, 60 - self.total.bit_length())
         exponent = np.where(half > 0, room - np.frexp(half)[1], 0)
         scale = np.ldexp(1.0, np.clip(exponent, -1022, 1022))
-        sums = self._sum("column_sums", centre, scale)
+        sums = self._sum(RowPart.column_sums, centre, scale)
         # The target in 31 bits is plenty for a direction.
         shift = max(0, self.grid.bits + 4 - _TARGET_BITS)
-        target_sum = self._sum("target_sum", shift)
-        products = self._covariances(self._sum("target_products", centre, scale, shift), sums, target_sum)
-        limbs = self._sum("column_squares", centre, scale)
+        target_sum = self._sum(RowPart.target_sum, shift)
+        products = self._covariances(self._sum(RowPart.target_products, centre, scale, shift), sums, target_sum)
+        limbs = self._sum(RowPart.column_squares, centre, scale)
         variance = [
             self._covariances(limbs[j : j + 1], sums[j : j + 1], int(own))[0] / self.total for j, own in enumerate(sums)
         ]
@@ -218,21 +165,17 @@ class MergedEngine:
     def gram(self, column: int) -> Floats:
         """Covariances of one column with all, in integer units, times the total weight."""
         about = self.describe()
-        limbs = self._sum("gram", column, about.centre, about.scale)
+        limbs = self._sum(RowPart.gram, column, about.centre, about.scale)
         return self._covariances(limbs, about.sums, int(about.sums[column]))
 
     def cross(self, slot: int) -> Floats:
         """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
         about, fired = self.describe(), self._fired[slot]
-        sums = self._sum("column_sums", about.centre, about.scale, slot)
+        sums = self._sum(RowPart.column_sums, about.centre, about.scale, slot)
         pairs = zip(sums.tolist(), about.sums.tolist(), strict=True)
         return np.array([2 * (s * self.total - own * fired) / self.total for s, own in pairs])
 
     # -- depth and theory ----------------------------------------------------------------------------------
-
-    def next_layer(self, neurons: Sequence[Neuron]) -> MergedEngine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
-        return MergedEngine(self.parts.next_layer(neurons), self.grid)
 
     def bound(self) -> float:
         """Theorem 1's bound for the answers stored, in squared steps."""
@@ -241,11 +184,9 @@ class MergedEngine:
         shift = max(0, everything.bit_length() - 60)
         return max(everything - (self._explained(shift) << shift), 0) / self.total
 
+    @abstractmethod
     def _explained(self, shift: int) -> int:
         """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
-        _, sums = merge_regions(self.parts.ask("regions", len(self.output.weights)))
-        n, s = sums.astype(np.float64).T
-        return int(np.rint(s * s / n * 2.0**-shift).astype(np.int64).sum())
 
 
 def _from_limbs(limbs: Integers) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgn.engines.base import Output
+from bgn.engines.protocol import Output
 
 
 def same(a: Output, b: Output) -> bool:

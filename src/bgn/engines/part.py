@@ -7,7 +7,6 @@ of all parts together. Methods that read rows run compiled kernels on the thread
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -16,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines import cut_kernels, kernels
-from bgn.engines.base import Floats, Integers, Output
 from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
 from bgn.engines.crew import Crew
 from bgn.engines.outputs import one_change, same, without
+from bgn.engines.protocol import Floats, Integers, Measures, Output
 from bgn.engines.split import mix
 from bgn.model.neuron import Neuron
 
@@ -40,19 +39,6 @@ Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
 # Keys of regions; their weights and target sums.
 Regions = tuple[NDArray[np.uint64], Integers]
-
-
-@dataclass(frozen=True, eq=False)
-class Measures:
-    """What a part tells of itself: rows, weight, target sum, limbs of the squared targets, reach of the columns."""
-
-    n_rows: int
-    total: int
-    target_sum: int
-    squares: Integers
-    low: Floats
-    high: Floats
-    probes: NDArray[Any]
 
 
 class Part:

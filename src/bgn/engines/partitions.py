@@ -12,10 +12,10 @@ import dask.dataframe as dd
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Floats
 from bgn.engines.block import Survey
 from bgn.engines.calls import Calls
 from bgn.engines.cluster import OnCluster, RawRows
+from bgn.engines.protocol import Floats
 
 LARGEST_VALUE = 1e300
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Floats
 from bgn.engines.files import File, let_go, load, open_files
+from bgn.engines.protocol import Floats
 
 # A block holds about so many bytes of columns, and at most so many rows.
 BLOCK_BYTES = 1 << 24

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Floats, Integers
+from bgn.engines.protocol import Floats, Integers
 from bgn.model.neuron import Projection
 
 _EXACT = 53  # bits of a whole number that a float64 holds

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Engine, Floats, Output, Question
+from bgn.engines.protocol import Engine, Floats, Output, Question
 from bgn.grow.paths import lasso_path, solve_small, weighted_sum
 from bgn.model.neuron import Projection
 

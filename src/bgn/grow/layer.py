@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bgn.engines.base import Cut, Output
+from bgn.engines.protocol import Cut, Output
 from bgn.grow.direction import DirectionFinder
 from bgn.grow.history import Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bgn.engines.base import Cut, Engine, Floats, Integers, Output
+from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
 from bgn.grow.direction import Others
 from bgn.model.neuron import Neuron
 

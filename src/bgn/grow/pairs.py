@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.base import Floats, Integers
+from bgn.engines.protocol import Floats, Integers
 from bgn.grow.screen import ANGLES, BINS, COARSE, near_gains, pair_gains, place_cells
 
 WIDTH = math.pi / ANGLES

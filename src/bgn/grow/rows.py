@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgn.engines.base import Engine, Floats, Integers
-from bgn.engines.block import Block, Plan, Sample
-from bgn.engines.integers import Grid, weight_exponent
+from bgn.engines.block import Plan, Sample, weight_exponent
+from bgn.engines.integers import Grid
 from bgn.engines.memory import MemoryEngine
 from bgn.engines.part import Part
+from bgn.engines.protocol import Engine, Integers
+from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.split import find_edge
 from bgn.model.neuron import Neuron
 
@@ -47,42 +46,8 @@ class Rows:
         return Rows(train, self.validation and self.validation.next_layer(neurons), sample, self.unit)
 
 
-class Source(Protocol):
-    """Raw rows in blocks, each of which answers like :class:`bgn.engines.block.Block`.
-
-    A source may check its rows when it is first asked; one that holds all rows in memory answers with a
-    :class:`~bgn.engines.memory.MemoryEngine`.
-    """
-
-    weighted: bool
-
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question, the name of a method of a block, to all blocks."""
-        ...
-
-    def engine(self, plan: Plan, held_out: bool) -> Engine:
-        """The rows that learn, or those that validate."""
-        ...
-
-
-class InMemory:
-    """Rows in memory, in one block."""
-
-    def __init__(self, X: NDArray[Any], y: Floats, sample_weight: Floats | None = None, threads: int = 1) -> None:
-        self._block, self._threads = Block(X.T, y, sample_weight), threads
-        self.weighted = sample_weight is not None
-
-    def ask(self, question: str, *arguments: Any) -> list[Any]:
-        """Put a question to the block."""
-        return [getattr(self._block, question)(*arguments)]
-
-    def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
-        """The rows that learn, or those that validate."""
-        return MemoryEngine(self._block.part(plan, held_out, self._threads), plan.grid)
-
-
 def share_out(
-    source: Source, evaluation: Source | None, validation_fraction: float, seed: int, threads: int = 1
+    source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int, threads: int = 1
 ) -> tuple[Rows, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
@@ -97,28 +62,26 @@ def share_out(
         validation = source.engine(plan, True)
     if plan.limit is None and isinstance(train, MemoryEngine):
         return Rows(train, validation, train, 2.0**scaled), scaled
-    sample = _sample(source.ask("sample", plan), plan.grid, threads)
+    sample = _sample(source.ask(RawBlock.sample, plan), plan.grid, threads)
     return Rows(train, validation, sample, 2.0**scaled), scaled
 
 
-def _plan(source: Source, evaluation: Source | None, validation_fraction: float, seed: int) -> tuple[Plan, int]:
+def _plan(source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int) -> tuple[Plan, int]:
     exponent = weight_exponent(source) if source.weighted else None
-    surveys = source.ask("survey", seed, exponent)
+    surveys = source.ask(RawBlock.survey, seed, exponent)
     total = sum(each.total for each in surveys)
     if exponent == 0 and total == sum(each.n_rows for each in surveys):
         exponent = None  # all weights are one
     if total == 0:
         raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
-    everything = surveys if evaluation is None else [*surveys, *evaluation.ask("survey", seed, None)]
+    everything = surveys if evaluation is None else [*surveys, *evaluation.ask(RawBlock.survey, seed, None)]
     low, high = min(each.low for each in everything), max(each.high for each in everything)
     plan = Plan(seed, exponent, Grid.for_range(low, high, total))
-    counts = sum(each.counts for each in surveys)
+    counts = np.sum([each.counts for each in surveys], axis=0)
     if evaluation is None and not _few_and_often(counts, total / 2 ** (exponent or 0)):
-        plan = replace(
-            plan,
-            edge=find_edge(counts, lambda number: source.ask("inside", seed, exponent, number), validation_fraction),
-        )
-    answers = source.ask("smallest", seed, exponent, plan.edge, SAMPLE_ROWS + 1)
+        edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
+        plan = replace(plan, edge=edge)
+    answers = source.ask(RawBlock.smallest, seed, exponent, plan.edge, SAMPLE_ROWS + 1)
     smallest = np.unique(np.concatenate(answers))
     if len(smallest) > SAMPLE_ROWS:
         plan = replace(plan, limit=int(smallest[SAMPLE_ROWS]))

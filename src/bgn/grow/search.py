@@ -16,8 +16,8 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from bgn.engines.base import Floats, Integers, Output, Question
 from bgn.engines.part import BITS, Part
+from bgn.engines.protocol import Floats, Integers, Output, Question
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import InnerProducts, Others, direction_of
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different

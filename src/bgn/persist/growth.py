@@ -164,7 +164,7 @@ def _neuron_in(value: Any, where: str) -> tuple[tuple[int, ...], tuple[float, ..
 
 def history_of(plain: Mapping[str, Any], network: Network) -> History:
     """Build the history of `network`, or say why it is not its history."""
-    from bgn.engines.base import Neuron, Projection
+    from bgn.engines.protocol import Neuron, Projection
     from bgn.grow.history import History, Record, Snapshot
 
     if (plain["best_layer"] + 1, plain["best_width"]) != (network.depth, network.widths[-1]):

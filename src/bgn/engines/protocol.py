@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,19 @@ class Columns:
     mean: Floats
     deviation: Floats
     target_products: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What a part tells of itself: rows, weight, target sum, limbs of the squared targets, reach of the columns."""
+
+    n_rows: int
+    total: int
+    target_sum: int
+    squares: Integers
+    low: Floats
+    high: Floats
+    probes: NDArray[Any]
 
 
 class Engine(Protocol):

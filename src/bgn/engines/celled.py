@@ -1,0 +1,79 @@
+"""An engine that finds cuts by cells, over parts in memory, on disk or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from bgn.engines.cells import Best, Judged, Sieve, best_inside, joined_rows, judge, merge
+from bgn.engines.merged import MergedEngine
+from bgn.engines.part import merge_regions
+from bgn.engines.protocol import Cut, Question
+from bgn.engines.requests import CellPart
+from bgn.model.neuron import Neuron
+
+# Surviving cells are split where their rows are, until they hold no more weight than this.
+ROWS_TO_FETCH = 1 << 20
+_MOST_TO_SPLIT = 1 << 14  # cells are numbered in 16 bits
+
+
+class CellEngine(MergedEngine[CellPart]):
+    """Rows in parts that sort themselves into cells; see :mod:`bgn.engines.cells`."""
+
+    def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
+        """Answer each question with its best cut; None where there is none."""
+        asked = [k for k, question in enumerate(questions) if self.can_project(question.projection)]
+        sieves = [self._sieve(questions[k]) for k in asked]
+        found: list[Cut | None] = [None] * len(questions)
+        if not asked:
+            return found
+        bounded = [questions[k].window is not None for k in asked]
+        answers = zip(*self.parts.ask(CellPart.cells, sieves), strict=True)
+        tables = [merge(cells) for cells in answers]
+        totals = [int(cells[1][:, 0].sum()) for cells in tables]
+        judged = [
+            judge(cells, self.total, total, bounded=limits)
+            for cells, total, limits in zip(tables, totals, bounded, strict=True)
+        ]
+        for k, total, best in zip(asked, totals, self._look_inside(sieves, judged, totals), strict=True):
+            found[k] = self._cut(questions[k].projection, total, best)
+        return found
+
+    def _look_inside(self, sieves: list[Sieve], judged: list[Judged], totals: list[int]) -> list[Best]:
+        """Try the cuts inside the surviving cells: split them while they hold too many rows to fetch, then fetch."""
+        best = [each.best for each in judged]
+        open_ = [k for k, each in enumerate(judged) if each.survivors]
+        for k in open_:
+            while self._too_many(judged[k]):
+                sieves[k], judged[k] = self._split(sieves[k], judged[k], totals[k])
+            best[k] = judged[k].best
+        open_ = [k for k in open_ if judged[k].survivors]
+        if open_:
+            survives = [judged[k].survives for k in open_]
+            answers = zip(*self.parts.ask(CellPart.inside, [sieves[k] for k in open_], survives), strict=True)
+            for k, rows in zip(open_, answers, strict=True):
+                best[k] = best_inside(joined_rows(rows), judged[k], self.total, totals[k])
+        return best
+
+    def _too_many(self, judged: Judged) -> bool:
+        """True when the surviving cells hold too many rows to fetch, and are few enough to split."""
+        if self.total <= ROWS_TO_FETCH or judged.survivors > _MOST_TO_SPLIT:
+            return False
+        return judged.weight_inside > ROWS_TO_FETCH
+
+    def _split(self, sieve: Sieve, judged: Judged, total: int) -> tuple[Sieve, Judged]:
+        """Split the surviving cells where their rows are."""
+        finer = sieve.inside(judged)
+        cells = merge([answer for (answer,) in self.parts.ask(CellPart.cells, [finer])])
+        return finer, judge(cells, self.total, total, judged.best, judged.prefix[judged.chosen])
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> CellEngine:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        return CellEngine(self.parts.next_layer(neurons), self.grid)
+
+    def _explained(self, shift: int) -> int:
+        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
+        _, sums = merge_regions(self.parts.ask(CellPart.regions, len(self.output.weights)))
+        n, s = sums.astype(np.float64).T
+        return int(np.rint(s * s / n * 2.0**-shift).astype(np.int64).sum())

@@ -1,0 +1,176 @@
+"""What can be asked of rows, by name and with types.
+
+A request is a method of one of the protocols below, such as ``RowPart.put``. It is put to all parts of an engine at
+once (``parts.ask(RowPart.put, slot, neuron)``), wherever they live: a part that lacks the method, or takes other
+arguments, does not type-check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.protocol import Engine, Floats, Integers, Measures, Output
+from bgn.model.neuron import Neuron
+
+if TYPE_CHECKING:
+    from bgn.engines.block import Plan, Sample, Survey, Weights
+    from bgn.engines.cells import CellSums, RowsInCells, Sieve
+    from bgn.engines.part import Regions
+    from bgn.engines.split import Hashes, Inside
+
+Asked = TypeVar("Asked")
+PartKind = TypeVar("PartKind", covariant=True)
+Answer = TypeVar("Answer")
+Arguments = ParamSpec("Arguments")
+
+
+def answer(
+    part: Asked, request: Callable[Concatenate[Asked, Arguments], Answer], *arguments: Arguments.args,
+    **named: Arguments.kwargs,
+) -> Answer:  # fmt: skip
+    """Put a request to one part: its own method of that name answers."""
+    found: Answer = getattr(part, request.__name__)(*arguments, **named)
+    return found
+
+
+class RowPart(Protocol):
+    """Some rows and the answers of the neurons of the layer being grown, one slot per neuron.
+
+    Every answer is integers that add up over parts, or extremes.
+    """
+
+    def measure(self) -> Measures:
+        """Sums and extremes."""
+        ...
+
+    def put(self, slot: int, neuron: Neuron) -> Integers:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
+        ...
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+        ...
+
+    def settle(self, output: Output) -> Integers:
+        """Make `output` the current one; the limbs of the sum of squared residuals."""
+        ...
+
+    def largest(self) -> int:
+        """The largest residual of the current output."""
+        ...
+
+    def fourth_powers(self, unit: float) -> int:
+        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
+        ...
+
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+        ...
+
+    def overlaps(self, slot: int, width: int) -> Integers:
+        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+        ...
+
+    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+        """Sum of every integer column over all rows, or over those where `slot` fires."""
+        ...
+
+    def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the target, the target without its last `shift` bits."""
+        ...
+
+    def target_sum(self, shift: int) -> int:
+        """Sum of the targets without their last `shift` bits."""
+        ...
+
+    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of every integer column squared."""
+        ...
+
+    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of one integer column times all."""
+        ...
+
+
+class CellPart(RowPart, Protocol):
+    """A part that finds cuts by cells, and tells its regions: all but those on a GPU, which sorts."""
+
+    def cells(self, sieves: Sequence[Sieve]) -> list[CellSums]:
+        """What every cell of each sieve holds."""
+        ...
+
+    def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
+        """The rows in the cells of each sieve that survive."""
+        ...
+
+    def regions(self, width: int) -> Regions:
+        """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
+        ...
+
+
+class RawBlock(Protocol):
+    """Raw rows, before growth."""
+
+    def weights(self) -> Weights:
+        """What must be known to make all weights whole."""
+        ...
+
+    def weigh(self, exponent: int) -> int:
+        """Sum of the weights times ``2**exponent``, each rounded."""
+        ...
+
+    def survey(self, seed: int, exponent: int | None) -> Survey:
+        """Count, weigh and hash the rows."""
+        ...
+
+    def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
+        """The hashes in one bin."""
+        ...
+
+    def smallest(self, seed: int, exponent: int | None, edge: int | None, most: int) -> Hashes:
+        """The smallest different hashes above `edge`, at most so many."""
+        ...
+
+    def sample(self, plan: Plan) -> Sample:
+        """The rows of the sample, equal ones put together."""
+        ...
+
+
+class Parts(Protocol[PartKind]):
+    """Rows in parts, wherever they live."""
+
+    def ask(
+        self, request: Callable[Concatenate[PartKind, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Answer]:  # fmt: skip
+        """Put a request to all parts; their answers in the parts' order, perhaps merged."""
+        ...
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        ...
+
+
+class RowSource(Protocol):
+    """Raw rows in blocks.
+
+    A source may check its rows when it is first asked; one that holds all rows in memory answers with a
+    :class:`~bgn.engines.memory.MemoryEngine`.
+    """
+
+    weighted: bool
+
+    def ask(
+        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Answer]:  # fmt: skip
+        """Put a request to all blocks; their answers in order, perhaps merged."""
+        ...
+
+    def engine(self, plan: Plan, held_out: bool) -> Engine:
+        """The rows that learn, or those that validate."""
+        ...
