@@ -57,7 +57,7 @@ def counterfactual(
     max_seconds: float,
     as_json: bool,
     sep: str | None,
-    decimal: str,
+    decimal: str | None,
     sheet: str | None,
 ) -> None:
     """Find the cheapest change of a row of DATA that brings a saved MODEL's prediction where it is wanted.

@@ -32,7 +32,7 @@ def explain(
     as_json: bool,
     out: str | None,
     sep: str | None,
-    decimal: str,
+    decimal: str | None,
     sheet: str | None,
 ) -> None:
     """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
@@ -102,7 +102,7 @@ def _table(file: Any, explanation: Any, row: int | None, amounts: list[tuple[str
 @click.option("--title", help="Heading of the page.")
 @file_options
 def report(
-    model: str, data: str, out: str, title: str | None, sep: str | None, decimal: str, sheet: str | None
+    model: str, data: str, out: str, title: str | None, sep: str | None, decimal: str | None, sheet: str | None
 ) -> None:
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 

@@ -157,8 +157,9 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     if options["report"]:
         require("jinja2", extra="report")
     choices = Choices(
-        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"]
-    )
+        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"],
+        options["decimal"] or ".",
+    )  # fmt: skip
     if options["scheduler"] and options["stream"]:
         raise click.UsageError("--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one.")
     ask = options["stream"] is None and not options["scheduler"]

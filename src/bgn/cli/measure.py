@@ -27,7 +27,9 @@ def _number(value: float) -> float | None:
 @click.argument("column")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @file_options
-def effect(model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str, sheet: str | None) -> None:
+def effect(
+    model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str | None, sheet: str | None
+) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
     It is a step function, given exactly: where it steps, and its level from there on.
@@ -57,7 +59,7 @@ def effect(model: str, data: str, column: str, as_json: bool, sep: str | None, d
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @file_options
 def margin(
-    model: str, data: str, row: int | None, as_json: bool, sep: str | None, decimal: str, sheet: str | None
+    model: str, data: str, row: int | None, as_json: bool, sep: str | None, decimal: str | None, sheet: str | None
 ) -> None:
     """Say how far the rows of DATA are from the nearest threshold that would change a saved MODEL's prediction.
 
@@ -138,7 +140,7 @@ def simplify(
     out: str | None,
     as_json: bool,
     sep: str | None,
-    decimal: str,
+    decimal: str | None,
     sheet: str | None,
 ) -> None:
     """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
