@@ -26,7 +26,8 @@ from bgn.persist import ModelFile, parts, read
 from bgn.preparation import Date, Number, Preparation
 
 SPELLED = {
-    "numbers": ["1", "-2.5", "1e5", "007", " 3", "4 ", "0x1F", "0xFFFFFFFFFFFFFFFF", "+5", "1.", ".5", "inf", "-0", "9" * 25],
+    "numbers": ["1", "-2.5", "1e5", "007", " 3", "4 ", "0x1F", "0xFFFFFFFFFFFFFFFF", "+5", "1.", ".5", "inf",
+                "-0", "9" * 25],
     "wholes": ["0", "1", "0x1", "-3", "12345678901234567"],
     "commas": ["1,5", "1.5", "1,000", "1"],
     "truths": ["true", "False", "TRUE", "1", "0", " true"],
@@ -75,7 +76,7 @@ def features(file: ModelFile, raw: bytes) -> Any:
 
 
 @given(columns(), st.sampled_from([".", ","]), st.sampled_from([None, "%d/%m/%Y"]))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     table: list[list[str]], decimal: str, form: str | None
 ) -> None:
@@ -139,7 +140,7 @@ def test_columns_are_read_as_at_fit_however_they_are_spelled() -> None:
     assert values(prepare.Category("c", ("flat",)), ["flat", " flat ", "house"]) == [1, 1, 0]
     with pytest.raises(Refused, match="is not a number"):
         values(Number("c"), ["1.5"])
-    with pytest.raises(Refused, match="0.5 is not true or false"):
+    with pytest.raises(Refused, match=r"0\.5 is not true or false"):
         values(Number("c", boolean=True), [0.5])
     for zone, text in ((True, "2020-01-01"), (False, "2020-01-01T00:00Z")):
         with pytest.raises(Refused, match=f"is not a date or time stamp {'with' if zone else 'without'} a time zone"):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import mmap
 import re
 import weakref
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event
 from typing import Any, BinaryIO, cast
@@ -101,7 +102,8 @@ class Delimited:
         """Return the first record, over several lines when a name is quoted; keep what was read beyond it."""
         raw, end, quoted = bytearray(), -1, False
         while end < 0 and (more := self._some()):
-            start, raw = len(raw), raw + more
+            start = len(raw)
+            raw += more
             if len(raw) > _MOST_HEADER:
                 raise Refused(f"{origin} has a header line of more than {_MOST_HEADER:,} bytes; is a quote left open?")
             if raw.endswith(b"\r"):
@@ -183,7 +185,7 @@ class _Rest:
             file = pa.OSFile(self._path)
             file.seek(self._stream.tell() - len(self._ahead))
             return file
-        held = _Held(self._stream, self._ahead)
+        held = _Held(_reader(self._stream, self._ahead))
         self._let_go.clear()
         weakref.finalize(held, self._let_go.set)
         return held
@@ -195,23 +197,29 @@ class _Rest:
 class _Held:
     """What Arrow asks of a stream."""
 
-    def __init__(self, stream: BinaryIO, ahead: bytes) -> None:
-        self._stream = stream
-        self._ahead = ahead
-
     closed = False
 
-    def read(self, size: int = -1) -> bytes:
-        if self._ahead:
-            some, self._ahead = (self._ahead, b"") if size < 0 else (self._ahead[:size], self._ahead[size:])
-            return some + (self._stream.read() if size < 0 else b"")
-        return self._stream.read(size)
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self.read = read
 
     def readable(self) -> bool:
         return True
 
     def close(self) -> None:
         pass
+
+
+def _reader(stream: BinaryIO, ahead: bytes) -> Callable[[int], bytes]:
+    """Return a function that reads what was read ahead, then the stream.
+
+    No method: the traceback of what it raises would hold its object, which `wait` waits for.
+    """
+    left = io.BytesIO(ahead)
+
+    def read(size: int = -1) -> bytes:
+        return left.read(size) or stream.read(size)
+
+    return read
 
 
 def _has_quotes(stream: BinaryIO) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import replace
@@ -16,9 +15,10 @@ from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
 from bgn.cli.output import whole_file
 from bgn.cli.prepare import Choices
-from bgn.cli.source import Source, file_options, note, open_source
+from bgn.cli.source import Source, file_options, open_source
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import note, show_json
 from bgn.cli.train import Training, Wanted, training_rows
 from bgn.require import require
 
@@ -212,7 +212,7 @@ def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clus
         files["report"] = options["report"]
     card = make_card(model, source.name, rows, figures, units, seconds, files)
     if options["as_json"]:
-        click.echo(json.dumps(card.as_plain(), indent=2, ensure_ascii=False))
+        show_json(card.as_plain())
     else:
         card.show()
     if model.history_.stopped == "interrupted":

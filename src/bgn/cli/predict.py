@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from bgn.cli.output import table_writer
-from bgn.cli.source import Rows, file_options, note, open_source
+from bgn.cli.source import Rows, file_options, open_source
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import note
 
 
 @click.command()

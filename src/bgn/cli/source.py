@@ -13,14 +13,10 @@ import pyarrow as pa
 from bgn import datasets
 from bgn.cli import cells, prepare
 from bgn.cli.tables import InMemory, Refused, Table, open_table
+from bgn.cli.terminal import note
 from bgn.network import Floats, Network
 from bgn.persist import ModelFile
 from bgn.preparation import Number, Preparation
-
-
-def note(message: str) -> None:
-    """Tell something on standard error that does not stop the work."""
-    click.echo(f"note: {message}", err=True)
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -148,7 +144,8 @@ class Rows:
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
             for value in new[:5]:
-                note(f"column {column!r} holds {value!r}, which was not there at fit: counted as none of the known.")
+                told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
+                note(f"{told}: counted as none of the known.")
             if len(new) > 5:
                 note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")
 
