@@ -128,6 +128,8 @@ def number(value: float, digits: int) -> str:
     >>> [number(value, 3) for value in (65.5, 1000000.5, 0.123456, 123456.789, 6.02214e23, 622.0)]
     ['65.5', '1000000.5', '0.123', '123457', '6.02e+23', '622']
     """
+    if not math.isfinite(value):
+        return str(value)
     shortest = np.format_float_positional(abs(value), trim="-")
     length = len(shortest.replace(".", "").strip("0"))
     size = math.floor(math.log10(abs(value))) if value else 0
@@ -140,7 +142,7 @@ def number(value: float, digits: int) -> str:
 
 def amounts(values: list[float], scale: list[float], digits: int) -> list[str]:
     """Write values alike, so that the largest of `scale` has `digits` digits and the smallest at least one."""
-    sizes = [math.floor(math.log10(abs(value))) for value in scale if value] or [0]
+    sizes = [math.floor(math.log10(abs(value))) for value in scale if value and math.isfinite(value)] or [0]
     if not -6 < max(sizes) < 9:
         return [f"{value:.{digits - 1}e}" for value in values]
     places = min(max(digits - 1 - max(sizes), -min(sizes), 0), 12)
