@@ -91,6 +91,7 @@ class Rows:
     ) -> None:
         self._file = file
         self._source = source
+        self._origin = "standard input" if source.name == "-" else source.name
         found = preparation_of(file)
         self._preparation = found if decimal is None else replace(found, decimal=decimal)
         self._keep = list(keep)
@@ -113,7 +114,7 @@ class Rows:
         missing = [name for name in (*sorted(self._only), *self._keep) if name not in there]
         if missing:
             raise Refused(
-                f"{self._source.name} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}; "
+                f"{self._origin} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}; "
                 f"it has {_listed(there)}."
             )
         known = {column.column for column in self._preparation.columns} | {self._file.network.target_name, *self._keep}
@@ -127,7 +128,7 @@ class Rows:
         names = sorted(self._only.union(self._keep)) or [self._source.table.names[0]]
         rows = 0
         for table in self._source.table.blocks(names):
-            prepared = prepare.apply(self._preparation, table, self._only, self._source.name, rows + 1)
+            prepared = prepare.apply(self._preparation, table, self._only, self._origin, rows + 1)
             self._tell(prepared.unseen)
             lacking = np.isnan(prepared.X).any(axis=1)
             prepared.X[lacking] = 0.0
@@ -136,7 +137,7 @@ class Rows:
 
     def numbers(self, block: Block, column: str, first: int) -> Floats:
         """Return a kept column of a block as numbers; `first` is the number of its first row."""
-        with prepare.placed(column, self._source.name, first):
+        with prepare.placed(column, self._origin, first):
             return prepare.finite(cells.numbers(block.table.column(column), self._preparation.decimal))
 
     def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:

@@ -131,7 +131,10 @@ def training_rows(wanted: Wanted) -> Training:
 def target_values(column: pa.ChunkedArray, name: str) -> Floats:
     """Return a target column as numbers, NaN where there is none."""
     if not cells.is_number(column.type):
-        values = [value for value in column.unique().to_pylist() if value is not None]
+        text = cells.plain(column)
+        values = (
+            text.unique().drop_null().to_pylist() if cells.is_text(text.type) else [*text.drop_null()[:1].to_pylist()]
+        )
         found = (prepare.not_numbers(values) or values)[:1]
         comma = " If the comma is a decimal mark, add --decimal ','." if found and "," in str(found[0]) else ""
         told = cells.shown(found[0]) if found else "nothing"
