@@ -83,7 +83,7 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     type=click.Choice(["refuse", "expand"]),
     default="refuse",
     show_default=True,
-    help="Whether date columns become year, month, day, weekday and hour.",
+    help="Whether date columns become year, month, day, weekday and hour (in UTC if they have a time zone).",
 )
 @click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told.")
 @click.option(
