@@ -366,8 +366,9 @@ class Network:
         return hash((self.layers, self.output_weights.tobytes(), self.base, self.feature_names, self.target_name))
 
     def __repr__(self) -> str:
-        used = [self.names[i] for i in self.features_used]
-        shown = ", ".join(used[:6]) + (f" and {len(used) - 6} more" if len(used) > 6 else "")
+        clean, used = importlib.import_module("bgn.writing").clean, self.features_used
+        shown = ", ".join(clean(self.names[i], 60) for i in used[:6])
+        shown += f" and {len(used) - 6} more" if len(used) > 6 else ""
         return (
             f"Network({self.n_inputs} inputs, widths {self.widths}, {self.n_parameters} non-zero parameters, "
             f"uses {shown or 'nothing but the base'})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import replace
@@ -16,9 +15,10 @@ from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
 from bgn.cli.output import whole_file
 from bgn.cli.prepare import Choices
-from bgn.cli.source import Source, file_options, note, open_source
+from bgn.cli.source import Source, file_options, open_source
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import note, show_json
 from bgn.cli.train import Training, Wanted, training_rows
 from bgn.require import require
 
@@ -83,7 +83,7 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     type=click.Choice(["refuse", "expand"]),
     default="refuse",
     show_default=True,
-    help="Whether date columns become year, month, day, weekday and hour.",
+    help="Whether date columns become year, month, day, weekday and hour (in UTC if they have a time zone).",
 )
 @click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told.")
 @click.option(
@@ -157,8 +157,9 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     if options["report"]:
         require("jinja2", extra="report")
     choices = Choices(
-        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"]
-    )
+        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"],
+        options["decimal"] or ".",
+    )  # fmt: skip
     if options["scheduler"] and options["stream"]:
         raise click.UsageError("--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one.")
     ask = options["stream"] is None and not options["scheduler"]
@@ -211,7 +212,7 @@ def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clus
         files["report"] = options["report"]
     card = make_card(model, source.name, rows, figures, units, seconds, files)
     if options["as_json"]:
-        click.echo(json.dumps(card.as_plain(), indent=2, ensure_ascii=False))
+        show_json(card.as_plain())
     else:
         card.show()
     if model.history_.stopped == "interrupted":

@@ -37,13 +37,17 @@ def _neuron_out(weights: Floats, bias: float) -> dict[str, Any]:
     return {"columns": columns.tolist(), "weights": weights[columns].tolist(), "bias": float(bias)}
 
 
-def preparation_out(preparation: Preparation) -> list[dict[str, Any]]:
-    """Return one object a column, with its kind and its fields."""
-    return [
+def preparation_out(preparation: Preparation) -> list[dict[str, Any]] | dict[str, Any]:
+    """Return one object a column, with its kind and its fields; what 0.1.0 did not know only where it is known."""
+    columns = [
         {"kind": type(column).__name__.lower()}
         | {name: list(value) if isinstance(value, tuple) else value for name, value in vars(column).items()}
         for column in preparation.columns
     ]
+    for column in columns:
+        if column.get("zone", False) is None:
+            del column["zone"]
+    return columns if preparation.decimal == "." else {"decimal": preparation.decimal, "columns": columns}
 
 
 def checks_out(network: Network, rows: Any) -> list[dict[str, Any]]:
@@ -126,7 +130,12 @@ def _neuron_in(value: Any, where: str) -> tuple[list[int], list[float], float]:
 
 def preparation_in(value: Any, where: str) -> Preparation:
     """Build a preparation, or say what is wrong."""
-    return Preparation(tuple(strict.array(value, where, _column_in)))
+    parts = {"decimal": ".", "columns": value} if isinstance(value, list) else value
+    parts = strict.obj(parts, where, ("decimal", "columns"))
+    decimal = strict.text(parts["decimal"], f"{where}.decimal")
+    if len(decimal) != 1:
+        raise strict.refuse(f"{where}.decimal", "one character", decimal)
+    return Preparation(tuple(strict.array(parts["columns"], where, _column_in)), decimal)
 
 
 def _column_in(value: Any, where: str) -> Number | Category | Date:
@@ -153,7 +162,7 @@ def _category_in(value: dict[str, Any], where: str) -> Category:
 
 
 def _date_in(value: dict[str, Any], where: str) -> Date:
-    strict.obj(value, where, ("kind", "column", "parts", "format", "fill"))
+    value = strict.obj({"zone": None} | value, where, ("kind", "column", "parts", "format", "fill", "zone"))
     names = tuple(strict.array(value["parts"], f"{where}.parts", strict.text))
     if any(name not in PARTS for name in names):
         raise ModelFileError(f"{where}.parts must be some of {', '.join(PARTS)}.")
@@ -161,7 +170,8 @@ def _date_in(value: dict[str, Any], where: str) -> Date:
         value["fill"], f"{where}.fill", lambda each, place: tuple(strict.array(each, place, strict.number, len(names)))
     )
     form = strict.optional(value["format"], f"{where}.format", strict.text)
-    return Date(strict.text(value["column"], where), names, form, fill)
+    zone = strict.optional(value["zone"], f"{where}.zone", strict.boolean)
+    return Date(strict.text(value["column"], where), names, form, fill, zone)
 
 
 _KINDS: dict[str, Callable[[Any, str], Number | Category | Date]] = {
