@@ -64,7 +64,8 @@ def on_gpu(table: Any) -> bool:
 
 def _frozen(value: ArrayLike, name: str, ndim: int) -> Floats:
     """Return a read-only float64 copy of `value`, or say what is wrong with it."""
-    array = np.array(value, dtype=np.float64) + 0.0  # -0.0 becomes 0.0, so that equal arrays hash alike
+    array = np.array(value, dtype=np.float64)
+    array += 0.0  # -0.0 becomes 0.0, so that equal arrays hash alike
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}; got shape {array.shape}.")
     if not np.isfinite(array).all():
@@ -216,6 +217,13 @@ class Network:
             )
         if not np.isfinite(base):
             raise ValueError(f"base must be finite; got {base}.")
+        with np.errstate(over="ignore"):
+            largest = abs(base) + np.abs(weights).sum()
+        if not np.isfinite(largest):
+            raise ValueError(
+                "output_weights and base must add up to a number that float64 can hold, whatever their signs, for "
+                f"predictions to be finite; got weights up to {np.abs(weights).max(initial=0.0):g} and base {base:g}."
+            )
         if feature_names is not None:
             feature_names = tuple(str(name) for name in feature_names)
             if len(feature_names) != layers[0].n_inputs:
@@ -364,8 +372,8 @@ class Network:
         return hash((self.layers, self.output_weights.tobytes(), self.base, self.feature_names, self.target_name))
 
     def __repr__(self) -> str:
-        used = [self.names[i] for i in self.features_used]
-        shown = ", ".join(used[:6]) + (f" and {len(used) - 6} more" if len(used) > 6 else "")
+        used, names = self.features_used, self.names
+        shown = ", ".join(names[i] for i in used[:6]) + (f" and {len(used) - 6} more" if len(used) > 6 else "")
         return (
             f"Network({self.n_inputs} inputs, widths {self.widths}, {self.n_parameters} non-zero parameters, "
             f"uses {shown or 'nothing but the base'})"

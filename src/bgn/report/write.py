@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bgn.report.facts import Facts
 from bgn.report.page import render
+from bgn.whole_file import check_place, write_whole
 
 
 def write_report(
@@ -39,7 +40,7 @@ def write_report(
         The rows that the model was made from: importance, effects, ranges and the models to compare with come from
         them.
     path : str or path
-        Where to write; a file that is there is replaced.
+        Where to write; a file that is there is replaced, and only once the new one is whole.
     X_test, y_test : array_like or frame, optional
         Rows to judge by. Without them the errors are those on `X` and `y`, and the report says so.
     title : str, optional
@@ -66,7 +67,7 @@ def write_report(
     """
     if not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
+    check_place(path)
     facts = Facts.of(model, X, y, X_test, y_test)
-    written = Path(path)
-    written.write_text(render(facts, title, digits, units), encoding="utf-8", newline="\n")
-    return written
+    write_whole(path, render(facts, title, digits, units).encode("utf-8"))
+    return Path(path)
