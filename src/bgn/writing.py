@@ -77,7 +77,8 @@ def number(value: float, digits: int) -> str:
 
 def amounts(values: list[float], scale: list[float], digits: int) -> list[str]:
     """Write values alike, so that the largest of `scale` has `digits` digits and the smallest at least one."""
-    sizes = [math.floor(math.log10(abs(value))) for value in scale if value] or [0]
+    finite = [abs(value) for value in scale if value and math.isfinite(value)]
+    sizes = [math.floor(math.log10(value)) for value in finite] or [0]
     if not -6 < max(sizes) < 9:
         return [f"{value:.{digits - 1}e}" for value in values]
     places = min(max(digits - 1 - max(sizes), -min(sizes), 0), 12)

@@ -128,7 +128,7 @@ def save(
         "preparation": None if preparation is None else parts.preparation_out(preparation),
         "checks": parts.checks_out(network, rows),
     }
-    written = (_layout(content) + "\n").encode("utf-8")
+    written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
     if len(written) > strict.MOST_BYTES:
         raise ValueError(f"model takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load would read.")
     try:

@@ -113,7 +113,7 @@ def _layer_in(value: Any, where: str, inputs: int) -> Layer:
         if any(column >= inputs for column in columns) or len(set(columns)) != len(columns):
             raise ModelFileError(f"{where}[{index}].columns must be different and below {inputs}.")
         weights[index, columns] = values
-    return Layer(weights, np.array([bias for _, _, bias in neurons], dtype=np.float64))
+    return Layer._owning(weights, np.array([bias for _, _, bias in neurons], dtype=np.float64))
 
 
 def _neuron_in(value: Any, where: str) -> tuple[list[int], list[float], float]:
