@@ -266,7 +266,10 @@ def use(path: Path, tally: Tally, report: bool) -> None:
                     assert np.isfinite(history.network(width, layer).predict(rows)).all()
         if report and network.n_inputs <= 50:
             tally.reports += 1
-            bgn.write_report(model, rows[:5], predicted[:5], path.with_suffix(".html"), units=file.units)
+            try:
+                bgn.write_report(model, rows[:5], predicted[:5], path.with_suffix(".html"), units=file.units)
+            except ValueError as error:
+                assert "Rescale" in str(error), error
     if file.preparation is not None and report:
         tally.shell += 1
         for command in (["predict", path, KEPT / "table.csv"], ["show", path], ["path", path]):

@@ -7,7 +7,6 @@ pipe, a terminal, the null device, ``/dev/stdout``) is written through and never
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import stat
 import sys
@@ -105,12 +104,12 @@ def _through(path: str | os.PathLike[str]) -> BinaryIO | None:
 
 def _descriptor(path: str | os.PathLike[str]) -> int | None:
     """The number of the open file of this process that a name such as ``/dev/stdout`` leads to."""
-    own = re.compile(rf"/dev/fd|/proc/{os.getpid()}(/task/\d+)?/fd")
+    own = ("/dev/fd", f"/proc/{os.getpid()}/fd")
     name = os.fspath(path)
     for _ in range(_MOST_LINKS):
         folder, last = os.path.split(os.path.abspath(name))
         folder = os.path.realpath(folder)
-        if own.fullmatch(folder) and last.isdecimal():
+        if folder in own and last.isdecimal():
             return int(last)
         name = os.path.join(folder, last)
         if not os.path.islink(name):

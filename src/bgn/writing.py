@@ -65,6 +65,8 @@ def number(value: float, digits: int) -> str:
     >>> [number(value, 3) for value in (65.5, 1000000.5, 0.123456, 123456.789, 6.02214e23, 622.0)]
     ['65.5', '1000000.5', '0.123', '123457', '6.02e+23', '622']
     """
+    if not math.isfinite(value):  # what was rounded beyond the largest float
+        return f"{value:g}"
     shortest = np.format_float_positional(abs(value), trim="-")
     length = len(shortest.replace(".", "").strip("0"))
     size = math.floor(math.log10(abs(value))) if value else 0

@@ -7,11 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.report.facts import Facts
 from bgn.report.page import render
+from bgn.terms import network_of
 from bgn.whole_file import check_place, write_whole
+
+_LARGEST = 1e150
 
 
 def write_report(
@@ -68,6 +72,16 @@ def write_report(
     if not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     check_place(path)
+    for name, values in (("y", y), ("y_test", y_test)):
+        _measurable(name, values)
+    _measurable("model", [abs(network_of(model).base) + np.abs(network_of(model).output_weights).sum()])
     facts = Facts.of(model, X, y, X_test, y_test)
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
+
+
+def _measurable(name: str, values: ArrayLike | None) -> None:
+    """Refuse targets or predictions whose squared errors float64 cannot hold."""
+    largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
+    if _LARGEST < largest < np.inf:
+        raise ValueError(f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them.")
