@@ -88,13 +88,14 @@ def test_a_fit_interrupted_before_a_layer_began_keeps_only_what_was_grown(
 def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    model = equal_neurons()
-    bgn.save(model, tmp_path / "m.json")
-    largest = max(each.weights.size for each in model.network_.layers)
-    monkeypatch.setattr("bgn.persist.parts.MOST_WEIGHTS", largest + sum(model.network_.widths))
-    for path in (tmp_path / "m.json", tmp_path / "again.json"):
-        found = bgn.load(path) if path.name == "m.json" else through_a_file(model, tmp_path)
+    X, y = table(0, ("fine", "few values"), 60)
+    model = BGNRegressor(max_width=6, max_replacements=0, select="compact", random_state=0).fit(X, y)
+    assert model.history_.best_width < len(model.history_.paths[0]) - 1
+    assert through_a_file(model, tmp_path).history_
+    monkeypatch.setattr("bgn.persist.parts.MOST_WEIGHTS", model.network_.layers[0].weights.size)
+    for found in (bgn.load(tmp_path / "model.json"), through_a_file(model, tmp_path)):
         assert bits(found.network_) == bits(model.network_)
+        assert not hasattr(found, "history_")
 
 
 def test_fits_of_every_kind_come_back() -> None:
