@@ -120,7 +120,7 @@ def other_number(raw: bytes, dice: random.Random) -> bytes:
     for _ in range(dice.randint(1, 4)):
         parent, key = _spot(content, dice, (int, float))
         old = parent[key]
-        parent[key] = dice.choice([*_NUMBERS, -old, old + 1, old * 1e10, old / 3, int(old) + 1])
+        parent[key] = dice.choice([*_NUMBERS, -old, old + 1, old * 1e10, old / 3, int(max(min(old, 1e9), -1e9)) + 1])
     return json.dumps(content).encode()
 
 
