@@ -87,6 +87,12 @@ def test_the_file_keeps_everything_and_can_be_read(saved: Path) -> None:
     assert len(json.loads(saved.read_text())["checks"]) == 5
 
 
+def test_figures_that_are_not_finite_do_not_cost_the_model(tmp_path: Path) -> None:
+    figures = {"model": {"r2": float("nan"), "mse": float("inf"), "mae": 1.5}}
+    bgn.save(example(), tmp_path / "m.json", figures=figures)
+    assert read(tmp_path / "m.json").figures == {"model": {"mae": 1.5}}
+
+
 def test_preparations_come_back() -> None:
     preparation = Preparation(
         (

@@ -95,7 +95,7 @@ def save(
         The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
         are made up when there are none.
     units, figures, preparation : optional
-        See :class:`ModelFile`.
+        See :class:`ModelFile`. Figures that are not finite are left out.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def save(
         "settings": None if model is network else _settings_of(model),
         "network": parts.network_out(network),
         "history": _history(model, network),
-        "figures": {who: {name: float(value) for name, value in each.items()} for who, each in (figures or {}).items()},
+        "figures": {who: _finite(each) for who, each in (figures or {}).items()},
         "preparation": None if preparation is None else parts.preparation_out(preparation),
         "checks": parts.checks_out(network, rows),
     }
@@ -177,6 +177,11 @@ def _history(model: Any, network: Network) -> dict[str, Any] | None:
     """Return how a network grew, unless it was not kept or the network has been changed since."""
     history = getattr(model, "history_", None)
     return None if history is None or history.network() != network else growth.history_out(history)
+
+
+def _finite(figures: Mapping[str, float]) -> dict[str, float]:
+    """Return the figures that JSON can hold."""
+    return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 
 def _plain(value: Any) -> Any:

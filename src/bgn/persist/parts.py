@@ -185,7 +185,8 @@ def verify(network: Network, value: Any) -> None:
         return
     with np.errstate(all="ignore"):
         found = network.predict(np.array([row for row, _ in checks]).reshape(len(checks), network.n_inputs))
-    expected = np.array([prediction for _, prediction in checks])
-    # Exact for sparse layers; a dense one is summed by a matrix product, whose order is the machine's.
-    if not np.allclose(found, expected, rtol=1e-9, atol=0.0):
+        expected = np.array([prediction for _, prediction in checks])
+        # Exact for sparse layers; a dense one is summed by a matrix product, whose order is the machine's.
+        same = np.allclose(found, expected, rtol=1e-9, atol=0.0)
+    if not same:
         raise ModelFileError("the network does not predict what its checks say; the file was changed.")
