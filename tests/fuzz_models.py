@@ -11,6 +11,7 @@ import argparse
 import json
 import random
 import resource
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -235,7 +236,7 @@ def memory(start: bool = False) -> int:
     with suppress(OSError, StopIteration):
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1024 if sys.platform == "darwin" else 1)
 
 
 def use(path: Path, tally: Tally, report: bool) -> None:
