@@ -3,6 +3,7 @@
 #   make demo    fit a model on the diabetes data, print its equation, write report.html
 #   make test    the test suite, doctests included (TESTS=tests/test_theory.py ARGS="-k chain" picks some)
 #   make lint    ruff and mypy
+#   make fuzz    many damaged files and odd fits (ARGS="--cases 1000 --seed 1"; the test suite tries a few)
 #   make docs    the documentation, in docs/_build/html
 #   make bench   the benchmarks (ARGS="speed.py" picks one)
 #   make experiments   the paper's tables and figures (ARGS="accuracy --status"; without, what there is)
@@ -17,7 +18,7 @@ ARGS ?=
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint docs bench experiments browser clean
+.PHONY: help demo test lint fuzz docs bench experiments browser clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -31,6 +32,11 @@ test: $(VENV)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+fuzz: $(VENV)/.dev
+	@for each in $(sort $(wildcard tests/fuzz_*.py)); do \
+		echo "== $$each"; $(BIN)/python -m tests.$$(basename $$each .py) $(ARGS) || exit 1; \
+	done
 
 docs: $(VENV)/.docs
 	rm -rf docs/api

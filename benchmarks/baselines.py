@@ -31,6 +31,7 @@ from torch import nn
 from bgn import datasets
 from bgn.baselines import Config, GridResult, Split, grid_search, paper_grid, train_many
 from bgn.baselines.data import batches
+from bgn.whole_file import write_whole
 
 METHODS = ("bnn", "bnn_plus", "bireal", "quantization", "binaryconnect")
 SEEDS = (0, 1, 2)
@@ -269,7 +270,7 @@ def main() -> None:
     if args.out:
         command = shlex.join(["python", *sys.argv])
         written = json.dumps({"command": command} | machine() | figures, indent=2)
-        Path(args.out).write_text(written + "\n", encoding="utf-8")
+        write_whole(args.out, f"{written}\n".encode())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.output import table_writer, whole_file
+from bgn.cli.output import table_writer
 from bgn.cli.source import complete_rows, file_options
 from bgn.cli.tables import Refused
 from bgn.cli.terminal import show, show_json
@@ -115,6 +115,5 @@ def report(
     X, y, _ = complete_rows(file, data, sep, decimal, sheet)
     if y is None:
         raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the report compares with.")
-    with whole_file(out) as temporary:
-        bgn.write_report(file.model(), X, y, temporary, title=title, units=file.units)
+    bgn.write_report(file.model(), X, y, out, title=title, units=file.units)
     show(f"report written to {clean(out)}")
