@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bgn.engines.block import Survey
 from bgn.engines.disk import Scratch
-from bgn.estimators import BGNRegressor
+from bgn.estimators import BGNRegressor, r2
 from bgn.explain.shap import shap_values
 from bgn.given import Given
 from bgn.grow.rows import Source
@@ -152,6 +152,32 @@ class DaskBGNRegressor(BGNRegressor):
         if hasattr(X, "columns"):
             return X.map_partitions(_predict, model, meta=X._meta.iloc[:, :0].sum(axis=1).astype(np.float64))
         return X.map_blocks(_predict, model, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Any = None) -> float:
+        """Return the share of the target's variance that the predictions explain, R^2.
+
+        Targets, predictions and weights, a few numbers per row, are gathered here.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, shape (rows, columns)
+        y : dask array or series, shape (rows,)
+            To be left out with `target`.
+        sample_weight : dask array or series, shape (rows,), optional
+        target : str, optional
+            The column of a dataframe X that holds the targets, instead of `y`.
+
+        Returns
+        -------
+        float
+            1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
+        """
+        check_is_fitted(self)
+        given = Given(X, y, sample_weight, target, None if target is None else self._names()).in_memory()
+        gather = partial(require("dask", extra="dask").compute, scheduler=self.client)
+        # One after the other: arrays and frames in one go Dask warns of.
+        known, predicted, weight = (gather(each)[0] for each in (given.y, self.predict(given.X), given.weight))
+        return r2(known, np.asarray(predicted), weight)
 
     def shap_values(self, X: Any, background: Any, **options: Any) -> Any:
         """Return the SHAP values of every row against a background, lazily; see :func:`bgn.shap_values`.

@@ -281,11 +281,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         given = Given(X, y, sample_weight, target, self._names() if named else None)
         if not on_disk(X):
             given = given.in_memory()
-            judge.number_target(given.y)
-            weight = given.weight
-            if weight is not None:
-                weight = judge.weights(weight, given.X)
-            return float(r2_score(given.y, self.predict(given.X), sample_weight=weight))
+            return r2(given.y, self.predict(given.X), given.weight)
         pieces = self._pieces(self._known(given.opened(self._names()), reset=False))
         # What is kept of a block is a few numbers a row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
@@ -386,3 +382,10 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
 
     def _names(self) -> tuple[str, ...] | None:
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+
+def r2(y: Any, predicted: NDArray[np.float64], weight: Any) -> float:
+    """The share of the target's variance that predictions explain."""
+    judge.number_target(y)
+    weight = None if weight is None else judge.weights(weight, predicted)
+    return float(r2_score(y, predicted, sample_weight=weight))
