@@ -390,7 +390,8 @@ def lonely(request, tmp_path):
         command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
         options = ["--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        worker = subprocess.Popen([*command, *options], env=os.environ | {"PYTHONPATH": str(tmp_path)}, **quiet)
+        found = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        worker = subprocess.Popen([*command, *options], env=os.environ | {"PYTHONPATH": found}, **quiet)
         try:
             client.wait_for_workers(1, timeout=120)
             yield client, worker
