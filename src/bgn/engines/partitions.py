@@ -71,7 +71,7 @@ def _beside(*parts: Any) -> tuple[Any, ...]:
 
 
 def _cut_alike(calls: Calls, parts: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Columns cut where X is, by counting rows: Dask does not know their lengths, and has other numbers of partitions."""
+    """Columns cut where X is, by counting rows: for numbers of partitions that differ, of lengths that are unknown."""
     count, cut = dask.delayed(len, pure=False), dask.delayed(_cut, pure=False)
     lengths = iter(calls.results("lengths", [count(part) for each in parts.values() for part in each]))
     edges = {name: np.cumsum([0, *(next(lengths) for _ in each)]) for name, each in parts.items()}
