@@ -20,6 +20,7 @@ _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not ju
 _BLOCK = 8192
 _FULL = 255
 _SMALLEST = 1e-300  # width of a cell: their number a unit must be a float64
+_FINEST = 2.0**50  # cells between zero and the values: more are not told apart by a float64
 _LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
 # The bits of every byte, each in a byte of its own.
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
@@ -293,9 +294,10 @@ def judge_directions(
             fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
             best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
             if best > out[k, 0]:
+                told_apart = scale * max(abs(low), abs(high)) < _FINEST
                 out[k, 0] = best
-                out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
-                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf
+                out[k, 1] = low + (cell - 1) / scale if cell > 1 and told_apart else -np.inf
+                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 and told_apart else np.inf
             fullest = count.argmax()
             if 4 * count[fullest] <= count.sum():
                 break
