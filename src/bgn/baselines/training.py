@@ -48,7 +48,8 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
     Returns
     -------
     list of Trained
-        In the order of `configs`; each as it would have come alone with the same seed, up to rounding.
+        In the order of `configs`; each step of each as alone with the same seed, up to rounding. Many steps
+        amplify a rounding, so that the ends may differ, as they do from one processor to another.
 
     Examples
     --------
@@ -144,7 +145,11 @@ class _Progress:
 
 @torch.no_grad()
 def train_stack(
-    configs: Sequence[Config], splits: Sequence[Split], device: torch.device, start: Trained | None = None
+    configs: Sequence[Config],
+    splits: Sequence[Split],
+    device: torch.device,
+    start: Trained | None = None,
+    dtype: torch.dtype = torch.float32,
 ) -> list[Trained]:
     """Train models of one shape together, from scratch or all from the weights (and mask) of a trained one."""
     begun = time.perf_counter()
@@ -153,7 +158,7 @@ def train_stack(
     table = [place[id(split)] for split in splits]
     tables = Tables.of(distinct, configs[0].scale_target, device)
     units = [tables.scalings[i].target_spread ** 2 for i in table]
-    stack = Stack(configs, tables, table, batch_size(configs[0], splits[0]), start)
+    stack = Stack(configs, tables, table, batch_size(configs[0], splits[0]), start, dtype)
     progress = [_Progress(config) for config in configs]
     best: dict[int, tuple[Tensor, Tensor]] = {}
     active = list(range(len(configs)))
