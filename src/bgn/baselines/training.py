@@ -23,7 +23,6 @@ from bgn.baselines.network import Pieces, Running, Shape
 from bgn.baselines.stack import Stack, most_numbers
 from bgn.baselines.surrogates import METHODS
 
-
 _ALONE = 1 << 20  # products in a batch's largest matrix product, above which a second thread pays
 
 
