@@ -2,6 +2,7 @@
 #
 #   make demo    fit a model on the diabetes data, print its equation, write report.html
 #   make test    the test suite, doctests included (TESTS=tests/test_theory.py ARGS="-k chain" picks some)
+#   make portable   the same under settings that play other processors, one after another: an hour and more
 #   make lint    ruff and mypy
 #   make fuzz    many damaged files and odd fits (ARGS="--cases 1000 --seed 1"; the test suite tries a few)
 #   make docs    the documentation, in docs/_build/html
@@ -18,7 +19,7 @@ ARGS ?=
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint fuzz docs bench experiments browser clean
+.PHONY: help demo test portable lint fuzz docs bench experiments browser clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -28,6 +29,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --doctest-glob='*.rst' $(TESTS) $(ARGS)
+
+portable: $(VENV)/.dev
+	$(BIN)/python -m tests.portable --doctest-glob='*.rst' $(TESTS) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

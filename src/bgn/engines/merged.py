@@ -184,7 +184,7 @@ class MergedEngine:
             return 0.0
         fourth = self._sum("fourth_powers", 1.0 / unit)
         mean = self._squared / self.total
-        return math.sqrt(max(fourth / 2**30 / self.total * float(unit) ** 4 - mean**2, 0.0))
+        return math.sqrt(max(fourth / 2**30 / self.total * float(unit**4) - mean * mean, 0.0))
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
