@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +25,7 @@ import bgn
 from bgn import Layer, ModelFileError, Network
 from bgn.persist import read, write_whole
 from bgn.preparation import Category, Date, Number, Preparation
+from tests.optional import pandas as pd
 
 KEPT = Path(__file__).parent / "data"
 
