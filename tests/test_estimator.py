@@ -2,6 +2,8 @@
 
 import pickle
 import re
+import threading
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -419,3 +421,40 @@ def test_tensors_of_the_cpu_are_arrays():
     model = BGNRegressor(**QUICK).fit(X.clone().float().requires_grad_(), y)
     assert model.network_ == BGNRegressor(**QUICK).fit(X.float().numpy(), y.detach().numpy()).network_
     np.testing.assert_array_equal(model.predict(X), model.predict(X.float().numpy()))
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_a_refit_is_seen_whole_or_not_at_all():
+    rng = np.random.default_rng(0)
+    wide, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    narrow = pd.DataFrame(wide[:, :2], columns=["a", "b"])
+    model = BGNRegressor(max_width=1, max_replacements=0, shrinkage=1.0, n_jobs=1).fit(narrow, y)
+    ended = threading.Event()
+
+    def refit():
+        for k in range(60):
+            with suppress(ValueError):
+                model.fit(*[(wide, y), (narrow, y), (narrow, y[1:])][k % 3])
+        ended.set()
+
+    def look():
+        seen = pickle.loads(pickle.dumps(model))
+        assert seen.network_ == seen.history_.network()
+        assert seen.network_.n_inputs == seen.n_features_in_
+        named = seen.network_.feature_names is not None
+        assert hasattr(seen, "feature_names_in_") == named == (seen.n_features_in_ == 2)
+        told = "expecting 3 features"
+        try:
+            model.score(narrow, y)
+        except ValueError as error:
+            told = str(error)
+        assert "expecting 3 features" in told
+
+    other = threading.Thread(target=refit)
+    other.start()
+    try:
+        while not ended.is_set():
+            look()
+    finally:
+        other.join()
+    look()

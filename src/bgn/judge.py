@@ -20,6 +20,7 @@ LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
 NO_TARGET = object()
 _DTYPES = (np.float64, np.float32)
 _Class = TypeVar("_Class", bound=type)
+_Estimator = TypeVar("_Estimator", bound=object)
 
 
 def inherit_parameters(cls: _Class) -> _Class:
@@ -53,6 +54,35 @@ def restored(estimator: Any) -> Iterator[None]:
         vars(estimator).clear()
         vars(estimator).update(before)
         raise
+
+
+def unfitted(estimator: _Estimator) -> _Estimator:
+    """The same parameters and nothing learnt, to fit on; the estimator keeps the model of an earlier fit meanwhile."""
+    return _with(type(estimator), {name: value for name, value in _state(estimator) if not name.endswith("_")})
+
+
+def as_it_is(estimator: _Estimator) -> _Estimator:
+    """The estimator with all that it has learnt, which a fit in another thread leaves alone."""
+    return _with(type(estimator), dict(_state(estimator)))
+
+
+def take_over(estimator: _Estimator, other: Any) -> _Estimator:
+    """Learn what another has learnt, all of it at once: whoever looks sees the model before or the whole new one."""
+    kept = [(name, value) for name, value in _state(estimator) if not name.endswith("_")]
+    learnt = [(name, value) for name, value in _state(other) if name.endswith("_")]
+    estimator.__dict__ = dict(kept + learnt)
+    return estimator
+
+
+def _state(estimator: Any) -> list[tuple[str, Any]]:
+    """The attributes at one moment."""
+    return list(vars(estimator).copy().items())
+
+
+def _with(kind: type[_Estimator], state: dict[str, Any]) -> _Estimator:
+    made = object.__new__(kind)
+    made.__dict__ = state
+    return made
 
 
 # -- parameters --------------------------------------------------------------------------------------------------
