@@ -98,7 +98,7 @@ def test_bad_tables_are_named(diabetes):
         model.fit(X, y[:-1])
     with pytest.raises(ValueError, match="Negative values"):
         model.fit(X, y, sample_weight=-np.ones(len(y)))
-    with pytest.raises(ValueError, match="at least one non-zero number"):
+    with pytest.raises(ValueError, match="zero for every row"):
         model.fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"Column 'sex' holds dates"):
         model.fit(X.assign(sex=np.datetime64("2024-01-01")), y)

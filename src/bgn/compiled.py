@@ -36,15 +36,9 @@ def compiled(function: Callable[..., Any]) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from bgn.compiled import compiled
-    >>> @compiled
-    ... def total(values):
-    ...     found = 0
-    ...     for value in values:
-    ...         found += value
-    ...     return found
-    >>> total(np.arange(5))
-    10
+    >>> from bgn.explain.kernels import fires  # decorated with it
+    >>> fires(np.array([1.0, 2.0]), 3.0)
+    True
     """
     kernel = njit(nogil=True)(function)
     try:

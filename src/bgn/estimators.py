@@ -310,7 +310,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         return str(estimator_html_repr(self))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Return what notebooks choose from: the same, and text, which is all where scikit-learn is set to show text."""
+        """Return what notebooks choose from: the same and text, or text alone where scikit-learn is set so."""
         if get_config()["display"] != "diagram":
             return {"text/plain": repr(self)}
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
