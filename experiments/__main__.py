@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Stopped; what was finished is stored. The same command goes on from there.", file=sys.stderr)
         return 130
-    except (ValueError, DatasetError, OSError) as error:
+    except (ValueError, DatasetError, OSError, ImportError) as error:
         reader.exit(2, f"{message(str(error))}\n")
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.declared import EXTRAS
 
 COMMAND = Path(sys.executable).parent / "bgn"
 
@@ -19,6 +22,9 @@ class Done(NamedTuple):
 
 def run(*arguments: object, code: int = 0, stdin: bytes | str = b"", env: dict[str, str] | None = None) -> Done:
     """Run the command and check its exit code, and that a refusal is one line without a traceback."""
+    for package in EXTRAS["cli"]:
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"the command needs {package}", name=package)
     data = stdin.encode() if isinstance(stdin, str) else stdin
     done = subprocess.run([COMMAND, *map(str, arguments)], input=data, capture_output=True, env=env, check=False)
     return _checked(done.returncode, done.stdout.decode(), done.stderr.decode(), code)

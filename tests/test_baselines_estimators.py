@@ -5,11 +5,12 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tests.optional import pandas as pd
 
 torch = pytest.importorskip("torch", reason="the baselines need torch")
 

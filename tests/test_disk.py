@@ -14,10 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pa_parquet
 import pytest
 from sklearn.datasets import make_friedman1
 
@@ -25,6 +21,9 @@ import bgn.engines.disk as disk
 import bgn.engines.table as tables
 from bgn import BGNRegressor, read_blocks, shap_values
 from bgn.engines.disk import Scratch
+from tests.optional import pandas as pd
+from tests.optional import polars as pl
+from tests.optional import pyarrow as pa
 from tests.test_growth import same
 
 QUICK = {"max_width": 3, "max_replacements": 1, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1}
@@ -114,7 +113,9 @@ def test_whole_numbers_booleans_decimals_and_singles(table, tmp_path):
         "coded": pa.array((X[:, 4] * 10).astype(np.int64)).dictionary_encode(),
         "y": y,
     }
-    pa_parquet.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    from pyarrow.parquet import write_table
+
+    write_table(pa.table(columns), tmp_path / "rows.parquet")
     model = BGNRegressor(**QUICK).fit(tmp_path / "rows.parquet", target="y")
     plain = np.column_stack([np.asarray(pa.array(columns[name]), dtype=np.float64) if name != "coded" else
                              columns[name].to_numpy(zero_copy_only=False) for name in list(columns)[:-1]])  # fmt: skip
@@ -289,8 +290,9 @@ def test_marks_beside_the_rows_are_passed_over(table, tmp_path):
     assert BGNRegressor(**QUICK).fit(folder, y).network_ == expected
 
 
-@pytest.mark.parametrize("rows", [np.ones((3, 2)), [[1.0]], pd.DataFrame({"a": [1.0]}), None])
+@pytest.mark.parametrize("rows", [np.ones((3, 2)), [[1.0]], lambda: pd.DataFrame({"a": [1.0]}), None])
 def test_blocks_are_read_from_disk_alone(rows):
+    rows = rows() if callable(rows) else rows
     kind = type(rows).__name__
     with pytest.raises(TypeError, match=f"X must be a path to a file or a folder, or a memory map; got {kind}. Rows"):
         next(read_blocks(rows))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +22,7 @@ import bgn
 from bgn import Layer, ModelFileError, Network
 from bgn.persist import read
 from bgn.preparation import Category, Date, Number, Preparation
+from tests.optional import pandas as pd
 from tests.round_trips import bits, timeless
 
 KEPT = Path(__file__).parent / "data"

@@ -9,8 +9,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from bgn import judge
@@ -302,11 +304,17 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         )
         return r2(targets, predicted, weight)
 
-    def _html_repr(self) -> str:
+    def _repr_html_(self) -> str:
         """Return what notebooks show: the card of a fitted model, loaded by name because reports stand above."""
         if hasattr(self, "network_"):
             return str(importlib.import_module("bgn.report").card(self))
-        return str(super()._html_repr())
+        return str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return what notebooks choose from: the same and text, or text alone where scikit-learn is set so."""
+        if get_config()["display"] != "diagram":
+            return {"text/plain": repr(self)}
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     # -- judging what came in ------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_non_negative, validate_data
 
 from bgn.engines.integers import check_reach
 
@@ -211,7 +211,12 @@ def weights(values: Any, X: NDArray[Any]) -> NDArray[np.float64]:
     values = _array_of(values)
     no_dates(getattr(values, "dtype", None), "sample_weight")
     _unmasked(values, "sample_weight")
-    found = _check_sample_weight(values, X, dtype=np.float64, ensure_non_negative=True)
+    if isinstance(values, numbers.Number):
+        values = np.full(len(X), values)
+    found = check_array(values, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if found.shape != (len(X),):
+        raise ValueError(f"sample_weight must hold one number per row, {len(X)} of them; its shape is {found.shape}.")
+    check_non_negative(found, "`sample_weight`")
     check_reach(float(found.max(initial=0.0)))
     return np.asarray(found)
 

@@ -6,8 +6,8 @@ Sums are integers, so an estimate does not depend on the order of the rows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bgn.compiled import compiled
 from bgn.engines.cut_kernels import gain
 from bgn.engines.kernels import project
 
@@ -26,7 +26,7 @@ _LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_edge(count, sums, rows, total):
     """Largest gain of a cut between bins."""
     best = 0.0
@@ -39,7 +39,7 @@ def best_edge(count, sums, rows, total):
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def single_gains(codes, count, values, rows, total, out):
     """Write the largest gain of a cut of each column, between its bins."""
     sums = np.empty(count.shape[1], np.int64)
@@ -51,7 +51,7 @@ def single_gains(codes, count, values, rows, total, out):
         out[j] = best_edge(count[j], sums, rows, total)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def spread(centres, bins, pair, turn, x, y):
     """Write where the bins of two columns lie along ``cos * x + sin * y``; their start and scale."""
     p, q = pair
@@ -63,7 +63,7 @@ def spread(centres, bins, pair, turn, x, y):
     return low, BINS / (high - low) if high > low else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_up(codes, pair, values, table):
     """Sum `values`, one a row, or the rows where there are none, in the cells of a two-way table."""
     first, second = codes[pair[0]], codes[pair[1]]
@@ -72,7 +72,7 @@ def add_up(codes, pair, values, table):
         table[np.int64(first[i]) * COARSE + np.int64(second[i])] += values[i] if len(values) else 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, count):
     """For each pair of binned columns and each turn (cosine, sine), write where the cells of a two-way table fall.
 
@@ -94,7 +94,7 @@ def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, cou
                     count[k, a, b] += weights[k, u * COARSE + v]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_gains(codes, pairs, which, places, count, values, rows, total, tables, gains, best):
     """For each pair of binned columns, the number of its best angle and the gain it promises.
 
@@ -117,7 +117,7 @@ def pair_gains(codes, pairs, which, places, count, values, rows, total, tables, 
                 gains[k], best[k] = g, a
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, best):
     """For each pair, the number of the best of its own angles (pairs x angles x cosine and sine), given its tables."""
     x, y = np.empty(COARSE), np.empty(COARSE)
@@ -139,7 +139,7 @@ def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, best):
                 most, best[k] = g, a
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together):
     """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction."""
     top = np.float64(len(count) - 1)
@@ -167,7 +167,7 @@ def fill_profile(columns, index, coefficients, residual, weight, low, scale, cod
                 count_together(codes[g, begin:end], cells, held.max(), here)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_together(codes, cells, fullest, out):
     """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit.
 
@@ -190,7 +190,7 @@ def count_together(codes, cells, fullest, out):
         unpack(packed, cell, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unpack(packed, cell, out):
     """Add a cell's eight counts to `out` and empty them."""
     for b in range(8):
@@ -198,7 +198,7 @@ def unpack(packed, cell, out):
     packed[cell] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least):
     """The cell before which a cut lowers the training objective most, and by how much; see `Others`.
 
@@ -255,7 +255,7 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, l
     return best, best_cell
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def range_within(columns, index, coefficients, rows, low, scale, cell):
     """Smallest and largest projection of the rows in a cell."""
     z, least, most = np.empty(_BLOCK), np.inf, -np.inf
@@ -269,7 +269,7 @@ def range_within(columns, index, coefficients, rows, low, scale, cell):
     return least, most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def judge_directions(
     columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge,
     chance, least, out,
