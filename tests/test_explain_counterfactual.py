@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from reference_explain import cheapest_cell
 
 from bgn import Layer, Network, counterfactual
+from tests.optional import pandas as pd
 
 
 def random_problem(seed):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import Grid
+from bgn.engines.integers import Grid, check_reach
 from bgn.engines.part import Part
 from bgn.engines.protocol import Floats, Integers
 from bgn.engines.requests import RawBlock, RowSource
@@ -76,7 +76,9 @@ class Block:
         assert self.weight is not None
         w = self.weight[self.weight > 0]
         largest = float(w.max()) if len(w) else 0.0
-        return Weights(len(w), largest, float(w.sum()), bool(np.array_equal(w, np.rint(w))))
+        with np.errstate(over="ignore"):  # those of which the sum is infinite are refused
+            total = float(w.sum())
+        return Weights(len(w), largest, total, bool(np.array_equal(w, np.rint(w))))
 
     def weigh(self, exponent: int) -> int:
         """Sum of the weights times ``2**exponent``, each rounded."""
@@ -173,6 +175,7 @@ def weight_exponent(source: RowSource) -> int:
     Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
     """
     weights = source.ask(RawBlock.weights)
+    check_reach(max(each.largest for each in weights))
     if all(each.whole for each in weights) and sum(each.total for each in weights) <= 2**31:
         return 0
     number = sum(each.positive for each in weights)

@@ -23,6 +23,7 @@ class CellEngine(MergedEngine[CellPart]):
 
     def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut; None where there is none."""
+        questions = [*map(self._without_narrow_window, questions)]
         asked = [k for k, question in enumerate(questions) if self.can_project(question.projection)]
         sieves = [self._sieve(questions[k]) for k in asked]
         found: list[Cut | None] = [None] * len(questions)

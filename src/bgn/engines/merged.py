@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Concatenate, Generic, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from bgn.engines.requests import Answer, Arguments, Parts, RowPart
 from bgn.model.neuron import Neuron, Projection
 
 _TARGET_BITS = 31
+_EVERYWHERE = (-math.inf, math.inf)
 
 PartKind = TypeVar("PartKind", bound=RowPart)
 
@@ -85,11 +87,23 @@ class MergedEngine(ABC, Generic[PartKind]):
             arrays = question.projection.arrays
             low, scale = cut_kernels.reach_of(self._probes, *arrays, self._cells, self._probes.shape[1])
         else:
-            bound = self._bound(question.projection)
-            bottom, top = max(question.window[0], -bound), min(question.window[1], bound)
-            width = (top - bottom) / (self._cells - 2)
-            low, scale = bottom - width, (1.0 / width if width > 1e-307 else 1.0)
+            bottom, width = self._window(question.projection, question.window)
+            low, scale = bottom - width, 1.0 / width
         return Sieve(question.output, question.projection, low, scale, self._cells)
+
+    def _window(self, direction: Projection, window: tuple[float, float]) -> tuple[float, float]:
+        """Where the cells of a window begin, and how wide they are."""
+        bound = self._bound(direction)
+        bottom, top = max(window[0], -bound), min(window[1], bound)
+        return bottom, (top - bottom) / (self._cells - 2)
+
+    def _without_narrow_window(self, question: Question) -> Question:
+        """The question, without a window that is too narrow for floats to tell where in it a row lies."""
+        if question.window is None:
+            return question
+        bottom, width = self._window(question.projection, question.window)
+        told_apart = width > 1e-307 and bottom - width < bottom and question.window != _EVERYWHERE
+        return question if told_apart else replace(question, window=None)
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
@@ -117,7 +131,7 @@ class MergedEngine(ABC, Generic[PartKind]):
             return 0.0
         fourth = self._sum(RowPart.fourth_powers, 1.0 / unit)
         mean = self._squared / self.total
-        return math.sqrt(max(fourth / 2**30 / self.total * float(unit) ** 4 - mean**2, 0.0))
+        return math.sqrt(max(fourth / 2**30 / self.total * float(unit**4) - mean * mean, 0.0))
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
@@ -135,12 +149,21 @@ class MergedEngine(ABC, Generic[PartKind]):
             self._columns = self._measure()
         return self._columns
 
-    def _measure(self) -> Columns:
+    def lost(self) -> list[int]:
+        """The columns that vary by too little for :meth:`describe` to see."""
+        _, half, scale = self._places()
+        return np.flatnonzero((self._low < self._high) & (half * scale <= 0.5)).tolist()
+
+    def _places(self) -> tuple[Floats, Floats, Floats]:
+        """Centre and half the reach of every column, and how many integers there are to a unit of it."""
         centre = self._low / 2 + self._high / 2
         half = self._high / 2 - self._low / 2
         room = min(COLUMN_BITS, 60 - self.total.bit_length())
         exponent = np.where(half > 0, room - np.frexp(half)[1], 0)
-        scale = np.ldexp(1.0, np.clip(exponent, -1022, 1022))
+        return centre, half, np.ldexp(1.0, np.clip(exponent, -1022, 1022))
+
+    def _measure(self) -> Columns:
+        centre, _, scale = self._places()
         sums = self._sum(RowPart.column_sums, centre, scale)
         # The target in 31 bits is plenty for a direction.
         shift = max(0, self.grid.bits + 4 - _TARGET_BITS)

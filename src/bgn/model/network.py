@@ -110,6 +110,13 @@ class Network:
                 f"got {len(weights)}."
             )
         bases = _matching(base, "base", weights.shape[1:])
+        with np.errstate(over="ignore"):
+            largest = np.abs(bases) + np.abs(weights).sum(axis=0)
+        if not np.isfinite(largest).all():
+            raise ValueError(
+                "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
+                "predictions would be infinite. Rescale the target."
+            )
         lines = None if slopes is None else _matching(slopes, "slopes", (len(schema), *weights.shape[1:]))
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
@@ -294,8 +301,9 @@ class Network:
         return hash((self.layers, self.output_weights.tobytes(), np.asarray(self.base).tobytes(), self.schema))
 
     def __repr__(self) -> str:
-        used = [self.names[i] for i in self.features_used]
-        shown = ", ".join(used[:6]) + (f" and {len(used) - 6} more" if len(used) > 6 else "")
+        clean, used = importlib.import_module("bgn.writing").clean, self.features_used
+        shown = ", ".join(clean(self.names[i], 60) for i in used[:6])
+        shown += f" and {len(used) - 6} more" if len(used) > 6 else ""
         return (
             f"Network({self.n_inputs} inputs, widths {self.widths}, {self.n_parameters} non-zero parameters, "
             f"uses {shown or 'nothing but the base'})"

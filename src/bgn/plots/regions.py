@@ -13,7 +13,7 @@ from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.plots.style import axes, ink
 from bgn.require import require
-from bgn.writing import shorten
+from bgn.writing import clean, shorten
 
 
 def regions(
@@ -108,7 +108,7 @@ def _column(network: Network, feature: str | int, argument: str) -> int:
         return network.names.index(feature)
     if not isinstance(feature, str) and 0 <= feature < network.n_inputs:
         return int(feature)
-    raise ValueError(f"{argument} must name columns among {', '.join(network.names)}; got {feature!r}.")
+    raise ValueError(f"{argument} must name columns among {', '.join(map(clean, network.names))}; got {feature!r}.")
 
 
 def _range(values: Floats) -> tuple[float, float]:
