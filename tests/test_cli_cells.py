@@ -22,6 +22,7 @@ from bgn.cli.delimited import Delimited
 from bgn.cli.prepare import Choices
 from bgn.cli.refusal import Refused
 from bgn.cli.source import Rows, Source
+from bgn.cli.tables import open_table
 from bgn.persist import ModelFile, parts, read
 from bgn.preparation import Date, Number, Preparation
 
@@ -230,3 +231,14 @@ def test_carriage_returns_end_lines(tmp_path: Path) -> None:
             table = Delimited(stream, "t", None, ".", None)
             assert table.names == ("a\r\nb", "y")
             assert table.read(["y"]).column("y").to_pylist() == [2.0, 4.0]
+
+
+def test_a_parquet_file_that_is_replaced_while_it_is_open_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"a": range(5000)}).to_parquet(path, row_group_size=500)
+    table = open_table(str(path))
+    pd.DataFrame({"a": range(10)}).to_parquet(tmp_path / "other.parquet")
+    (tmp_path / "other.parquet").replace(path)
+    for read in (lambda: table.read(["a"]), lambda: list(table.blocks(["a"]))):
+        with pytest.raises(OSError, match=r"rows\.parquet changed while it was read"):
+            read()
