@@ -239,6 +239,6 @@ def test_a_parquet_file_that_is_replaced_while_it_is_open_is_refused(tmp_path):
     table = open_table(str(path))
     pd.DataFrame({"a": range(10)}).to_parquet(tmp_path / "other.parquet")
     (tmp_path / "other.parquet").replace(path)
-    for read in (lambda: table.read(["a"]), lambda: list(table.blocks(["a"]))):
+    for attempt in (lambda: table.read(["a"]), lambda: list(table.blocks(["a"]))):
         with pytest.raises(OSError, match=r"rows\.parquet changed while it was read"):
-            read()
+            attempt()
