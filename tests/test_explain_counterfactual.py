@@ -10,6 +10,7 @@ from reference_explain import cheapest_cell
 
 import bgn
 from bgn import Layer, Network
+from tests.optional import pandas as pd
 
 counterfactual = partial(bgn.counterfactual, max_seconds=600)  # a busy machine takes its time
 
