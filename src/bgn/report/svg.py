@@ -168,8 +168,10 @@ class Chart:
 def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]:
     """Return a range that has some width."""
     low, high = ends
-    if low < high:
+    if low < high and (log or high - low > 1e-300):  # below, a part of it would be nothing
         return low, high
+    if not log:
+        low, high = (0.0 if abs(end) <= 1e-300 else end for end in ends)
     return (low / 2.0, high * 2.0) if log else (low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5)
 
 
