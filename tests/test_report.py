@@ -266,3 +266,13 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
     assert "Up to 4 neurons were tried in the last layer; 3 were chosen." in text
     assert "<dt>setting random_state</dt><dd>7</dd>" in text
     assert text.count('class="swap"') == 1
+
+
+def test_values_beyond_what_errors_can_be_squared_for_are_refused(tmp_path):
+    X = np.array([[1.0], [-1.0]])
+    small, large = (bgn.Network([bgn.Layer([[1.0]], [0.0])], [weight], 0.0) for weight in (5e-324, 1e200))
+    bgn.write_report(small, X, [1.0, 2.0], tmp_path / "report.html")  # an effect too small to be cut into ticks
+    with pytest.raises(ValueError, match=r"model has values up to 1e\+200; .*Rescale"):
+        bgn.write_report(large, X, [1.0, 2.0], tmp_path / "report.html")
+    with pytest.raises(ValueError, match=r"y has values up to 2e\+200; .*Rescale"):
+        bgn.write_report(small, X, [1.0, 2e200], tmp_path / "report.html")
