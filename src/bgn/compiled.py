@@ -40,7 +40,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     >>> fires(np.array([1.0, 2.0]), 3.0)
     True
     """
-    kernel = njit(nogil=True)(function)
+    kernel: Any = njit(nogil=True)(function)
     try:
         kernel._cache = _Cache(function)
     except (RuntimeError, OSError):  # numba found no folder that can be written to
