@@ -2,9 +2,11 @@
 #
 #   make demo    fit a model on the diabetes data, print its equation, write report.html
 #   make test    the test suite, doctests included (TESTS=tests/test_theory.py ARGS="-k chain" picks some)
+#   make portable   the same under settings that play other processors, one after another: an hour and more
 #   make without PACKAGES="torch dask distributed"   the tests, as if these were not installed
 #   make lowest  the tests with the oldest versions of everything that pyproject.toml allows
 #   make lint    ruff and mypy
+#   make fuzz    many damaged files and odd fits (ARGS="--cases 1000 --seed 1"; the test suite tries a few)
 #   make docs    the documentation, in docs/_build/html
 #   make bench   the benchmarks (ARGS="speed.py" picks one)
 #   make experiments   the paper's tables and figures (ARGS="accuracy --status"; without, what there is)
@@ -19,7 +21,7 @@ ARGS ?=
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test without lowest lint docs bench experiments browser clean
+.PHONY: help demo test portable without lowest lint fuzz docs bench experiments browser clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -40,9 +42,17 @@ lowest:
 	$(MAKE) VENV=$(VENV)-lowest $(VENV)-lowest/.lowest
 	$(VENV)-lowest/bin/python -m pytest -W ignore::DeprecationWarning -W ignore::FutureWarning $(TESTS) $(ARGS)
 
+portable: $(VENV)/.dev
+	$(BIN)/python -m tests.portable $(TESTS) $(ARGS)
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+fuzz: $(VENV)/.dev
+	@for each in $(sort $(wildcard tests/fuzz_*.py)); do \
+		echo "== $$each"; $(BIN)/python -m tests.$$(basename $$each .py) $(ARGS) || exit 1; \
+	done
 
 docs: $(VENV)/.docs
 	rm -rf docs/api

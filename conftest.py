@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before anything loads SciPy
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # one of scikit-learn's checks asks for it
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests have small tensors, over which threads wait for each other
 
 from tests.declared import absent
 

@@ -16,7 +16,8 @@ A **study** is a module of this package named in ``STUDIES``, with one line on w
 ``show(runs) -> list[Table | Figure]``
     A pure function of the runs that ``tasks(options)`` names and the store holds: some may be missing, some failed
     (``run.error``; ``run.figures`` is then empty). Show both, ``tables.MISSING`` and ``tables.FAILED``. Times go
-    in a table of their own, so that the others come out the same, byte for byte, whenever and wherever they are run.
+    in a table of their own, so that the others come out the same, byte for byte, whenever and wherever they are run;
+    but for gradient-trained networks, which come out otherwise on another processor.
 
 and may have
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from bgn.whole_file import write_whole
 from experiments import runner, tables
 from experiments.options import Options
 from experiments.store import Run, Store, merge
@@ -49,7 +50,7 @@ def _pages(name: str, scale: str, runs: list[Run], folder: Path) -> list[Path]:
         path for shown in runner.study(name).show(runs) for path in tables.write(shown, within, ("rst", "csv", "svg"))
     ]
     origin = within / f"{name}-origin.rst"
-    origin.write_text(provenance(name, scale, runs), encoding="utf-8")
+    write_whole(origin, provenance(name, scale, runs).encode("utf-8"))
     return [*written, origin]
 
 

@@ -185,6 +185,8 @@ ON_CLUSTER = {
     ("plain", "search", "full", 3),
     "test_rows_of_weight_zero_are_left_out",
     "test_recorded_errors_are_those_of_the_network",
+    "test_weights_out_of_reach_are_named_wherever_the_rows_are",
+    "test_columns_too_small_to_learn_from_are_named_wherever_the_rows_are",
 }
 
 

@@ -162,7 +162,9 @@ def test_more_columns_than_rows():
         assert 3 in model.network_.features_used
 
 
-@pytest.mark.parametrize(("factor_x", "factor_y"), [(1e299, 1.0), (1e-300, 1.0), (1.0, 1e149), (1e299, 1e-149)])
+@pytest.mark.parametrize(
+    ("factor_x", "factor_y"), [(1e299, 1.0), (1e-300, 1.0), (1e-307, 1.0), (1.0, 1e149), (1e299, 1e-149)]
+)
 @pytest.mark.parametrize("direction", ["search", "lasso"])
 def test_extreme_magnitudes_work(factor_x, factor_y, direction):
     rng = np.random.default_rng(0)
@@ -181,6 +183,43 @@ def test_numbers_out_of_reach_are_named():
     for factor in (1e160, 1e-160):
         with pytest.raises(ValueError, match="Rescale the target"):
             BGNRegressor().fit(X, y * factor)
+
+
+def number_beside_noise():
+    """A whole number that decides on the target, a column that does not, and the target."""
+    rng = np.random.default_rng(0)
+    number = rng.integers(0, 4, 200)
+    return number, rng.normal(size=200), (number > 1) + 0.01 * rng.normal(size=200)
+
+
+@pytest.mark.parametrize("direction", ["search", "lasso", "debiased"])
+@pytest.mark.parametrize("start", [1.0, -1.0, 1e16, 1e299])
+def test_neighbouring_floats_are_told_apart(start, direction):
+    number, noise, y = number_beside_noise()
+    for steps in (number, number > 1):
+        X = np.column_stack([start + np.spacing(start) * steps, noise])
+        model = BGNRegressor(direction=direction, max_width=4, shrinkage=1.0, random_state=0).fit(X, y)
+        assert np.mean(np.abs(model.predict(X) - y)) < 0.05
+
+
+def test_columns_too_small_to_learn_from_are_named_wherever_the_rows_are(engine):
+    number, noise, y = number_beside_noise()
+    X = np.column_stack([number * 1e-310, noise])
+    with pytest.warns(UserWarning, match=r"X varies in column ('x0'|0) by less than about 1e-308.*Multiply it"):
+        model = engine(BGNRegressor(**QUICK), X, y)
+    assert model.network_.features_used != (0,)
+    X[:, 0] *= 2.0**100
+    model = engine(BGNRegressor(**QUICK), X, y)
+    assert np.mean(np.abs(model.predict(X) - y)) < 0.1
+    assert model.network_ == BGNRegressor(**QUICK).fit(X, y).network_
+
+
+def test_weights_out_of_reach_are_named_wherever_the_rows_are(engine):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(100, 2)), rng.normal(size=100), rng.integers(0, 4, 100).astype(float)
+    for factor in (1e300, 5e307, 1e-301, 5e-324):
+        with pytest.raises(ValueError, match=r"sample_weight goes up to .*Multiply all weights by one number"):
+            engine(BGNRegressor(**QUICK), X, y, weight * factor)
 
 
 def test_validation_rows_follow_content():

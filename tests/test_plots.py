@@ -19,7 +19,9 @@ from sklearn.tree import DecisionTreeRegressor
 import bgn
 from bgn.engines.base import Direction, Neuron
 from bgn.grow.history import History, Record, Snapshot
+from bgn.network import Floats
 from bgn.plots.drawing import draw, term_labels, text_width
+from bgn.plots.effect import histogram
 from bgn.writing import clean, colour, shorten
 from tests.networks import random_network
 
@@ -309,3 +311,27 @@ def test_figures_of_a_network_that_asks_nothing_are_empty_and_its_path_is_unknow
     for call in (lambda: bgn.plots.growth(network), lambda: compare(network, rows, truth, rows, truth)):
         with pytest.raises(TypeError, match="model must be a fitted estimator with history_"):
             call()
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        1e18 + 128.0 * np.arange(50),
+        np.append(1e18, np.arange(49)),
+        1e16 + np.tile([0.0, 2.0], 25),
+        np.linspace(-1e300, 1e300, 50),
+        5e-324 * np.arange(50),
+        np.full(50, 1e18),
+        np.full(50, 3.7),
+    ],
+    ids=["far", "one far", "neighbours", "huge", "subnormal", "constant far", "constant"],
+)
+def test_effect_of_columns_of_any_scale(column: Floats) -> None:
+    rows = np.column_stack([column, np.arange(50.0)])
+    layer = bgn.Layer([[1.0, 0.0], [0.0, 1.0]], [-np.median(column), -20.0])
+    network = bgn.Network([layer], [1.0, 0.5], 3.0, ["a", "b"])
+    counts, edges = histogram(column)
+    assert counts.sum() == 50
+    assert (np.diff(edges) > 0).all()
+    for feature in ("a", ("a", "b")):
+        bgn.plots.effect(network, feature, rows).figure.canvas.draw()

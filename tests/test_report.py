@@ -266,3 +266,31 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
     assert "Up to 4 neurons were tried in the last layer; 3 were chosen." in text
     assert "<dt>setting random_state</dt><dd>7</dd>" in text
     assert text.count('class="swap"') == 1
+
+
+def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 60)) * np.logspace(-300, 300, 60)
+    network = bgn.Network([bgn.Layer(np.eye(60)[[0, 30, 59]], [0.0, 0.0, 0.0])], [1.0, 0.5, 2.0], 0.0)
+    target = network.predict(rows)
+    bgn.write_report(network, rows, target, tmp_path / "r.html")
+    linear = quality(Facts.of(network, rows, target, None, None))[2]
+    assert linear["rmse"] < 1e-6  # more columns than rows: through every point
+
+
+@pytest.mark.parametrize("value", [0.0, 5e-324, 1e-300, 1e300, 1.7e308, -1e308, None])
+@pytest.mark.parametrize("every", [True, False])
+def test_a_report_and_path_of_extreme_errors(tmp_path, value, every):
+    X = np.arange(40.0)[:, None]
+    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0).fit(X, np.sin(X[:, 0]))
+    bgn.save(model, tmp_path / "m.json")
+    content = json.loads((tmp_path / "m.json").read_text())
+    for number, step in enumerate(content["history"]["steps"]["values"]):
+        if every or number % 2:
+            step[4:] = [0.0 if value is None else value, value, value]
+    for snapshot in content["history"]["paths"][0]["snapshots"]:
+        snapshot["train_mse"], snapshot["validation_mse"] = value or 0.0, value
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    changed = bgn.load(tmp_path / "m.json")
+    page = bgn.write_report(changed, X, np.sin(X[:, 0]), tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "nan" not in "".join(part.split("</svg>")[0] for part in page.split("<svg")[1:])

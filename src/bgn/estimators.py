@@ -229,6 +229,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             evaluation = self._evaluation(given.to_validate(eval_set), scratch, seed)
             monitor = Monitor(self.max_seconds, callbacks, show)
             engines, scaled = share_out(source, evaluation, self.validation_fraction, seed, threads)
+            judge.nothing_lost(engines.train.lost(), self._names())
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
             self.network_: Network = self.history_.network()
 
@@ -301,7 +302,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         targets, predicted, weight = (
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
         )
-        return float(r2_score(targets, predicted, sample_weight=weight))
+        return r2(targets, predicted, weight)
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the card of a fitted model, loaded by name because reports stand above."""
@@ -399,7 +400,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
 
 
-def r2(y: Any, predicted: NDArray[np.float64], weight: Any) -> float:
+def r2(y: Any, predicted: Any, weight: Any) -> float:
     """The share of the target's variance that predictions explain."""
     judge.number_target(y)
     weight = None if weight is None else judge.weights(weight, predicted)

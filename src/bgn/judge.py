@@ -6,6 +6,7 @@ import functools
 import inspect
 import numbers
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -15,6 +16,8 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_non_negative, validate_data
+
+from bgn.engines.integers import check_reach
 
 LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
 NO_TARGET = object()
@@ -214,12 +217,7 @@ def weights(values: Any, X: NDArray[Any]) -> NDArray[np.float64]:
     if found.shape != (len(X),):
         raise ValueError(f"sample_weight must hold one number per row, {len(X)} of them; its shape is {found.shape}.")
     check_non_negative(found, "`sample_weight`")
-    largest = float(found.max(initial=0.0))
-    if largest > LARGEST_VALUE or 0 < largest < 1 / LARGEST_VALUE:
-        raise ValueError(
-            f"sample_weight goes up to {largest:.3g}; beyond {LARGEST_VALUE:g} and below {1 / LARGEST_VALUE:g} sums "
-            "leave the range of floats. Multiply all weights by one number."
-        )
+    check_reach(float(found.max(initial=0.0)))
     return np.asarray(found)
 
 
@@ -324,6 +322,16 @@ def representable(
         raise ValueError(
             f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
             f"floats beyond {LARGEST_SQUARED:g} and below {1 / LARGEST_SQUARED:g}. Rescale the target."
+        )
+
+
+def nothing_lost(lost: Iterable[int], names: Sequence[str] | None) -> None:
+    """Warn of columns that vary by too little to be learnt from."""
+    for j in lost:
+        warnings.warn(
+            f"X varies in column {_name(j, names)!r} by less than about 1e-308, the smallest difference that can be "
+            "learnt from: the column is not used. Multiply it by a large number, as 2.0**100.",
+            stacklevel=4,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.crossings import compile_search
 from bgn.explain.proof import cheapest_row, nearest_miss, neat
 from bgn.explain.question import Question, read_question
 from bgn.network import Floats
@@ -143,7 +144,6 @@ def counterfactual(
     >>> counterfactual(network, [1.0, 1.0], at_least=4.0, immutable=["rooms"])
     Counterfactual(unreachable: the best attainable is 2.5)
     """
-    deadline = time.monotonic() + max_seconds
     if n < 1:
         raise ValueError(f"n must be at least 1; got {n}.")
     if not max_seconds > 0:
@@ -152,6 +152,8 @@ def counterfactual(
     question = read_question(
         network, x, at_least, at_most, costs, bounds, immutable, max_changed, integer, constraints, one_hot
     )
+    compile_search()
+    deadline = time.monotonic() + max_seconds
     fewest = isinstance(costs, str)
     first = _answer(question, fewest, deadline)
     answers = [first]

@@ -20,6 +20,7 @@ _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not ju
 _BLOCK = 8192
 _FULL = 255
 _SMALLEST = 1e-300  # width of a cell: their number a unit must be a float64
+_FINEST = 2.0**50  # cells between zero and the values: more are not told apart by a float64
 _LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
 # The bits of every byte, each in a byte of its own.
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
@@ -51,10 +52,10 @@ def single_gains(codes, count, values, rows, total, out):
 
 
 @compiled
-def spread(centres, bins, pair, angle, x, y):
-    """Write where the bins of two columns lie along ``cos(angle) * x + sin(angle) * y``; their start and scale."""
+def spread(centres, bins, pair, turn, x, y):
+    """Write where the bins of two columns lie along ``cos * x + sin * y``; their start and scale."""
     p, q = pair
-    cos, sin = np.cos(angle), np.sin(angle)
+    cos, sin = turn
     for b in range(COARSE):
         x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
     low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
@@ -72,8 +73,8 @@ def add_up(codes, pair, values, table):
 
 
 @compiled
-def place_cells(codes, centres, bins, pairs, angles, weight, weights, places, count):
-    """For each pair of binned columns and each angle, write where the cells of a two-way table fall.
+def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, count):
+    """For each pair of binned columns and each turn (cosine, sine), write where the cells of a two-way table fall.
 
     Written: the weight in every cell, `weights` (pairs x cells); its bin among those of all angles, `places` (pairs x
     cells x angles); and the weight in every bin, `count` (pairs x angles x bins).
@@ -84,8 +85,8 @@ def place_cells(codes, centres, bins, pairs, angles, weight, weights, places, co
         p, q = pairs[k]
         add_up(codes, (p, q), weight, weights[k])
         places[k] = 0  # for cells that no row is in
-        for a in range(len(angles)):
-            low, scale = spread(centres, bins, (p, q), angles[a], x, y)
+        for a in range(len(turns)):
+            low, scale = spread(centres, bins, (p, q), turns[a], x, y)
             for u in range(bins[p]):
                 for v in range(bins[q]):
                     b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
@@ -117,15 +118,15 @@ def pair_gains(codes, pairs, which, places, count, values, rows, total, tables, 
 
 
 @compiled
-def near_gains(centres, bins, pairs, angles, weights, tables, rows, total, best):
-    """For each pair, the number of the best of its own angles (pairs x angles), given its two-way tables."""
+def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, best):
+    """For each pair, the number of the best of its own angles (pairs x angles x cosine and sine), given its tables."""
     x, y = np.empty(COARSE), np.empty(COARSE)
     count, sums = np.empty(BINS, np.int64), np.empty(BINS, np.int64)
     for k in range(len(pairs)):
         p, q = pairs[k]
         most = -1.0
-        for a in range(angles.shape[1]):
-            low, scale = spread(centres, bins, (p, q), angles[k, a], x, y)
+        for a in range(turns.shape[1]):
+            low, scale = spread(centres, bins, (p, q), turns[k, a], x, y)
             count[:] = 0
             sums[:] = 0
             for u in range(bins[p]):
@@ -293,9 +294,10 @@ def judge_directions(
             fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
             best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
             if best > out[k, 0]:
+                told_apart = scale * max(abs(low), abs(high)) < _FINEST
                 out[k, 0] = best
-                out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
-                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf
+                out[k, 1] = low + (cell - 1) / scale if cell > 1 and told_apart else -np.inf
+                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 and told_apart else np.inf
             fullest = count.argmax()
             if 4 * count[fullest] <= count.sum():
                 break

@@ -14,6 +14,7 @@ from bgn.terms import network_of
 from bgn.writing import shorten
 
 _PIXELS = 200
+_HALF = np.finfo(np.float64).max / 2.0
 
 
 def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any = None) -> Any:
@@ -63,15 +64,23 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
 
 
 def few_wholes(column: Floats) -> bool:
-    """Tell whether a column holds whole numbers in a short range, such as hours or yes and no."""
-    return bool(np.ptp(column) <= 60 and (column == np.rint(column)).all())
+    """Tell whether a column holds whole numbers in a short range, such as hours or yes and no.
+
+    Beyond 2**52 all floats are whole, and halves between them are none.
+    """
+    return bool(np.ptp(column) <= 60 and (column == np.rint(column)).all() and np.abs(column).max() < 2.0**52)
 
 
 def histogram(column: Floats) -> tuple[Floats, Floats]:
-    """Return counts and edges of bins: a bin a number for few whole numbers, thirty otherwise."""
-    edges = np.arange(column.min() - 0.5, column.max() + 1.0) if few_wholes(column) else 30
-    counts, edges = np.histogram(column, bins=edges)
-    return counts.astype(np.float64), edges
+    """Return counts and edges of bins: one bin per number for few whole numbers, otherwise thirty at most."""
+    low, high = float(column.min()), float(column.max())
+    if few_wholes(column):
+        edges = np.arange(low - 0.5, high + 1.0)
+    else:  # halved, because the widest range there is has no length in float64
+        room = max(0.5, 1e-3 * abs(low)) / 2.0 if low == high else 0.0
+        edges = np.unique(np.clip(np.linspace(low / 2.0 - room, high / 2.0 + room, 31), -_HALF, _HALF) * 2.0)
+        edges[[0, -1]] = min(edges[0], low), max(edges[-1], high)
+    return np.histogram(column, bins=edges)[0].astype(np.float64), edges
 
 
 def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:

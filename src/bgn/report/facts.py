@@ -7,18 +7,23 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import solve
 
 from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.network import Floats, Network
 from bgn.terms import Terms, as_terms, network_of
+from bgn.writing import clean
 
 WORST = 10
 """Rows that the table of residuals lists."""
+_RIDGE = 1e-9  # of a standardised column's own size
+_FAR = 1e30  # standard deviations; scikit-learn's trees read single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,17 @@ class Facts:
         """Columns that the network uses, the most important first."""
         return sorted(self.network.features_used, key=lambda i: -self.importance.features[i])
 
+    @cached_property
+    def standardised(self) -> tuple[Floats, Floats]:
+        """The rows and those to judge by, with the former's columns centred and of size 1, whatever their scale."""
+        size = np.maximum(np.abs(self.rows).max(axis=0), np.finfo(np.float64).tiny)  # 1e300 has no square
+        rows = self.rows / size
+        centre, spread = rows.mean(axis=0), rows.std(axis=0)
+        spread[np.ptp(rows, axis=0) == 0] = 1.0
+        rows = (rows - centre) / spread
+        judged = np.clip((self.judged_rows / size - centre) / spread, -_FAR, _FAR) if self.held_out else rows
+        return rows, judged
+
 
 def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     """Return importances over all rows, or over some where all would take minutes, and words that say so."""
@@ -114,28 +130,33 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     from sklearn.tree import DecisionTreeRegressor
 
     width = sum(facts.network.widths)
-    tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(facts.rows, facts.target)
+    rows, judged = facts.standardised
+    tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
     used = len(facts.network.features_used)
     entries = [
         ("this model", f"{_count(width, 'neuron')}, {_count(used, 'column')}", facts.predictions),
         (
             "a tree of similar size",
             f"{_count(int(tree.get_n_leaves()) - 1, 'split')}, {_count(len(set(tree.tree_.feature) - {-2}), 'column')}",
-            tree.predict(facts.judged_rows),
+            tree.predict(judged),
         ),
-        ("a linear model", _count(facts.rows.shape[1], "column"), _linear(facts)),
+        ("a linear model", _count(facts.rows.shape[1], "column"), _linear(rows, facts.target, judged)),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
     return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
 
 
-def _linear(facts: Facts) -> Floats:
-    """Return what least squares would predict, from the columns' covariances: one pass over the rows."""
-    centre, spread = facts.rows.mean(axis=0), facts.rows.std(axis=0)
-    spread[np.ptp(facts.rows, axis=0) == 0] = 1.0
-    columns, mean = (facts.rows - centre) / spread, facts.target.mean()
-    slopes = np.linalg.lstsq(columns.T @ columns, columns.T @ (facts.target - mean), rcond=None)[0]
-    return np.asarray(mean + (facts.judged_rows - centre) / spread @ slopes)
+def _linear(rows: Floats, target: Floats, judged: Floats) -> Floats:
+    """Return what least squares would predict, in a system as small as the fewer of rows and columns.
+
+    The slightest of ridges makes it solvable, whatever columns repeat each other.
+    """
+    wide = len(rows) < rows.shape[1]
+    products = rows @ rows.T if wide else rows.T @ rows
+    products.flat[:: len(products) + 1] += _RIDGE * len(rows)
+    residual = target - target.mean()
+    solved = solve(products, residual if wide else rows.T @ residual, assume_a="pos", check_finite=False)
+    return np.asarray(target.mean() + judged @ (rows.T @ solved if wide else solved))
 
 
 def _count(n: int, noun: str) -> str:
@@ -231,7 +252,7 @@ def _field(facts: Facts, i: int) -> dict[str, Any]:
 
 def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     """Return a choice among the categories of a column."""
-    options = [{"column": i, "name": facts.network.names[i].partition(" = ")[2]} for i in members]
+    options = [{"column": i, "name": clean(facts.network.names[i].partition(" = ")[2])} for i in members]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
     return {"kind": "choice", "name": name, "columns": members, "options": options}
@@ -239,9 +260,9 @@ def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
 
 def typical(facts: Facts) -> list[float]:
     """Return the row nearest to the medians, in units of each column's spread: a real row, so categories stay whole."""
-    spread = facts.rows.std(axis=0)
-    distance = np.abs(facts.rows - np.median(facts.rows, axis=0)) / np.where(spread > 0, spread, 1.0)
-    return [float(value) for value in facts.rows[int(np.argmin(distance.sum(axis=1)))]]
+    rows, _ = facts.standardised
+    distance = np.abs(rows - np.median(rows, axis=0)).sum(axis=1)
+    return [float(value) for value in facts.rows[int(np.argmin(distance))]]
 
 
 def plain_network(network: Network) -> dict[str, Any]:
