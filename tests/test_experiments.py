@@ -142,7 +142,7 @@ def test_without_torch_a_study_that_trains_says_so_before_it_starts(tmp_path):
 @needs_raw
 @pytest.mark.parametrize("jobs", [("--jobs", "1"), ("--jobs", "2", "--backend", "threading")])
 def test_a_package_that_is_missing_is_no_result(tmp_path, jobs):
-    study = ("peers", "--smoke", "--datasets", "power_plant", "--methods", "xgboost", "--seeds", "1", *jobs)
+    study = ("peers", "--smoke", "--datasets", "power_plant", "--methods", "free stumps", "--seeds", "1", *jobs)
     status, _, log = finish(*study, folder=tmp_path, without="xgboost")
     assert status == 2
     assert "No module named 'xgboost'" in log

@@ -34,7 +34,7 @@ def fresh(code: str, without: str = "") -> str:
     path = os.pathsep.join([str(ROOT / "tests" / "without"), str(PACKAGE.parent)])
     env = os.environ | {"PYTHONPATH": path, "BGN_WITHOUT": without}
     command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
