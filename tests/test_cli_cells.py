@@ -216,6 +216,7 @@ def test_a_model_reads_the_table_it_was_fitted_to_in_every_format(visits: pd.Dat
         ("t.csv", b"a,y\n" + b"".join(b"z" * 900_000 + b"%d,1\n" % i for i in range(3)), "3 different words ('zzz"),
         ("t.csv", b",".join(b"%d" % i * 90_000 for i in range(9)) + b"\n", "has no column 'y'; it has '0000"),
     ],
+    ids=["field", "header", "ragged", "quote", "bytes", "cut", "cut early", "noise", "words", "names"],
 )  # fmt: skip
 def test_a_damaged_table_is_refused_in_one_short_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
