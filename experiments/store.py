@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -176,15 +176,15 @@ class Store:
         self._connection.execute("VACUUM")
 
 
-def merge(target: str | Path, sources: Iterable[str | Path], keys: Collection[str] | None = None) -> int:
-    """Add the runs of other stores, or those of some keys, to a store; return how many it holds then."""
+def merge(target: str | Path, sources: Iterable[str | Path]) -> int:
+    """Add the runs of other stores, or of published lines, to a store; return how many it holds then."""
+    from experiments.records import read_any
+
     found: dict[str, Run] = {}
     for source in sources:
-        with Store(source, read_only=True) as store:
-            for key, run in store.runs().items():
-                wanted = keys is None or key in keys
-                if wanted and (key not in found or found[key].error is not None):
-                    found[key] = run
+        for key, run in read_any(Path(source)).items():
+            if key not in found or found[key].error is not None:
+                found[key] = run
     with Store(target) as store:
         store.add(found.values())
         store.compact()
