@@ -25,7 +25,9 @@ def publish(names: Iterable[str], source: Path | None = None, results: Path = RE
         path = results / f"{name}.jsonl"
         runs = published_runs(name, results)
         wanted = (key for options in scales(name).values() for key in runner.chosen(name, options))
-        runs |= {key: stored[key] for key in wanted if key in stored and (key not in runs or runs[key].error)}
+        runs |= {
+            key: stored[key] for key in wanted if key in stored and (key not in runs or runs[key].error is not None)
+        }
         if not runs:
             raise ValueError(f"no runs of {name} to publish; name the store that has them with --store.")
         write(path, runs.values())
