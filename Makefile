@@ -2,7 +2,11 @@
 #
 #   make demo    fit a model on the diabetes data, print its equation, write report.html
 #   make test    the test suite, doctests included (TESTS=tests/test_theory.py ARGS="-k chain" picks some)
+#   make portable   the same under settings that play other processors, one after another: an hour and more
+#   make without PACKAGES="torch dask distributed"   the tests, as if these were not installed
+#   make lowest  the tests with the oldest versions of everything that pyproject.toml allows
 #   make lint    ruff and mypy
+#   make fuzz    many damaged files and odd fits (ARGS="--cases 1000 --seed 1"; the test suite tries a few)
 #   make docs    the documentation, in docs/_build/html
 #   make bench   the benchmarks (ARGS="speed.py" picks one)
 #   make experiments   the paper's tables and figures (ARGS="accuracy --status"; without, what there is)
@@ -11,13 +15,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-TESTS ?= tests src/bgn $(wildcard docs/*.rst)
+TESTS ?= tests src/bgn
 ARGS ?=
 
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test lint docs bench experiments browser clean
+.PHONY: help demo test portable without lowest lint fuzz docs bench experiments browser clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -26,11 +30,29 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --doctest-glob='*.rst' $(TESTS) $(ARGS)
+	$(BIN)/python -m pytest $(TESTS) $(ARGS)
+
+# As if some packages were not installed.
+without: $(VENV)/.dev
+	BGN_WITHOUT="$(PACKAGES)" PYTHONPATH=tests/without $(BIN)/python -m pytest $(TESTS) $(ARGS)
+
+# With the oldest versions that pyproject.toml allows, whose deprecations are none of ours. The oldest torch comes with
+# CUDA alone, so the one the other tests have is taken.
+lowest:
+	$(MAKE) VENV=$(VENV)-lowest $(VENV)-lowest/.lowest
+	$(VENV)-lowest/bin/python -m pytest -W ignore::DeprecationWarning -W ignore::FutureWarning $(TESTS) $(ARGS)
+
+portable: $(VENV)/.dev
+	$(BIN)/python -m tests.portable $(TESTS) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+fuzz: $(VENV)/.dev
+	@for each in $(sort $(wildcard tests/fuzz_*.py)); do \
+		echo "== $$each"; $(BIN)/python -m tests.$$(basename $$each .py) $(ARGS) || exit 1; \
+	done
 
 docs: $(VENV)/.docs
 	rm -rf docs/api
@@ -73,6 +95,12 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	$(PIP) '$(TORCH)' || echo "No $(TORCH) to be had: the tests that need PyTorch will be skipped."
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.lowest: pyproject.toml .ci/lowest.py | $(BIN)/python
+	$(BIN)/python .ci/lowest.py | grep -v '^torch=' > $(VENV)/lowest.txt
+	$(PIP) -c $(VENV)/lowest.txt -e '.[dev]'
+	$(PIP) -c $(VENV)/lowest.txt '$(TORCH)' || echo "No $(TORCH) to be had: the tests that need PyTorch will be skipped."
+	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[docs]'

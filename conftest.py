@@ -1,10 +1,55 @@
-"""Which modules need a package that may not be there, and a switch that one of scikit-learn's checks asks for."""
+"""What needs a package that is not installed is skipped and says so; a switch that scikit-learn's checks ask for."""
 
 import os
-from importlib.util import find_spec
+from collections.abc import Generator
+from typing import Any
 
-os.environ.setdefault("SCIPY_ARRAY_API", "1")  # before anything loads SciPy
+import pytest
 
-collect_ignore_glob = [] if find_spec("torch") else ["src/bgn/baselines/*", "tests/reference_baselines.py"]
-if not find_spec("triton"):
-    collect_ignore_glob += ["src/bgn/engines/gpu_fused.py", "src/bgn/engines/gpu_kernels.py"]
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # one of scikit-learn's checks asks for it
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests have small tensors, over which threads wait for each other
+
+from tests.declared import absent
+
+
+def _skip_if_absent(error: Exception) -> None:
+    """Turn the error that comes of a missing optional package into a skip that names it."""
+    package = absent(error)
+    if package is not None:
+        pytest.skip(f"the package {package!r} is not installed", allow_module_level=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    collect = collector.collect
+
+    def guarded() -> list[Any]:
+        try:
+            return list(collect())
+        except Exception as error:
+            _skip_if_absent(error)
+            raise
+
+    collector.collect = guarded  # type: ignore[method-assign]
+    try:
+        return (yield)
+    finally:
+        del collector.collect
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, Any, Any]:
+    try:
+        return (yield)
+    except Exception as error:
+        _skip_if_absent(error)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, Any, Any]:
+    try:
+        return (yield)
+    except Exception as error:
+        _skip_if_absent(error)
+        raise

@@ -67,7 +67,7 @@ def predicting(path: Path, network: Network, turns: int, folder: Path) -> None:
     """Print rows a second once the file is parsed: prepare, predict, write."""
     table = open_table(str(path))
     columns = prepare.Preparation(tuple(prepare.Number(name) for name in network.names))
-    blocks = list(table.blocks(prepare.types_of(columns.columns)))
+    blocks = [pa.Table.from_batches([batch]) for batch in table.read(table.names).to_batches()]
     rows = sum(block.num_rows for block in blocks)
     schema = pa.schema([("prediction", pa.float64())])
 

@@ -55,8 +55,8 @@ def fitted(client: Any, rows: int, chunk: int) -> tuple[float, float, Watch, Any
     return seconds, max(after[worker] - before[worker] for worker in after), watch, model.network_
 
 
-def dask() -> None:
-    """two Dask workers of one thread against one, 2e7 rows x 10; what a pass costs when rows are few"""
+def measure() -> None:
+    """Print the seconds of fits with one worker and with two, and what a pass costs when rows are few."""
     from distributed import Client, LocalCluster
 
     print(f"{os.cpu_count()} cores; load when this began: {os.getloadavg()[0]:.1f}", flush=True)

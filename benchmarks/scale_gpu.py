@@ -15,6 +15,7 @@ import numpy as np
 
 from bgn import BGNRegressor
 from bgn.engines.base import Direction, Output, Question
+from bgn.whole_file import write_whole
 
 RESULTS = Path(__file__).parent / "results" / "scale_gpu.json"
 EMPTY = Output(np.zeros(0, np.int64), 0)
@@ -68,7 +69,7 @@ def gpu() -> None:
         told[part.__name__] = part()
         torch.cuda.empty_cache()
         RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(told, indent=1) + "\n")
+        write_whole(RESULTS, (json.dumps(told, indent=1) + "\n").encode())
 
 
 def cut(number: int = 100_000_000) -> dict[str, float]:

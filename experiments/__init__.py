@@ -11,11 +11,13 @@ A **study** is a module of this package named in ``STUDIES``, with one line on w
     another study's (``Task("accuracy", ...)`` in ``bounds``): that study's `run` does it, and the run is shared.
 ``run(task) -> dict``
     Do one and return its figures: names to numbers, strings, lists (whatever JSON holds). ``data.split(task)`` gives
-    the rows. One thread, no global state, nothing printed; raise what goes wrong, the runner records it.
+    the rows. One thread, no global state, nothing printed; raise what goes wrong, the runner records it
+    (an import that fails it does not: that tells nothing of the method).
 ``show(runs) -> list[Table | Figure]``
     A pure function of the runs that ``tasks(options)`` names and the store holds: some may be missing, some failed
     (``run.error``; ``run.figures`` is then empty). Show both, ``tables.MISSING`` and ``tables.FAILED``. Times go
-    in a table of their own, so that the others come out the same, byte for byte, whenever and wherever they are run.
+    in a table of their own, so that the others come out the same, byte for byte, whenever and wherever they are run;
+    but for gradient-trained networks, which come out otherwise on another processor.
 
 and may have
 
@@ -23,6 +25,8 @@ and may have
     About how long it takes, in any unit, to start the longest first and to say how much time is left.
 ``PUBLISHED``
     The scales whose runs ``python -m experiments publish`` takes for the documentation; ``("reduced",)`` without it.
+``extra(task) -> str or None``
+    The extra of bgn that a task needs besides ``experiments``; a study says so before it starts.
 ``together(task) -> hashable``, ``run_together(tasks, device) -> list[dict]``
     Tasks with equal, not None, answers are done by one call; each is still stored by itself.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bgn.datasets import DatasetError
+from bgn.writing import message
 from experiments import STUDIES, runner, tables
 from experiments.options import SCALES, Options
 from experiments.publish import RESULTS, complete, provenance, publish, published_runs
@@ -78,8 +79,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Stopped; what was finished is stored. The same command goes on from there.", file=sys.stderr)
         return 130
-    except (ValueError, DatasetError, FileNotFoundError) as error:
-        reader.exit(2, f"{error}\n")
+    except (ValueError, DatasetError, OSError, ImportError) as error:
+        reader.exit(2, f"{message(str(error))}\n")
 
 
 def _command(args: argparse.Namespace) -> int:

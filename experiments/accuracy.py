@@ -141,6 +141,11 @@ def _depths(model: BGNRegressor, rows: data.Rows) -> list[dict[str, float]]:
     return found
 
 
+def extra(task: Task) -> str | None:
+    """Return the extra that training by gradients needs."""
+    return None if task.method in GROWN else "torch"
+
+
 def together(task: Task) -> object:
     """Return what networks that are trained at once have in common."""
     if task.method in GROWN:

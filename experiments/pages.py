@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import bgn
+from bgn.whole_file import write_whole
 from experiments.publish import RESULTS, pages, published_runs
 
 GENERATED = Path(__file__).parents[1] / "docs" / "results" / "generated"
@@ -33,7 +34,7 @@ def build(folder: Path = GENERATED, results: Path = RESULTS) -> list[str]:
             (folder / name).unlink(missing_ok=True)
         written = pages(path.stem, published_runs(path.stem, results), folder)
         files = [each.relative_to(folder).as_posix() for each in written]
-        stamp.write_text(json.dumps({"origin": origin, "files": files}), encoding="utf-8")
+        write_whole(stamp, json.dumps({"origin": origin, "files": files}).encode())
         built.append(path.stem)
     return built
 

@@ -72,6 +72,11 @@ def cost(task: Task) -> float:
     return 30.0 if len(layers) == 1 else 30.0 * (layers[0] / 100) ** 2
 
 
+def extra(task: Task) -> str | None:
+    """Return the extra that training by gradients needs."""
+    return None if task.method in GROWN else "torch"
+
+
 def together(task: Task) -> object:
     """Return what the rankings of one network have in common: they prune the same one."""
     if task.method in GROWN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from bgn.whole_file import write_whole
 from experiments import runner, tables
 from experiments.options import Options
 from experiments.records import read, read_any, write
@@ -74,7 +75,7 @@ def _pages(name: str, scale: str, runs: list[Run], folder: Path) -> list[Path]:
     within = folder / scale
     written = [path for shown in runner.study(name).show(runs) for path in tables.write(shown, within, ("rst", "svg"))]
     origin = within / f"{name}-origin.rst"
-    origin.write_text(provenance(name, scale, runs), encoding="utf-8")
+    write_whole(origin, provenance(name, scale, runs).encode("utf-8"))
     return [*written, origin]
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from experiments.store import Run, Store, Task
+from bgn.whole_file import write_whole
+from experiments.store import Run, Store, canonical, run_of
 
-# Every line has these keys, in this order.
-_KINDS: dict[str, Any] = {
-    "dataset": str, "method": str, "parameters": dict, "split": str, "seed": int, "study": str, "revision": int,
-    "figures": dict, "error": str | None, "seconds": int | float, "finished": str, "versions": dict, "checksum": str,
-}  # fmt: skip
+# The keys of every line, in this order.
+_KEYS = (
+    "dataset", "method", "parameters", "split", "seed", "study", "revision", "figures", "error", "seconds", "finished",
+    "versions", "checksum",
+)  # fmt: skip
 
 
 def line(run: Run) -> str:
@@ -26,12 +26,13 @@ def line(run: Run) -> str:
 
     Examples
     --------
+    >>> from experiments.store import Task
     >>> task = Task("accuracy", "diabetes", "bgn", {"max_width": 3}, 0, "paper")
     >>> line(Run(task, "ab12", {"test_mse": 0.1}, None, 1.5, "2026-01-01 00:00:00", {"numpy": "2.0"}))[:70]
     '{"dataset":"diabetes","method":"bgn","parameters":{"max_width":3},"spl'
     """
     values = vars(run.task) | vars(run)
-    written = {name: json.dumps(values[name], sort_keys=True, separators=(",", ":"), default=dict) for name in _KINDS}
+    written = {name: json.dumps(values[name], sort_keys=True, separators=(",", ":"), default=dict) for name in _KEYS}
     parts = [f'"{name}":{value}' for name, value in written.items()]
     return f"{{{','.join(parts)}}}"
 
@@ -40,7 +41,7 @@ def write(path: Path, runs: Iterable[Run]) -> None:
     """Write runs as sorted lines, one per task."""
     lines = sorted(map(line, settled(runs).values()))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes("".join(f"{each}\n" for each in lines).encode())
+    write_whole(path, "".join(f"{each}\n" for each in lines).encode())
 
 
 def read(path: Path) -> dict[str, Run]:
@@ -51,7 +52,7 @@ def read(path: Path) -> dict[str, Run]:
     for number, content in enumerate(path.read_bytes().splitlines(), start=1):
         try:
             found.append(_run(content.decode()))
-        except (ValueError, RecursionError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"{path}, line {number}, is no run ({error}). Take the line from git again; of a merge that was left "
                 "half done, keep the lines of both sides and drop the marks."
@@ -82,13 +83,9 @@ def _rank(run: Run) -> tuple[bool, str, str]:
 
 
 def _run(text: str) -> Run:
-    """Return a line as its run; raise ValueError unless it is one."""
+    """Return a line as its run; raise ValueError or TypeError unless it is one."""
     found = json.loads(text)
-    if not isinstance(found, dict) or found.keys() != _KINDS.keys():
-        raise ValueError(f"not an object with the keys {', '.join(_KINDS)}")
-    for name, kind in _KINDS.items():
-        value = found[name]
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"{name!r} is {json.dumps(value)[:40]}")
-    task = Task(**{name: found.pop(name) for name in Task.__dataclass_fields__})
-    return Run(task, **found)
+    if not isinstance(found, dict) or found.keys() != set(_KEYS):
+        raise ValueError(f"not an object with the keys {', '.join(_KEYS)}")
+    canonical(found["parameters"])  # which make up the key, and so are finite
+    return run_of(found)

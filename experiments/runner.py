@@ -117,6 +117,8 @@ def perform(
         Where progress goes, a line a batch.
     """
     work = look(name, options, store, retry)
+    if not backend.startswith("dask://"):  # whose workers have packages of their own
+        _check_extras(name, work.missing.values())
     estimate = Estimate(work)
     batches = sorted(_batches(work.missing), key=estimate.cost, reverse=True)
     left = sum(map(estimate.cost, batches))
@@ -135,7 +137,7 @@ def perform(
 
 
 def execute(tasks: Sequence[Task], device: str) -> list[Run]:
-    """Do tasks of one study in one go; an error becomes part of the record of each."""
+    """Do tasks of one study in one go; an error, but for a missing package, becomes part of the record of each."""
     module = study(tasks[0].study)
     begun = time.perf_counter()
     error = None
@@ -145,6 +147,8 @@ def execute(tasks: Sequence[Task], device: str) -> list[Run]:
             warnings.filterwarnings("error", message="fit was interrupted", category=UserWarning)
             alone = _together(tasks[0]) is None
             answers = [module.run(tasks[0])] if alone else module.run_together(tasks, device)
+    except ImportError:
+        raise  # it tells of this machine, not of the method
     except Exception as problem:
         if isinstance(problem, UserWarning) and "interrupted" in str(problem):
             raise KeyboardInterrupt from problem  # half a fit is no result
@@ -265,6 +269,18 @@ def _together(task: Task) -> Any:
     """Return what a task may be done together with, or None."""
     module = study(task.study)
     return module.together(task) if hasattr(module, "together") else None
+
+
+def _check_extras(name: str, tasks: Iterable[Task]) -> None:
+    """Raise unless the packages are there that some tasks need besides those of the extra experiments."""
+    for task in tasks:
+        module = study(task.study)
+        package = module.extra(task) if hasattr(module, "extra") else None
+        if package is not None:
+            try:
+                require(package, extra=package)
+            except ImportError as error:
+                raise ValueError(f"{name}, {task.method}: {error} --methods leaves methods out.") from None
 
 
 def _batches(tasks: dict[str, Task]) -> list[list[Task]]:

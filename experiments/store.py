@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +22,9 @@ CREATE TABLE IF NOT EXISTS runs (
     figures TEXT NOT NULL, error TEXT, seconds REAL NOT NULL, finished TEXT NOT NULL
 ) WITHOUT ROWID;
 """
+_REMEDY = "Name another file with --store, or move this one away: its runs are done again."
+# A damaged file may also make SQLite say what is no text.
+_BROKEN = (sqlite3.Error, UnicodeDecodeError)
 _SHARED = ("study", "dataset", "checksum", "method", "parameters", "split", "versions")
 _OWN = ("key", "seed", "revision", "figures", "error", "seconds", "finished")
 # A run that succeeded stays; one that failed gives way to a later try.
@@ -137,7 +141,7 @@ class Store:
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.executescript(_SCHEMA)
-        except (OSError, sqlite3.DatabaseError) as error:
+        except (OSError, *_BROKEN) as error:
             raise ValueError(f"--store {self.path}: {error}. Name a new file or one made by an earlier run.") from None
 
     def __enter__(self) -> Self:
@@ -146,34 +150,60 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self._connection.close()
 
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        """Name the file, and what to do, where it turns out to be damaged or no store of runs."""
+        try:
+            yield
+        except _BROKEN as error:
+            raise ValueError(f"the store {self.path} cannot be used ({error}). {_REMEDY}") from None
+
     def add(self, runs: Iterable[Run]) -> None:
         """Store runs, all or none of them; those that succeeded before stay as they are."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            for row in map(_row, runs):
+        rows = [*map(_row, runs)]
+        with self._sound(), self._whole():
+            for row in rows:
                 texts = [(row[name],) for name in _SHARED]
                 self._connection.executemany("INSERT OR IGNORE INTO texts (text) VALUES (?)", texts)
                 self._connection.execute(_INSERT, row)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Do all of something or nothing."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     def runs(self) -> dict[str, Run]:
         """Return all runs by key, in the order of keys."""
-        texts = dict(self._connection.execute("SELECT id, text FROM texts"))
-        rows = self._connection.execute(f"SELECT {', '.join(_SHARED + _OWN)} FROM runs ORDER BY key").fetchall()
-        found = (_run(dict(zip(_SHARED + _OWN, row, strict=True)), texts) for row in rows)
-        return {run.key: run for run in found}
+        with self._sound():
+            texts = dict(self._connection.execute("SELECT id, text FROM texts"))
+            rows = self._connection.execute(f"SELECT {', '.join(_SHARED + _OWN)} FROM runs ORDER BY key").fetchall()
+        found = {}
+        for number, row in enumerate(rows, start=1):
+            try:
+                run = _run(dict(zip(_SHARED + _OWN, row, strict=True)), texts)
+                found[run.key] = run
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                told = f"{type(error).__name__}: {str(error)[:60]}"
+                raise ValueError(f"the store {self.path} is damaged: run {number} ({told}). {_REMEDY}") from None
+        return found
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop runs."""
-        self._connection.executemany("DELETE FROM runs WHERE key = ?", [(bytes.fromhex(key),) for key in keys])
+        with self._sound():
+            self._connection.executemany("DELETE FROM runs WHERE key = ?", [(bytes.fromhex(key),) for key in keys])
 
     def compact(self) -> None:
         """Make it one small file, fit to be copied."""
-        self._connection.execute("PRAGMA journal_mode = DELETE")
-        self._connection.execute("VACUUM")
+        with self._sound():
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+            self._connection.execute("VACUUM")
 
 
 def merge(target: str | Path, sources: Iterable[str | Path]) -> int:
@@ -207,5 +237,23 @@ def _run(row: dict[str, Any], texts: dict[int, str]) -> Run:
     """Return a row as its run."""
     row |= {name: texts[row[name]] for name in _SHARED}
     row |= {name: json.loads(row[name]) for name in ("parameters", "versions", "figures")}
+    return run_of(row)
+
+
+def run_of(row: Mapping[str, Any]) -> Run:
+    """Return the fields of a run and of its task as a run; what no run can hold is refused."""
+    for names, kind in _KINDS:
+        for name in names:
+            if not isinstance(row[name], kind) or isinstance(row[name], bool):
+                raise TypeError(f"{name} is {type(row[name]).__name__}")
     task = Task(**{name: row[name] for name in Task.__dataclass_fields__})
     return Run(task, **{name: row[name] for name in Run.__dataclass_fields__ if name != "task"})
+
+
+_KINDS: tuple[tuple[tuple[str, ...], Any], ...] = (
+    (("study", "dataset", "checksum", "method", "split", "finished"), str),
+    (("parameters", "versions", "figures"), dict),
+    (("seed", "revision"), int),
+    (("seconds",), (int, float)),
+    (("error",), (str, type(None))),
+)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bgn.require import require
+from bgn.whole_file import whole_file, write_whole
 from experiments.store import Run
 
 Cell = str | int | float | None
@@ -164,7 +165,7 @@ def write(shown: Table | Figure, folder: Path, formats: Sequence[str]) -> list[P
         return _draw(shown, [folder / f"{shown.name}.{kind}" for kind in ("png", "svg") if kind in formats])
     paths = [folder / f"{shown.name}.{kind}" for kind in FORMATS if kind in formats]
     for path in paths:
-        path.write_text(FORMATS[path.suffix[1:]](shown), encoding="utf-8")
+        write_whole(path, FORMATS[path.suffix[1:]](shown).encode("utf-8"))
     return paths
 
 
@@ -181,7 +182,8 @@ def _draw(figure: Figure, paths: list[Path]) -> list[Path]:
             FigureCanvasAgg(canvas)
             figure.draw(canvas)
             empty = {"Software": None} if path.suffix == ".png" else {"Date": None, "Creator": None}
-            canvas.savefig(path, dpi=150, metadata=empty)
+            with whole_file(path) as file:
+                canvas.savefig(file, format=path.suffix[1:], dpi=150, metadata=empty)
     return paths
 
 

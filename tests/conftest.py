@@ -1,13 +1,17 @@
-"""What every test shares: Hypothesis without a clock, because a busy machine is not a bug; an engine to fit on."""
+"""What every test shares: Hypothesis without a clock, because a busy machine is not a bug; an engine to fit on.
+
+After every fit of the suite the model goes through a file and must come back the same.
+"""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from bgn import BGNRegressor
 from tests.engines import ENGINES, worth_running
+from tests.round_trips import checked, scratch
 
 settings.register_profile(
     "bgn",
@@ -33,6 +37,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     }
     config.hook.pytest_deselected(items=[item for item in items if not chosen[item]])
     items[:] = [item for item in items if chosen[item]]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def every_model_goes_through_a_file() -> Iterator[None]:
+    """Save and load after every fit in this process, on a cluster and on disk too."""
+    with scratch() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BGNRegressor, "fit", checked(BGNRegressor.fit, folder))
+        yield
 
 
 @pytest.fixture(params=ENGINES)

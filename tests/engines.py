@@ -10,27 +10,22 @@ import atexit
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import dask.array as da
-import distributed
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pa_parquet
-import torch
 
 import bgn.engines.disk as disk
 import bgn.estimators as estimators
 from bgn import BGNRegressor
-from bgn.dask import DaskBGNRegressor
 from bgn.engines.block import Block, Plan
-from bgn.engines.gpu_block import Tensors
 from bgn.engines.memory import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.grow.rows import InMemory
+from tests.optional import torch
 
 
 class InBlocks(InMemory):
@@ -79,6 +74,7 @@ def in_blocks(number: int) -> Callable[..., BGNRegressor]:
 
 def in_tensors(model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
     """Fit on the tensors' engine, without a GPU."""
+    from bgn.engines.gpu_block import Tensors
 
     def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
         weight = None if sample_weight is None else torch.from_numpy(sample_weight)
@@ -130,6 +126,9 @@ def arrays(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
 
 def parquet(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
     """A folder of Parquet files, one of them without rows, and small groups of rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pa_parquet
+
     folder.mkdir()
     columns = {f"x{j}": column for j, column in enumerate(X.T)} | {"y": y}
     table = pa.table(columns if sample_weight is None else columns | {"w": sample_weight})
@@ -139,8 +138,10 @@ def parquet(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
 
 
 @cache
-def cluster() -> distributed.Client:
+def cluster() -> Any:
     """Two workers in this process, closed with it."""
+    import distributed
+
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     client = distributed.Client(**options, set_as_default=False)
     atexit.register(client.close)
@@ -149,6 +150,9 @@ def cluster() -> distributed.Client:
 
 def on_cluster(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
     """Fit on Dask arrays in uneven partitions, one of them empty."""
+    import dask.array as da
+
+    from bgn.dask import DaskBGNRegressor
 
     def collection(rows: Any) -> Any:
         edges = [0, len(rows) // 10, len(rows) // 10, len(rows) // 2, len(rows)]
@@ -167,7 +171,7 @@ ENGINES: dict[str, Callable[..., BGNRegressor]] = {
     **{f"{number} blocks": in_blocks(number) for number in (1, 2, 7, 23)},
     "torch cpu": in_tensors,
     "dask": on_cluster,
-    **({"torch cuda": on_gpu} if torch.cuda.is_available() else {}),
+    **({"torch cuda": on_gpu} if find_spec("torch") and torch.cuda.is_available() else {}),
 }
 
 # However few the rows, a pass over a cluster takes 10 ms; there these stand for every setting (case, direction, output,
@@ -181,6 +185,8 @@ ON_CLUSTER = {
     ("plain", "search", "full", 3),
     "test_rows_of_weight_zero_are_left_out",
     "test_recorded_errors_are_those_of_the_network",
+    "test_weights_out_of_reach_are_named_wherever_the_rows_are",
+    "test_columns_too_small_to_learn_from_are_named_wherever_the_rows_are",
 }
 
 

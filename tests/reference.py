@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from bgn.grow.angles import turn
+
 
 def best_split(z, residual, weight=None):
     """Try all splits of the sorted projections; of equal gains the smallest cut. None when nothing gains.
@@ -77,7 +79,8 @@ def best_angle(codes, centres, angles, residual, weight, bins):
     """
     gains = []
     for angle in angles:
-        x, y = centres[0] * np.cos(angle), centres[1] * np.sin(angle)
+        cos, sin = turn(float(angle))
+        x, y = centres[0] * cos, centres[1] * sin
         low, high = x.min() + y.min(), x.max() + y.max()
         scale = bins / (high - low) if high > low else 0.0
         place = np.minimum(((x[codes[0]] + y[codes[1]] - low) * scale).astype(int), bins - 1)

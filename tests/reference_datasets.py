@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
+
+from tests.optional import pandas as pd
 
 
 def sunday_first(dates: pd.Series) -> pd.Series:

@@ -44,18 +44,17 @@ def test_an_unknown_method_is_refused():
 
 def test_the_choice_is_the_least_mean_validation_error():
     result = grid_search(SMALL, part, seeds=(0, 1))
-    assert len(result.runs) == len(SMALL) * 2
-    means = {}
-    for config in SMALL:
-        trained = [train_many([replace(config, seed=seed)], part(seed))[0] for seed in (0, 1)]
-        errors = [fold(model).predict(part(seed).X_test) - part(seed).y_test for seed, model in enumerate(trained)]
-        means[config] = np.mean([model.validation_mse for model in trained]), np.mean(np.square(errors))
-    best = min(means, key=lambda config: means[config][0])
-    assert result.best.config == best
-    assert result.best.validation_mse == pytest.approx(means[best][0], rel=1e-6)
-    assert result.best.test_mse == pytest.approx(means[best][1], rel=1e-6)
-    errors = [choice.validation_mse for choice in result.choices()]
-    assert errors == sorted(errors)
+    wanted = [replace(config, seed=seed) for config in SMALL for seed in (0, 1)]
+    models = train_many(wanted, [part(seed) for _ in SMALL for seed in (0, 1)])  # the same stacks, hence the same bits
+    assert [run.config for run in result.runs] == wanted
+    assert [run.validation_mse for run in result.runs] == [model.validation_mse for model in models]
+    errors = [np.mean((fold(m).predict(part(m.config.seed).X_test) - part(m.config.seed).y_test) ** 2) for m in models]
+    assert [run.test_mse for run in result.runs] == pytest.approx(errors, rel=1e-9)
+    means = np.array([[run.validation_mse, run.test_mse] for run in result.runs]).reshape(-1, 2, 2).mean(axis=1)
+    best = int(means[:, 0].argmin())
+    assert result.best.config == SMALL[best]
+    assert (result.best.validation_mse, result.best.test_mse) == pytest.approx(tuple(means[best]))
+    assert [choice.validation_mse for choice in result.choices()] == pytest.approx(sorted(means[:, 0]))
 
 
 def test_without_test_rows_there_is_no_test_error():
@@ -65,8 +64,8 @@ def test_without_test_rows_there_is_no_test_error():
 
 def test_a_search_goes_on_where_it_was_cut(tmp_path, monkeypatch):
     store = tmp_path / "deep" / "runs.jsonl"
-    whole = grid_search(SMALL, part, seeds=(0, 1))
-    grid_search(SMALL[:2], part, seeds=(0, 1), store=store)
+    begun = grid_search(SMALL[:2], part, seeds=(0, 1), store=store)
+    rest = grid_search(SMALL[2:], part, seeds=(0, 1))
     with open(store, "a", encoding="utf-8") as file:
         file.write('{"key": "cut sh')
     asked = []
@@ -80,8 +79,9 @@ def test_a_search_goes_on_where_it_was_cut(tmp_path, monkeypatch):
     resumed = grid_search(SMALL, part, seeds=(0, 1), store=store)
     again = grid_search(SMALL, part, seeds=(0, 1), store=store)
     assert asked == [2 * (len(SMALL) - 2), 0]
-    for result in (resumed, again):
-        assert [replace(run, seconds=0.0) for run in result.runs] == [replace(run, seconds=0.0) for run in whole.runs]
+    assert resumed.runs == again.runs
+    assert resumed.runs[:4] == begun.runs
+    assert [replace(run, seconds=0.0) for run in resumed.runs[4:]] == [replace(run, seconds=0.0) for run in rest.runs]
 
 
 def test_a_store_does_not_answer_for_other_rows(tmp_path):

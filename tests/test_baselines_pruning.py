@@ -86,10 +86,11 @@ def test_the_first_cut_keeps_the_highest_scores(fitted, cls, method):
     scores = np.abs(model.trained_.parameters[: sum(sizes)].astype(float))
     if method.endswith("gradient"):
         scores *= np.abs(slow.gradient(model.trained_, model.split_))
-    alive = np.ones(sum(sizes), dtype=bool)
-    expected = slow.halve(scores, alive, sizes, method.startswith("layer"))
     found = next(prune(model, method)).trained.mask[: sum(sizes)]
-    np.testing.assert_array_equal(found, expected)
+    edges = np.cumsum(sizes)[:-1] if method.startswith("layer") else []
+    for score, kept in zip(np.split(scores, edges), np.split(found, edges), strict=True):
+        assert kept.sum() == max(1, len(kept) // 2)
+        assert score[kept].min() >= score[~kept].max() - 1e-9 * score.max()  # of equal ones, rounding picks
 
 
 @pytest.mark.parametrize("cls", CLASSES)

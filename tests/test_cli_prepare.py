@@ -77,7 +77,7 @@ def test_a_text_file_gives_the_same_features(columns: dict[str, list[Any]]) -> N
     raw = text.to_csv(index=False).encode()
     names = [column.column for column in preparation.columns]
     delimited = Delimited(io.BufferedReader(io.BytesIO(raw)), "text", None, ".", None)
-    blocks = list(delimited.blocks(prepare.types_of(preparation.columns)))
+    blocks = list(delimited.blocks(names))
     if names:
         X = np.concatenate([prepare.apply(preparation, block).X for block in blocks])
         np.testing.assert_array_equal(X, prepare.apply(preparation, table).X)
@@ -114,7 +114,7 @@ def test_numbers_as_names_and_unseen_values() -> None:
 def test_constant_dates_keep_a_part_and_infinity_is_missing() -> None:
     table = pa.table({"day": [datetime.date(2020, 2, 3)] * 2, "x": [np.inf, 1.0]})
     preparation, _ = prepare.learn(table, EXPAND)
-    assert preparation.columns == (Date("day", ("year",)), Number("x"))
+    assert preparation.columns == (Date("day", ("year",), zone=False), Number("x"))
     np.testing.assert_array_equal(prepare.apply(preparation, table).X, [[2020, np.nan], [2020, 1.0]])
 
 
@@ -132,12 +132,12 @@ def test_columns_that_cannot_be_used_are_refused(column: pa.Array, message: str)
         prepare.learn(pa.table({"c": column}), Choices())
 
 
-def test_blocks_of_a_table_in_memory_have_the_types_wanted() -> None:
-    table = InMemory(pa.table({"a": [1, 2], "b": ["x", None]}))
-    (block,) = table.blocks({"b": pa.string(), "a": pa.float64()})
-    assert block.schema == pa.schema([("b", pa.string()), ("a", pa.float64())])
-    with pytest.raises(Refused, match="column 'b' holds string, not double as at fit"):
-        list(table.blocks({"b": pa.float64()}))
+def test_what_cannot_be_read_as_at_fit_is_refused_with_its_place() -> None:
+    (block,) = InMemory(pa.table({"a": [[1], [2]], "b": ["1", "x"]})).blocks(["a", "b"])
+    with pytest.raises(Refused, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
+        prepare.apply(Preparation((Number("b"),)), block, None, "t.csv", 7)
+    with pytest.raises(Refused, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):
+        prepare.apply(Preparation((Number("a"),)), block, None, "t.csv", 7)
 
 
 @pytest.mark.parametrize(

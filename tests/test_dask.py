@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -138,6 +139,66 @@ def test_partitions_of_unknown_length_weights_float32_and_persisted_rows(two):
     assert [r.train_mse for r in model.history_.records] == [r.train_mse for r in expected.history_.records]
 
 
+@pytest.fixture(scope="module")
+def parquet(tmp_path_factory):
+    """Rows in six files of several lengths, one of them empty: (features, all of it, the folder)."""
+    X, y = table()
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    whole = pd.DataFrame(X, columns=list("abcdef")).assign(target=y, weight=weight)
+    folder = tmp_path_factory.mktemp("parquet")
+    edges = [0, 40, 90, 90, 200, 230, 300]
+    for k, (start, stop) in enumerate(pairwise(edges)):
+        whole[start:stop].to_parquet(folder / f"{k}.parquet", index=False)
+    return list("abcdef"), whole, folder
+
+
+def columns_of_parquet(case, names, folder):
+    """X, y and weights of the same rows that Dask, left alone, would hand out in different partitions."""
+    read = lambda *columns: dd.read_parquet(folder, columns=list(columns) or None)  # noqa: E731
+    rows = read()
+    if case == "two reads":
+        return read(*names), read("target")["target"], read("weight")["weight"]
+    if case == "arrow":
+        rows = dd.read_parquet(folder, filesystem="arrow")
+    if case == "filtered":
+        rows = rows[rows["b"] > 0.2]
+    X, y, weight = rows[names], rows["target"], rows["weight"]
+    if case == "arrays":
+        return X.values, y.values, weight.values
+    return X, y.values if case == "mixed" else y, weight.astype("Int64") if case == "mixed" else weight
+
+
+@pytest.mark.parametrize("case", ["one read", "two reads", "arrow", "filtered", "arrays", "mixed"])
+def test_columns_of_parquet_files_stay_together(two, parquet, case):
+    names, whole, folder = parquet
+    X, y, weight = columns_of_parquet(case, names, folder)
+    whole = whole[whole["b"] > 0.2] if case == "filtered" else whole
+    local = BGNRegressor(**SMALL).fit(whole[names], whole["target"], whole["weight"])
+    model = DaskBGNRegressor(**SMALL).fit(X, y, weight)
+    errors = [[r.train_mse for r in each.history_.records] for each in (model, local)]
+    assert errors[0] == errors[1]
+    there, *beside = (np.asarray(each.compute()) for each in (X, y, weight))  # in an order that is Dask's own
+    there = pd.DataFrame(there, columns=names)
+    np.testing.assert_array_equal(model.predict(X).compute(), local.predict(there))
+    assert model.score(X, y, weight) == local.score(there, *beside)
+
+
+def test_parquet_files_name_their_target(two, parquet):
+    _, whole, folder = parquet
+    rows = dd.read_parquet(folder)
+    few = ["d", "a"]
+    held = rows[rows["a"] > 0.4], whole[whole["a"] > 0.4]
+    pair = held[1][few], held[1]["target"]
+    local = BGNRegressor(**SMALL).fit(whole[few], whole["target"], eval_set=pair)
+    for eval_set in (held[0], (held[0][few], held[0]["target"])):
+        model = DaskBGNRegressor(**SMALL).fit(rows, target="target", columns=few, eval_set=eval_set)
+        assert same(model.history_, local.history_)
+    assert model.score(rows, target="target") == local.score(whole, target="target")
+    beside = rows.assign(predicted=model.predict(rows[few])).compute()
+    np.testing.assert_array_equal(beside["predicted"], local.predict(whole[few]))
+    np.testing.assert_array_equal(beside["target"], whole["target"])
+
+
 def test_conventions(two):
     X, y = table(100)
     dX, dy = arrays(X, y, edges=(0, 50, 100))
@@ -213,7 +274,7 @@ def test_bad_input_is_named(two):
         (dX, da.where(dy == dy, np.inf, dy), "Input y contains infinity in partition"),
         (dX, dy[:99], "X has 100 rows and y has 99"),
         (dX[dX[:, 0] > -1], dy[:99].rechunk(50), "Partition 1: X has 50 rows and y has 49"),
-        (dX[dX[:, 0] > -1], dy.rechunk(10), "X has 2 partitions and y has 10"),
+        (dX[dX[:, 0] > -1], dy[:99].rechunk(10), "X has 100 rows and y has 99"),
         (features, rows["target"].repartition(npartitions=2), "X and y have different divisions"),
         (dX.astype(str), dy, "X has dtype"),
         (dX[dX[:, 0] > 2], dy[dX[:, 0] > 2], "X has 0 sample"),
@@ -329,7 +390,8 @@ def lonely(request, tmp_path):
         command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]
         options = ["--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        worker = subprocess.Popen([*command, *options], env=os.environ | {"PYTHONPATH": str(tmp_path)}, **quiet)
+        found = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        worker = subprocess.Popen([*command, *options], env=os.environ | {"PYTHONPATH": found}, **quiet)
         try:
             client.wait_for_workers(1, timeout=120)
             yield client, worker

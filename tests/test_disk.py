@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pa_parquet
 import pytest
 from sklearn.datasets import make_friedman1
 
@@ -25,6 +21,9 @@ import bgn.engines.disk as disk
 import bgn.engines.table as tables
 from bgn import BGNRegressor, read_blocks, shap_values
 from bgn.engines.disk import Scratch
+from tests.optional import pandas as pd
+from tests.optional import polars as pl
+from tests.optional import pyarrow as pa
 from tests.test_growth import same
 
 QUICK = {"max_width": 3, "max_replacements": 1, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1}
@@ -114,7 +113,9 @@ def test_whole_numbers_booleans_decimals_and_singles(table, tmp_path):
         "coded": pa.array((X[:, 4] * 10).astype(np.int64)).dictionary_encode(),
         "y": y,
     }
-    pa_parquet.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    from pyarrow.parquet import write_table
+
+    write_table(pa.table(columns), tmp_path / "rows.parquet")
     model = BGNRegressor(**QUICK).fit(tmp_path / "rows.parquet", target="y")
     plain = np.column_stack([np.asarray(pa.array(columns[name]), dtype=np.float64) if name != "coded" else
                              columns[name].to_numpy(zero_copy_only=False) for name in list(columns)[:-1]])  # fmt: skip
@@ -289,8 +290,9 @@ def test_marks_beside_the_rows_are_passed_over(table, tmp_path):
     assert BGNRegressor(**QUICK).fit(folder, y).network_ == expected
 
 
-@pytest.mark.parametrize("rows", [np.ones((3, 2)), [[1.0]], pd.DataFrame({"a": [1.0]}), None])
+@pytest.mark.parametrize("rows", [np.ones((3, 2)), [[1.0]], lambda: pd.DataFrame({"a": [1.0]}), None])
 def test_blocks_are_read_from_disk_alone(rows):
+    rows = rows() if callable(rows) else rows
     kind = type(rows).__name__
     with pytest.raises(TypeError, match=f"X must be a path to a file or a folder, or a memory map; got {kind}. Rows"):
         next(read_blocks(rows))
@@ -363,76 +365,80 @@ def test_a_bad_scratch_folder_is_named(bad, table, tmp_path, monkeypatch):
         BGNRegressor().fit(path, table[1])
 
 
+_ENDS = ["_exit", "SIGHUP", "SIGQUIT", "SIGTERM", "SIGKILL"]
 _ENDED = """
-import os, signal, sys, threading, time
+import os, resource, signal, sys
 import bgn.engines.disk as disk
 from bgn import BGNRegressor
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 disk.BLOCK_BYTES = 8 * 5 * 70
-path, case, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
-def mine(number, frame):
-    print("mine", flush=True)
-def wait(record):
-    print(*os.listdir(os.environ["BGN_SCRATCH"]), flush=True)
-    time.sleep(60)
-def inner(record):
-    BGNRegressor(max_width=1, callbacks=wait, n_jobs=1).fit(path, target=0)
-def goes_on(record):
-    if threading.current_thread() is threading.main_thread() and not os.fork():
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(60)
-    assert len(os.listdir(os.environ["BGN_SCRATCH"])) == 1
-def told(record):
-    os.kill(os.getpid(), signal.SIGTERM)
-def fit(callback, width=2, replacements=0):
-    settings = {"max_width": width, "max_replacements": replacements, "patience": width, "n_jobs": threads}
-    BGNRegressor(**settings, random_state=0, callbacks=callback).fit(path, target=0)
-if case == "busy":
-    fit(lambda record: print("busy", flush=True), 10**6, 10**6)
-elif case == "own handler":
-    signal.signal(signal.SIGTERM, mine)
-    fit(told)
-    assert signal.getsignal(signal.SIGTERM) is mine
-elif case == "forked":
-    fit(goes_on)
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-elif case == "thread":
-    seen = []
-    other = threading.Thread(target=fit, args=[lambda record: seen.append(signal.getsignal(signal.SIGTERM))])
-    other.start()
-    other.join()
-    assert set(seen) == {signal.SIG_DFL}
-else:
-    fit(inner if case == "nested" else wait)
+path, *ends = sys.argv[1:]
+def handlers():
+    return [signal.getsignal(number) for number in signal.valid_signals()]
+def ending(record):
+    assert handlers() == before
+    os.write(1, f"{end}\\n".encode())
+    os.read(0, 1)
+    os._exit(0) if end == "_exit" else os.kill(os.getpid(), getattr(signal, end))
+before = handlers()
+BGNRegressor(max_width=2, max_replacements=0, n_jobs=1).fit(path, target=0)
+for end in ends:
+    if not os.fork():
+        BGNRegressor(max_width=2, max_replacements=0, n_jobs=1, callbacks=ending).fit(path, target=0)
+for _ in ends:
+    os.wait()
 """
 
 
-def ended(path: Path, case: str, threads: int = 1) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", _ENDED, str(path), case, str(threads)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM from outside")
-@pytest.mark.parametrize(("case", "threads"), [("waits", 1), ("nested", 1), ("busy", 1), ("busy", 2)])
-def test_scratch_files_are_gone_when_terminated(case, threads, table, tmp_path, scratch):
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no fork and none of these signals")
+def test_scratch_of_the_dead_is_removed_and_that_of_the_living_stays(table, tmp_path, scratch):
     path = saved(tmp_path / "yX.npy", np.column_stack([table[1], table[0]]))
-    with ended(path, case, threads) as process:
-        assert process.stdout.readline(), process.stderr.read()
-        assert len([*scratch.iterdir()]) == (2 if case == "nested" else 1)
-        process.terminate()
-        _, log = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGTERM
-    assert log == ""
+    command = [sys.executable, "-c", _ENDED, str(path), *_ENDS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert sorted(process.stdout.readline().strip() for _ in _ENDS) == sorted(_ENDS)
+        living = {*scratch.rglob("*")}
+        BGNRegressor(**QUICK).fit(*table)
+        assert len([*scratch.glob("*.lock")]) == len(_ENDS) < len([*scratch.glob("*/*")])
+        assert {*scratch.rglob("*")} == living
+        process.communicate("." * len(_ENDS), timeout=120)
+    assert {*scratch.rglob("*")} == living
+    BGNRegressor(**QUICK).fit(*table)
     assert not [*scratch.iterdir()]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no fork, and no SIGTERM from outside")
-@pytest.mark.parametrize("case", ["own handler", "forked", "thread"])
-def test_only_the_default_end_is_watched_for(case, table, tmp_path):
-    path = saved(tmp_path / "yX.npy", np.column_stack([table[1], table[0]]))
-    with ended(path, case) as process:
-        output, log = process.communicate(timeout=120)
-    assert process.returncode == 0, log
-    assert ("mine" in output) == (case == "own handler")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither pipes in folders nor links for everybody")
+def test_what_only_looks_like_scratch_stays(table, tmp_path, scratch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "rows").touch()
+    os.mkfifo(scratch / "bgn-scratch-1.lock")
+    (scratch / "bgn-scratch-2.lock").symlink_to(tmp_path / "mine" / "rows")
+    (scratch / "bgn-scratch-3.lock").touch()
+    (scratch / "bgn-scratch-3").symlink_to(tmp_path / "mine")
+    (scratch / "bgn-old").mkdir()
+    there = {*scratch.iterdir()}
+    BGNRegressor(**QUICK).fit(*table)
+    assert {*scratch.iterdir()} == there
+    assert (tmp_path / "mine" / "rows").exists()
+    for each in there:
+        each.rmdir() if each.name == "bgn-old" else each.unlink()
+
+
+def test_a_folder_that_was_taken_for_abandoned_is_made_again(scratch, monkeypatch):
+    made = tempfile.mkstemp
+
+    def too_late(*arguments):
+        handle, lock = made(*arguments)
+        if not taken:
+            taken.append(lock)
+            os.unlink(lock)
+        return handle, lock
+
+    taken = []
+    monkeypatch.setattr(tempfile, "mkstemp", too_late)
+    with Scratch() as room:
+        assert room.folder.exists()
+        assert not room.folder.samefile(scratch)
+        assert f"{room.folder}.lock" not in taken
 
 
 _MEMORY = """

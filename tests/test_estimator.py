@@ -2,11 +2,10 @@
 
 import pickle
 import re
+import threading
+from contextlib import suppress
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
@@ -18,6 +17,9 @@ from sklearn.preprocessing import StandardScaler
 
 from bgn import BGNRegressor
 from bgn.engines.split import lowest, row_hashes
+from tests.optional import pandas as pd
+from tests.optional import polars as pl
+from tests.optional import pyarrow as pa
 
 QUICK = {"max_width": 4, "shrinkage": 10.0, "random_state": 0}
 
@@ -96,7 +98,7 @@ def test_bad_tables_are_named(diabetes):
         model.fit(X, y[:-1])
     with pytest.raises(ValueError, match="Negative values"):
         model.fit(X, y, sample_weight=-np.ones(len(y)))
-    with pytest.raises(ValueError, match="at least one non-zero number"):
+    with pytest.raises(ValueError, match="zero for every row"):
         model.fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"Column 'sex' holds dates"):
         model.fit(X.assign(sex=np.datetime64("2024-01-01")), y)
@@ -160,7 +162,9 @@ def test_more_columns_than_rows():
         assert 3 in model.network_.features_used
 
 
-@pytest.mark.parametrize(("factor_x", "factor_y"), [(1e299, 1.0), (1e-300, 1.0), (1.0, 1e149), (1e299, 1e-149)])
+@pytest.mark.parametrize(
+    ("factor_x", "factor_y"), [(1e299, 1.0), (1e-300, 1.0), (1e-307, 1.0), (1.0, 1e149), (1e299, 1e-149)]
+)
 @pytest.mark.parametrize("direction", ["search", "lasso"])
 def test_extreme_magnitudes_work(factor_x, factor_y, direction):
     rng = np.random.default_rng(0)
@@ -179,6 +183,43 @@ def test_numbers_out_of_reach_are_named():
     for factor in (1e160, 1e-160):
         with pytest.raises(ValueError, match="Rescale the target"):
             BGNRegressor().fit(X, y * factor)
+
+
+def number_beside_noise():
+    """A whole number that decides on the target, a column that does not, and the target."""
+    rng = np.random.default_rng(0)
+    number = rng.integers(0, 4, 200)
+    return number, rng.normal(size=200), (number > 1) + 0.01 * rng.normal(size=200)
+
+
+@pytest.mark.parametrize("direction", ["search", "lasso", "debiased"])
+@pytest.mark.parametrize("start", [1.0, -1.0, 1e16, 1e299])
+def test_neighbouring_floats_are_told_apart(start, direction):
+    number, noise, y = number_beside_noise()
+    for steps in (number, number > 1):
+        X = np.column_stack([start + np.spacing(start) * steps, noise])
+        model = BGNRegressor(direction=direction, max_width=4, shrinkage=1.0, random_state=0).fit(X, y)
+        assert np.mean(np.abs(model.predict(X) - y)) < 0.05
+
+
+def test_columns_too_small_to_learn_from_are_named_wherever_the_rows_are(engine):
+    number, noise, y = number_beside_noise()
+    X = np.column_stack([number * 1e-310, noise])
+    with pytest.warns(UserWarning, match=r"X varies in column ('x0'|0) by less than about 1e-308.*Multiply it"):
+        model = engine(BGNRegressor(**QUICK), X, y)
+    assert model.network_.features_used != (0,)
+    X[:, 0] *= 2.0**100
+    model = engine(BGNRegressor(**QUICK), X, y)
+    assert np.mean(np.abs(model.predict(X) - y)) < 0.1
+    assert model.network_ == BGNRegressor(**QUICK).fit(X, y).network_
+
+
+def test_weights_out_of_reach_are_named_wherever_the_rows_are(engine):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(100, 2)), rng.normal(size=100), rng.integers(0, 4, 100).astype(float)
+    for factor in (1e300, 5e307, 1e-301, 5e-324):
+        with pytest.raises(ValueError, match=r"sample_weight goes up to .*Multiply all weights by one number"):
+            engine(BGNRegressor(**QUICK), X, y, weight * factor)
 
 
 def test_validation_rows_follow_content():
@@ -378,22 +419,24 @@ def test_a_column_without_a_part_in_the_target_is_not_in_the_equation(direction)
         assert model.network_.features_used == (0,)
 
 
-DAYS = pd.Series(pd.date_range("2020", periods=20))
+def days():
+    return pd.Series(pd.date_range("2020", periods=20))
 
 
 @pytest.mark.parametrize(
     ("column", "target", "weight", "message"),
     [
-        (pd.period_range("2020", periods=20), None, None, "not 'Period' in column 'b'. Turn it into numbers"),
-        ([day.date() for day in DAYS], None, None, "not 'datetime.date' in column 'b'. Turn it into numbers"),
+        (lambda: pd.period_range("2020", periods=20), None, None, "not 'Period' in column 'b'. Turn it into numbers"),
+        (lambda: [day.date() for day in days()], None, None, "not 'datetime.date' in column 'b'. Turn it into numbers"),
         (None, np.ma.masked_less(np.arange(20.0), 3), None, "y has 3 masked values. Fill them"),
-        (None, None, DAYS, "sample_weight holds dates or durations."),
+        (None, None, days, "sample_weight holds dates or durations."),
         (None, None, np.ma.masked_less(np.arange(20.0), 2), "sample_weight has 2 masked values."),
         (None, None, np.full(20, 1e-308), "sample_weight goes up to 1e-308;"),
     ],
 )
 def test_what_is_no_number_is_named(column, target, weight, message):
-    X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) if column is None else column})
+    X = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0) if column is None else column()})
+    weight = weight() if callable(weight) else weight
     y = np.arange(20.0) if target is None else target
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         BGNRegressor(**QUICK).fit(X, y, weight)
@@ -417,3 +460,40 @@ def test_tensors_of_the_cpu_are_arrays():
     model = BGNRegressor(**QUICK).fit(X.clone().float().requires_grad_(), y)
     assert model.network_ == BGNRegressor(**QUICK).fit(X.float().numpy(), y.detach().numpy()).network_
     np.testing.assert_array_equal(model.predict(X), model.predict(X.float().numpy()))
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_a_refit_is_seen_whole_or_not_at_all():
+    rng = np.random.default_rng(0)
+    wide, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    narrow = pd.DataFrame(wide[:, :2], columns=["a", "b"])
+    model = BGNRegressor(max_width=1, max_replacements=0, shrinkage=1.0, n_jobs=1).fit(narrow, y)
+    ended = threading.Event()
+
+    def refit():
+        for k in range(60):
+            with suppress(ValueError):
+                model.fit(*[(wide, y), (narrow, y), (narrow, y[1:])][k % 3])
+        ended.set()
+
+    def look():
+        seen = pickle.loads(pickle.dumps(model))
+        assert seen.network_ == seen.history_.network()
+        assert seen.network_.n_inputs == seen.n_features_in_
+        named = seen.network_.feature_names is not None
+        assert hasattr(seen, "feature_names_in_") == named == (seen.n_features_in_ == 2)
+        told = "expecting 3 features"
+        try:
+            model.score(narrow, y)
+        except ValueError as error:
+            told = str(error)
+        assert "expecting 3 features" in told
+
+    other = threading.Thread(target=refit)
+    other.start()
+    try:
+        while not ended.is_set():
+            look()
+    finally:
+        other.join()
+    look()

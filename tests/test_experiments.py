@@ -23,8 +23,8 @@ needs_raw = pytest.mark.skipif(
 GROWN = ("accuracy", "--smoke", "--methods", "bgn", "bgn_paper", "--datasets", "diabetes", "--seeds", "5")
 
 
-def start(*arguments, folder):
-    """Start a study that keeps everything in a folder."""
+def start(*arguments, folder, without=""):
+    """Start a study that keeps everything in a folder, as if some packages were not installed."""
     command = [
         sys.executable,
         "-m",
@@ -35,14 +35,16 @@ def start(*arguments, folder):
         "--output",
         str(folder),
     ]
+    path = os.pathsep.join([str(ROOT / "tests" / "without"), os.environ.get("PYTHONPATH", "")])
+    env = os.environ | ({"BGN_WITHOUT": without, "PYTHONPATH": path} if without else {})
     return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, env=env
     )
 
 
-def finish(*arguments, folder):
+def finish(*arguments, folder, without=""):
     """Run a study to its end; return exit status, output and log."""
-    process = start(*arguments, folder=folder)
+    process = start(*arguments, folder=folder, without=without)
     output, log = process.communicate()
     return process.returncode, output, log
 
@@ -125,6 +127,28 @@ def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path
     assert (status, "runs failed" in output, "[" in log.split("failed:")[0]) == (1, True, False)
     status, output, _ = finish(*study, "--retry", folder=tmp_path)
     assert (status, "failed" in output) == (0, False)
+
+
+def test_without_torch_a_study_that_trains_says_so_before_it_starts(tmp_path):
+    study = ("accuracy", "--smoke", "--datasets", "diabetes", "--seeds", "1")
+    status, output, log = finish(*study, folder=tmp_path, without="torch")
+    assert (status, output) == (2, "")
+    assert log.endswith("Run: pip install 'bgn[torch]' --methods leaves methods out.\n")
+    status, _, log = finish(*study, "--methods", "bgn", folder=tmp_path, without="torch openpyxl dask distributed")
+    assert (status, "failed" in log) == (0, False)
+    assert finish(*study, "--status", folder=tmp_path, without="torch")[0] == 0
+
+
+@needs_raw
+@pytest.mark.parametrize("jobs", [("--jobs", "1"), ("--jobs", "2", "--backend", "threading")])
+def test_a_package_that_is_missing_is_no_result(tmp_path, jobs):
+    study = ("peers", "--smoke", "--datasets", "power_plant", "--methods", "xgboost", "--seeds", "1", *jobs)
+    status, _, log = finish(*study, folder=tmp_path, without="xgboost")
+    assert status == 2
+    assert "No module named 'xgboost'" in log
+    assert "Traceback" not in log
+    with Store(tmp_path / "runs") as store:
+        assert store.runs() == {}
 
 
 def test_threads_give_the_same_tables(tmp_path):

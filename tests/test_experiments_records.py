@@ -86,6 +86,7 @@ def test_of_two_runs_of_a_task_the_later_one_that_succeeded_is_kept(tmp_path):
         records.line(run_of(TASK))[:-1], records.line(run_of(TASK)).replace('"seed":0', '"seed":"0"'),
         records.line(run_of(TASK)).replace('"error":null', '"error":7'), records.line(run_of(TASK)) + "x",
         records.line(run_of(TASK)).replace('"revision":1', '"revision":true'),
+        records.line(run_of(TASK)).replace('"learning_rate":0.1', '"learning_rate":NaN'),
     ],
 )  # fmt: skip
 def test_a_damaged_line_is_named(tmp_path, damage):

@@ -1,10 +1,14 @@
 """Runs are stored once, whoever writes; tables are the same bytes for the same runs."""
 
 import doctest
+import io
 import json
 import os
+import random
+import sqlite3
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import runner, tables
+from experiments.__main__ import main
 from experiments.store import Run, Store, Task, merge
 
 ROOT = Path(__file__).parents[1]
@@ -220,3 +225,64 @@ def test_means_say_what_failed_and_what_is_missing():
     assert tables.mean([], "test_mse") == tables.MISSING
     assert list(tables.by(runs, "method", "learning_rate")) == [("bnn", 0.1)]
     assert json.dumps(tables.written(1e-9)) == '"1.000e-09"'
+
+
+def damaged(path, statement=None):
+    """A store of two runs, then damaged."""
+    with Store(path) as store:
+        store.add([run_of(TASK, test_mse=1.0), run_of(replace(TASK, seed=1), "ValueError: no")])
+        store.compact()
+    if statement is not None:
+        with sqlite3.connect(path) as connection:
+            connection.execute(statement)
+        connection.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM texts",
+        "UPDATE texts SET text = 'no JSON' || id",
+        "UPDATE texts SET text = '[' || id || ']'",
+        "UPDATE texts SET text = CAST(x'ff' || id AS TEXT)",
+        "UPDATE runs SET figures = '7'",
+        "UPDATE runs SET figures = x'ff00'",
+        "UPDATE runs SET seed = 'many'",
+        "UPDATE runs SET seconds = 'long'",
+        "UPDATE runs SET finished = x'00'",
+        "ALTER TABLE runs DROP COLUMN seconds",
+        "DROP TABLE texts",
+    ],
+)  # fmt: skip
+def test_a_damaged_store_is_refused_in_one_line(tmp_path, statement):
+    path = damaged(tmp_path / "s.sqlite", statement)
+    with pytest.raises(ValueError, match=f"the store {path} .*move this one away"):
+        merge(tmp_path / "all.sqlite", [path])
+    with pytest.raises(SystemExit), redirect_stderr(io.StringIO()) as told:
+        main(["merge", str(tmp_path / "all.sqlite"), str(path)])
+    assert str(path) in told.getvalue()
+    assert told.getvalue().count("\n") == 1
+
+
+def test_a_store_with_any_byte_changed_is_read_or_refused(tmp_path):
+    whole = damaged(tmp_path / "s.sqlite").read_bytes()
+    generator, told = random.Random(0), []
+    for number in range(60):
+        content = bytearray(whole)
+        for _ in range(generator.choice((1, 1, 8, 64))):
+            content[generator.randrange(len(content))] = generator.randrange(256)
+        if number % 5 == 0:
+            del content[generator.randrange(len(content)) :]
+        path = tmp_path / f"{number}.sqlite"
+        path.write_bytes(content)
+        for read_only in (True, False):
+            try:
+                with Store(path, read_only=read_only) as store:
+                    store.runs()
+                    if not read_only:
+                        store.add([run_of(replace(TASK, seed=2))])
+            except ValueError as error:
+                told.append(str(path) in str(error))
+    assert told
+    assert all(told)

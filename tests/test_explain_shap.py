@@ -6,13 +6,13 @@ import subprocess
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_explain import interactions, shapley
 
 from bgn import Layer, Network, shap_values
+from tests.optional import pandas as pd
 
 
 @st.composite

@@ -1,9 +1,9 @@
 """`import bgn` is light, public names are all there, and a missing extra is named."""
 
 import ast
+import os
 import subprocess
 import sys
-import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +11,9 @@ import pytest
 
 import bgn
 from bgn.require import require
+from tests.declared import EXTRAS, OPTIONAL, REQUIRED
 
+ROOT = Path(__file__).parents[1]
 PACKAGE = Path(bgn.__file__).parent
 
 # What each part of the package may not know of, whoever writes it.
@@ -27,9 +29,12 @@ FORBIDDEN = {
 }
 
 
-def fresh(code: str) -> str:
-    """Return what `code` prints in an interpreter of its own."""
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120)
+def fresh(code: str, without: str = "") -> str:
+    """Return what `code` prints in an interpreter of its own, as if some packages were not installed."""
+    path = os.pathsep.join([str(ROOT / "tests" / "without"), str(PACKAGE.parent)])
+    env = os.environ | {"PYTHONPATH": path, "BGN_WITHOUT": without}
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -50,6 +55,38 @@ def test_a_network_predicts_without_anything_heavy():
     assert fresh(code) == ""
 
 
+def test_the_core_works_without_any_extra(tmp_path):
+    code = (
+        "import numpy as np, bgn; X = np.random.default_rng(0).normal(size=(60, 3));"
+        "model = bgn.BGNRegressor(max_width=2, random_state=0).fit(X, X[:, 0] > 0);"
+        f"path = {str(tmp_path / 'model.json')!r}; bgn.save(model, path); again = bgn.load(path);"
+        "assert (again.predict(X) == model.predict(X)).all();"
+        "print(bgn.equation(model), bgn.shap_values(model, X[:2], X), bgn.margin(model, X[:1]))"
+    )
+    assert ">=" in fresh(code, without=" ".join(OPTIONAL))
+
+
+# What each folder may import: its own modules, the standard library, and what these extras declare.
+MAY_IMPORT = {
+    "src": {"plot", "cli", "report", "parquet", "torch", "dask", "shap"},
+    "experiments": {"experiments", "plot", "dask", "torch"},
+    "tests": {"dev", "torch"},
+    "benchmarks": {"dev", "torch"},
+    "examples": {"plot", "cli", "report"},
+    "docs": {"docs", "torch"},
+    ".ci": set(),
+}
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_all_that_is_imported_is_declared(folder):
+    own = {"bgn", "tests", "experiments", *(path.stem for path in (ROOT / folder).glob("*.py"))}
+    declared = REQUIRED.union(own, sys.stdlib_module_names, *(EXTRAS[extra] for extra in MAY_IMPORT[folder]))
+    for path in (ROOT / folder).glob("**/*.py"):
+        for name in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            assert name.partition(".")[0] in declared, f"{path.relative_to(ROOT)} imports {name}"
+
+
 def test_every_public_name_loads_and_is_listed():
     for name in set(bgn.__all__) - (set() if find_spec("torch") else {"baselines"}):
         assert getattr(bgn, name) is not None
@@ -62,7 +99,7 @@ def imported(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and not node.level:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
@@ -75,12 +112,11 @@ def test_imports_point_downwards(part):
 
 
 def test_every_extra_that_an_error_names_exists():
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     for path in PACKAGE.glob("**/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require":
                 (extra,) = [k.value.value for k in node.keywords if k.arg == "extra"] or [node.args[1].value]
-                assert extra in project["optional-dependencies"], f"{path.name} asks for the extra {extra!r}"
+                assert extra in EXTRAS, f"{path.name} asks for the extra {extra!r}"
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -4,13 +4,13 @@ import pickle
 from dataclasses import FrozenInstanceError
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, step
+from tests.optional import pandas as pd
+from tests.optional import polars as pl
 
 
 def random_network(rng, inputs, widths, features=None):

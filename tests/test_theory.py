@@ -3,8 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import reference_theory as slow
 from hypothesis import given, settings
@@ -14,6 +12,8 @@ from sklearn.datasets import load_diabetes
 import bgn.theory
 from bgn import Layer, Network
 from bgn.theory import lower_bounds, regions
+from tests.optional import pandas as pd
+from tests.optional import polars as pl
 
 # Few values, exactly representable: projections hit thresholds and rows repeat all the time.
 GRID = st.integers(-6, 6).map(lambda k: k / 2)

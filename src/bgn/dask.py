@@ -18,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bgn.engines.block import Survey
 from bgn.engines.disk import Scratch
-from bgn.estimators import BGNRegressor
+from bgn.estimators import BGNRegressor, r2
 from bgn.explain.shap import shap_values
 from bgn.given import Given
 from bgn.grow.rows import Source
-from bgn.judge import enough_rows, inherit_parameters, no_dates, representable
+from bgn.judge import as_it_is, enough_rows, inherit_parameters, no_dates, representable, take_over
 from bgn.network import Network
 from bgn.require import require
 
@@ -125,15 +125,18 @@ class DaskBGNRegressor(BGNRegressor):
             )
         if client.asynchronous:
             raise ValueError("client is asynchronous, and fit waits for answers; make one without asynchronous=True.")
+        return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
+
+    def _learn(self, given: Given, eval_set: Any) -> None:
+        """Learn from rows that live on the workers for so long."""
         from bgn.engines.calls import Calls
 
-        self._calls = Calls(client)
+        self._calls = Calls(self.client_)
         try:
             self._calls.check_workers()
-            return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
+            super()._learn(given, eval_set)
         finally:
             self._calls.release()
-            del self._calls
 
     def predict(self, X: Any) -> Any:
         """Predict the target of every row, lazily.
@@ -148,10 +151,38 @@ class DaskBGNRegressor(BGNRegressor):
             Of the same kind and in the same partitions as X; a series keeps the index.
         """
         check_is_fitted(self)
-        X, model = self._checked(X), self._reduced()
+        model = as_it_is(self)
+        X, reduced = model._checked(X), model._reduced()
         if hasattr(X, "columns"):
-            return X.map_partitions(_predict, model, meta=X._meta.iloc[:, :0].sum(axis=1).astype(np.float64))
-        return X.map_blocks(_predict, model, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+            return X.map_partitions(_predict, reduced, meta=X._meta.iloc[:, :0].sum(axis=1).astype(np.float64))
+        return X.map_blocks(_predict, reduced, dtype=np.float64, drop_axis=1, meta=np.empty(0))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Any = None) -> float:
+        """Return the share of the target's variance that the predictions explain, R^2.
+
+        Targets, predictions and weights, a few numbers per row, are gathered here.
+
+        Parameters
+        ----------
+        X : dask array or dataframe, shape (rows, columns)
+        y : dask array or series, shape (rows,)
+            To be left out with `target`.
+        sample_weight : dask array or series, shape (rows,), optional
+        target : str, optional
+            The column of a dataframe X that holds the targets, instead of `y`.
+
+        Returns
+        -------
+        float
+            1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
+        """
+        check_is_fitted(self)
+        model = as_it_is(self)
+        given = Given(X, y, sample_weight, target, None if target is None else model._names()).in_memory()
+        gather = partial(require("dask", extra="dask").compute, scheduler=self.client)
+        # One after the other: arrays and frames in one go Dask warns of.
+        known, predicted, weight = (gather(each)[0] for each in (given.y, model.predict(given.X), given.weight))
+        return r2(known, np.asarray(predicted), weight)
 
     def shap_values(self, X: Any, background: Any, **options: Any) -> Any:
         """Return the SHAP values of every row against a background, lazily; see :func:`bgn.shap_values`.
@@ -170,11 +201,12 @@ class DaskBGNRegressor(BGNRegressor):
             With the mean prediction over the background added, a row adds up to its prediction.
         """
         check_is_fitted(self)
-        X = self._checked(X)
+        model = as_it_is(self)
+        X, network = model._checked(X), model.network_
         options = options | {"background": require("dask", extra="dask").delayed(np.asarray(background))}
         if hasattr(X, "columns"):
-            return X.map_partitions(_explain, network=self.network_, meta=X._meta.astype(np.float64), **options)
-        return X.map_blocks(_explain, network=self.network_, dtype=np.float64, meta=np.empty((0, 0)), **options)
+            return X.map_partitions(_explain, network=network, meta=X._meta.astype(np.float64), **options)
+        return X.map_blocks(_explain, network=network, dtype=np.float64, meta=np.empty((0, 0)), **options)
 
     def to_local(self) -> BGNRegressor:
         """Return the plain estimator, fitted if this one is."""
@@ -237,10 +269,7 @@ class DaskBGNRegressor(BGNRegressor):
 
 def with_fitted(model: BGNRegressor, other: BGNRegressor) -> BGNRegressor:
     """The model with what another learnt."""
-    for name, value in vars(other).items():
-        if name.endswith("_"):
-            setattr(model, name, value)
-    return model
+    return take_over(model, other)
 
 
 def _predict(part: Any, model: BGNRegressor) -> Any:

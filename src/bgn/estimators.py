@@ -9,11 +9,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from bgn import judge
+from bgn.engines.arrays import in_memory
 from bgn.engines.disk import OnDisk, Scratch
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows, Table, on_disk
 from bgn.given import Given
@@ -209,21 +212,26 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
+        fresh = judge.unfitted(self)
+        fresh._learn(Given(X, y, sample_weight, target, columns), eval_set)
+        if fresh.history_.stopped == "interrupted":
+            warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
+        return judge.take_over(self, fresh)
+
+    def _learn(self, given: Given, eval_set: Any) -> None:
+        """Validate, make the engine, grow, store."""
         settings, callbacks = self._settings(), judge.callables("callbacks", self.callbacks)
         seed = judge.seed_of(self.random_state)
         threads = judge.threads(self.n_jobs)
         shown = progress_bar(self.verbose, self.max_width)
-        with judge.restored(self), Scratch(threads) as scratch, shown as show:
-            given = Given(X, y, sample_weight, target, columns)
+        with Scratch(threads) as scratch, shown as show:
             source, name = self._source(given, scratch, seed)
             evaluation = self._evaluation(given.to_validate(eval_set), scratch, seed)
             monitor = Monitor(self.max_seconds, callbacks, show)
             engines, scaled = share_out(source, evaluation, self.validation_fraction, seed, threads)
+            judge.nothing_lost(engines.train.lost(), self._names())
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
             self.network_: Network = self.history_.network()
-        if monitor.stopped == "interrupted":
-            warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
-        return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of every row.
@@ -240,12 +248,15 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             For a CUDA tensor a tensor on the same GPU, with the same bits.
         """
         check_is_fitted(self)
+        return judge.as_it_is(self)._predict(X)
+
+    def _predict(self, X: Any) -> NDArray[np.float64]:
         if on_gpu(X):
             return self.network_.predict(X)
         if not on_disk(X):
             return self.network_.predict(judge.table(self, X, reset=False))
         if isinstance(X, np.memmap):
-            judge.table(self, X[:1], reset=False)
+            judge.table(self, in_memory(X[:1], "X"), reset=False)
         table = self._known(Table(X, known=self._names()), reset=False)
         predicted, done = np.empty(table.n_rows), 0
         for _, some in self._pieces(table):
@@ -277,28 +288,33 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
         """
         check_is_fitted(self)
+        return judge.as_it_is(self)._score(X, y, sample_weight, target)
+
+    def _score(self, X: Any, y: Any, sample_weight: Any, target: str | int | None) -> float:
         named = target is not None and hasattr(X, "columns")
         given = Given(X, y, sample_weight, target, self._names() if named else None)
         if not on_disk(X):
             given = given.in_memory()
-            judge.number_target(given.y)
-            weight = given.weight
-            if weight is not None:
-                weight = judge.weights(weight, given.X)
-            return float(r2_score(given.y, self.predict(given.X), sample_weight=weight))
+            return r2(given.y, self.predict(given.X), given.weight)
         pieces = self._pieces(self._known(given.opened(self._names()), reset=False))
         # What is kept of a block is a few numbers a row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
         targets, predicted, weight = (
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
         )
-        return float(r2_score(targets, predicted, sample_weight=weight))
+        return r2(targets, predicted, weight)
 
-    def _html_repr(self) -> str:
+    def _repr_html_(self) -> str:
         """Return what notebooks show: the card of a fitted model, loaded by name because reports stand above."""
         if hasattr(self, "network_"):
             return str(importlib.import_module("bgn.report").card(self))
-        return str(super()._html_repr())
+        return str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return what notebooks choose from: the same and text, or text alone where scikit-learn is set so."""
+        if get_config()["display"] != "diagram":
+            return {"text/plain": repr(self)}
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     # -- judging what came in ------------------------------------------------------------------------------
 
@@ -359,8 +375,6 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         if reset:
             judge.enough_rows(len(X))
             self.n_features_in_ = X.shape[1]
-            if hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
         source, largest, reach = source_of(X, given.y, given.weight)
         judge.representable(largest, *reach, self._names())
         return source
@@ -375,8 +389,6 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             self.n_features_in_ = table.n_columns
             if table.names is not None:
                 self.feature_names_in_ = np.array(table.names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
         elif table.n_columns != self.n_features_in_:
             raise ValueError(
                 f"X has {table.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
@@ -386,3 +398,10 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
 
     def _names(self) -> tuple[str, ...] | None:
         return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+
+
+def r2(y: Any, predicted: Any, weight: Any) -> float:
+    """The share of the target's variance that predictions explain."""
+    judge.number_target(y)
+    weight = None if weight is None else judge.weights(weight, predicted)
+    return float(r2_score(y, predicted, sample_weight=weight))

@@ -101,6 +101,7 @@ def describe(
 
 def _unit(unit: str) -> str:
     """Return a unit as it stands after a number: 1000 USD is multiplied."""
+    unit = clean(unit)
     return f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
 
 
@@ -320,7 +321,7 @@ def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[s
     unit, names = (units or {}).get(terms.target), hidden_names(terms)
     return style.whole(
         Written(
-            target=style.name(terms.target) + (style.words(f" ({unit})") if unit else ""),
+            target=style.name(terms.target) + (style.words(f" ({clean(unit)})") if unit else ""),
             base=base,
             weights=weights,
             conditions=[describe(term.condition, terms, style, digits, units) for term in terms.terms],

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.files import load
+from bgn.engines.arrays import in_memory, load
 from bgn.engines.table import Rows, Table, on_disk
 from bgn.judge import different_columns
 
@@ -103,7 +103,9 @@ def _from_the_left(key: Any, n: int) -> Any:
 
 
 def _loaded(values: Any, name: str) -> Any:
-    """What a path leads to; everything else as it is."""
+    """What a path leads to, and what a memory map holds; everything else as it is."""
+    if isinstance(values, np.memmap):
+        return in_memory(values, name)
     if not isinstance(values, str | os.PathLike):
         return values
     if not Path(values).expanduser().is_file():

@@ -6,20 +6,23 @@ import functools
 import inspect
 import numbers
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_non_negative, validate_data
+
+from bgn.engines.integers import check_reach
 
 LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
 NO_TARGET = object()
 _DTYPES = (np.float64, np.float32)
 _Class = TypeVar("_Class", bound=type)
+_Estimator = TypeVar("_Estimator", bound=object)
 
 
 def inherit_parameters(cls: _Class) -> _Class:
@@ -43,16 +46,33 @@ def inherit_parameters(cls: _Class) -> _Class:
     return cls
 
 
-@contextmanager
-def restored(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was, with the model of an earlier fit, when a fit fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+def unfitted(estimator: _Estimator) -> _Estimator:
+    """The same parameters and nothing learnt, to fit on; the estimator keeps the model of an earlier fit meanwhile."""
+    return _with(type(estimator), {name: value for name, value in _state(estimator) if not name.endswith("_")})
+
+
+def as_it_is(estimator: _Estimator) -> _Estimator:
+    """The estimator with all that it has learnt, which a fit in another thread leaves alone."""
+    return _with(type(estimator), dict(_state(estimator)))
+
+
+def take_over(estimator: _Estimator, other: Any) -> _Estimator:
+    """Learn what another has learnt, all of it at once: whoever looks sees the model before or the whole new one."""
+    kept = [(name, value) for name, value in _state(estimator) if not name.endswith("_")]
+    learnt = [(name, value) for name, value in _state(other) if name.endswith("_")]
+    estimator.__dict__ = dict(kept + learnt)
+    return estimator
+
+
+def _state(estimator: Any) -> list[tuple[str, Any]]:
+    """The attributes at one moment."""
+    return list(vars(estimator).copy().items())
+
+
+def _with(kind: type[_Estimator], state: dict[str, Any]) -> _Estimator:
+    made = object.__new__(kind)
+    made.__dict__ = state
+    return made
 
 
 # -- parameters --------------------------------------------------------------------------------------------------
@@ -178,13 +198,13 @@ def weights(values: Any, X: NDArray[Any]) -> NDArray[np.float64]:
     values = _array_of(values)
     no_dates(getattr(values, "dtype", None), "sample_weight")
     _unmasked(values, "sample_weight")
-    found = _check_sample_weight(values, X, dtype=np.float64, ensure_non_negative=True)
-    largest = float(found.max(initial=0.0))
-    if largest > LARGEST_VALUE or 0 < largest < 1 / LARGEST_VALUE:
-        raise ValueError(
-            f"sample_weight goes up to {largest:.3g}; beyond {LARGEST_VALUE:g} and below {1 / LARGEST_VALUE:g} sums "
-            "leave the range of floats. Multiply all weights by one number."
-        )
+    if isinstance(values, numbers.Number):
+        values = np.full(len(X), values)
+    found = check_array(values, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if found.shape != (len(X),):
+        raise ValueError(f"sample_weight must hold one number per row, {len(X)} of them; its shape is {found.shape}.")
+    check_non_negative(found, "`sample_weight`")
+    check_reach(float(found.max(initial=0.0)))
     return np.asarray(found)
 
 
@@ -289,6 +309,16 @@ def representable(
         raise ValueError(
             f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
             f"floats beyond {LARGEST_SQUARED:g} and below {1 / LARGEST_SQUARED:g}. Rescale the target."
+        )
+
+
+def nothing_lost(lost: Iterable[int], names: Sequence[str] | None) -> None:
+    """Warn of columns that vary by too little to be learnt from."""
+    for j in lost:
+        warnings.warn(
+            f"X varies in column {_name(j, names)!r} by less than about 1e-308, the smallest difference that can be "
+            "learnt from: the column is not used. Multiply it by a large number, as 2.0**100.",
+            stacklevel=4,
         )
 
 

@@ -63,9 +63,10 @@ def on_gpu(table: Any) -> bool:
     return True
 
 
-def _frozen(value: ArrayLike, name: str, ndim: int) -> Floats:
-    """Return a read-only float64 copy of `value`, or say what is wrong with it."""
-    array = np.array(value, dtype=np.float64) + 0.0  # -0.0 becomes 0.0, so that equal arrays hash alike
+def _frozen(value: ArrayLike, name: str, ndim: int, copy: bool = True) -> Floats:
+    """Return a read-only float64 copy of `value`, or itself, or say what is wrong with it."""
+    array = np.array(value, dtype=np.float64) if copy else np.asarray(value, dtype=np.float64)
+    array += 0.0  # -0.0 becomes 0.0, so that equal arrays hash alike
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimension{'s' * (ndim > 1)}; got shape {array.shape}.")
     if not np.isfinite(array).all():
@@ -97,8 +98,18 @@ class Layer:
     bias: Floats
 
     def __init__(self, weights: ArrayLike, bias: ArrayLike) -> None:
-        object.__setattr__(self, "weights", _frozen(weights, "weights", 2))
-        object.__setattr__(self, "bias", _frozen(bias, "bias", 1))
+        self._hold(_frozen(weights, "weights", 2), _frozen(bias, "bias", 1))
+
+    @classmethod
+    def _owning(cls, weights: Floats, bias: Floats) -> Layer:
+        """Make a layer of arrays that nobody else holds; large ones need not be there twice."""
+        layer = cls.__new__(cls)
+        layer._hold(_frozen(weights, "weights", 2, copy=False), _frozen(bias, "bias", 1, copy=False))
+        return layer
+
+    def _hold(self, weights: Floats, bias: Floats) -> None:
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "bias", bias)
         if len(self.bias) != len(self.weights):
             raise ValueError(
                 f"bias must have one entry a neuron; got {len(self.bias)} for {len(self.weights)} rows of weights."
@@ -217,6 +228,13 @@ class Network:
             )
         if not np.isfinite(base):
             raise ValueError(f"base must be finite; got {base}.")
+        with np.errstate(over="ignore"):
+            largest = abs(base) + np.abs(weights).sum()
+        if not np.isfinite(largest):
+            raise ValueError(
+                "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
+                "predictions would be infinite. Rescale the target."
+            )
         if feature_names is not None:
             feature_names = tuple(str(name) for name in feature_names)
             if len(feature_names) != layers[0].n_inputs:
@@ -274,7 +292,7 @@ class Network:
         """Columns that can reach the output through non-zero weights, in order."""
         alive = self.output_weights != 0
         for layer in reversed(self.layers):
-            alive = (layer.weights[alive] != 0).any(axis=0)
+            alive = (layer.weights != 0)[alive].any(axis=0)
         return tuple(int(i) for i in np.flatnonzero(alive))
 
     @property
@@ -366,8 +384,9 @@ class Network:
         return hash((self.layers, self.output_weights.tobytes(), self.base, self.feature_names, self.target_name))
 
     def __repr__(self) -> str:
-        used = [self.names[i] for i in self.features_used]
-        shown = ", ".join(used[:6]) + (f" and {len(used) - 6} more" if len(used) > 6 else "")
+        clean, used = importlib.import_module("bgn.writing").clean, self.features_used
+        shown = ", ".join(clean(self.names[i], 60) for i in used[:6])
+        shown += f" and {len(used) - 6} more" if len(used) > 6 else ""
         return (
             f"Network({self.n_inputs} inputs, widths {self.widths}, {self.n_parameters} non-zero parameters, "
             f"uses {shown or 'nothing but the base'})"

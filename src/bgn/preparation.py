@@ -83,12 +83,15 @@ class Date:
         How it is written, as for ``strptime``; ISO 8601 when None.
     fill : tuple of float, optional
         What stands in for the parts of a missing date.
+    zone : bool, optional
+        Whether the times had a time zone at fit, and so count in UTC; None when that is not known.
     """
 
     column: str
     parts: tuple[str, ...]
     format: str | None = None
     fill: tuple[float, ...] | None = None
+    zone: bool | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +107,8 @@ class Preparation:
     ----------
     columns : tuple of Number, Category or Date
         One a column of the file.
+    decimal : str
+        Decimal mark of the text file the model was fitted to, and of those it reads unless told otherwise.
 
     Examples
     --------
@@ -113,6 +118,7 @@ class Preparation:
     """
 
     columns: tuple[Number | Category | Date, ...]
+    decimal: str = "."
 
     @property
     def names(self) -> tuple[str, ...]:

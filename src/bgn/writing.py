@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,10 +18,72 @@ def colour(position: int) -> str:
     return COLOURS[position % len(COLOURS)]
 
 
-def clean(name: str) -> str:
-    """Return a name on one line: runs of white space and control characters become one blank."""
-    blanks = r"[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
-    return re.sub(blanks, " ", name).strip() or "(blank)"
+# Letters and marks that Unicode counts as printable and nobody can see.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_LONG = re.compile(r"'[^']{161,}'|\"[^\"]{161,}\"|\S{321,}")
+
+
+def _seen(letter: str) -> bool:
+    """Return whether a letter is seen and does nothing else: no control or format character, no odd blank."""
+    return letter.isprintable() and letter not in _UNSEEN
+
+
+def _through(text: str, write: Callable[[str], str]) -> str:
+    """Return text, line by line, with everything that is not seen written otherwise."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "\n".join(
+        line if line.isascii() and line.isprintable() else "".join(c if _seen(c) else write(c) for c in line)
+        for line in text.split("\n")
+    )
+
+
+def visible(text: str) -> str:
+    """Return text with a blank for every control, format or otherwise unseen character but the end of a line.
+
+    Examples
+    --------
+    >>> visible("red \\x1b[31m\\u202e\\tend")
+    'red  [31m  end'
+    """
+    return _through(text, lambda letter: " ")
+
+
+def escaped(text: str) -> str:
+    """Return JSON text with every unseen character but the end of a line escaped, so that it means the same.
+
+    Examples
+    --------
+    >>> print(escaped('"\\u202e\\x7f"'))
+    "\\u202e\\u007f"
+    """
+    return _through(text, lambda c: f"\\u{ord(c):04x}" if ord(c) < 0x10000 else json.dumps(c)[1:-1])
+
+
+def clean(name: str, most: int | None = None) -> str:
+    """Return a name on one line, whatever it holds: runs of blanks and unseen characters become one blank.
+
+    Longer than `most` letters, it loses its middle.
+
+    Examples
+    --------
+    >>> clean("net\\nincome\\u2066\\x1b")
+    'net income'
+    """
+    written = " ".join(visible(name).split()) or "(blank)"
+    return written if most is None else _cut(written, most)
+
+
+def message(text: str, most: int = 800) -> str:
+    """Return a message on one line of bounded length: long quotations, and then the whole, lose their middle.
+
+    Examples
+    --------
+    >>> len(message(f"there is no column {'x' * 10**6!r}; rename one."))
+    192
+    """
+    short = clean(_cut(text, 10**5))
+    return _cut(_LONG.sub(lambda found: _cut(found[0], 160), short), most)
 
 
 def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:
@@ -65,6 +128,8 @@ def number(value: float, digits: int) -> str:
     >>> [number(value, 3) for value in (65.5, 1000000.5, 0.123456, 123456.789, 6.02214e23, 622.0)]
     ['65.5', '1000000.5', '0.123', '123457', '6.02e+23', '622']
     """
+    if not math.isfinite(value):
+        return str(value)
     shortest = np.format_float_positional(abs(value), trim="-")
     length = len(shortest.replace(".", "").strip("0"))
     size = math.floor(math.log10(abs(value))) if value else 0
@@ -77,7 +142,7 @@ def number(value: float, digits: int) -> str:
 
 def amounts(values: list[float], scale: list[float], digits: int) -> list[str]:
     """Write values alike, so that the largest of `scale` has `digits` digits and the smallest at least one."""
-    sizes = [math.floor(math.log10(abs(value))) for value in scale if value] or [0]
+    sizes = [math.floor(math.log10(abs(value))) for value in scale if value and math.isfinite(value)] or [0]
     if not -6 < max(sizes) < 9:
         return [f"{value:.{digits - 1}e}" for value in values]
     places = min(max(digits - 1 - max(sizes), -min(sizes), 0), 12)

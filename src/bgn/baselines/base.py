@@ -112,8 +112,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        with judge.restored(self):
-            return self._fit(X, y, eval_set)
+        return judge.take_over(self, judge.unfitted(self)._fit(X, y, eval_set))
 
     def _fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None) -> Self:
         target_name = getattr(y, "name", None)

@@ -19,6 +19,7 @@ from bgn.baselines.config import Config, Trained
 from bgn.baselines.data import Split, automatic_batch_size
 from bgn.baselines.training import train_stacks
 from bgn.judge import chosen
+from bgn.whole_file import write_whole
 
 _OWN: dict[str, list[dict[str, Any]]] = {
     "bnn": [{}],
@@ -199,7 +200,7 @@ def _load(store: str | Path | None) -> dict[str, Run]:
     text = Path(store).read_text(encoding="utf-8")
     whole = text[: text.rfind("\n") + 1]
     if whole != text:
-        Path(store).write_text(whole, encoding="utf-8")
+        write_whole(store, whole.encode("utf-8"))
     done = {}
     for line in whole.splitlines():
         entry = json.loads(line)

@@ -50,7 +50,13 @@ class Stack:
     """Models of one shape in training."""
 
     def __init__(
-        self, configs: Sequence[Config], tables: Tables, table: Sequence[int], rows: int, start: Trained | None
+        self,
+        configs: Sequence[Config],
+        tables: Tables,
+        table: Sequence[int],
+        rows: int,
+        start: Trained | None,
+        dtype: torch.dtype,
     ) -> None:
         first = configs[0]
         device = tables.train[0].device
@@ -58,8 +64,8 @@ class Stack:
         self.surrogate = METHODS[first.method]
         self.penalty = first.penalty
         self.bounds = batches(tables.train[0].shape[1], rows)
-        self.train = tuple(tensor.float() for tensor in tables.train)
-        self.validation = tuple(tensor.float() for tensor in tables.validation)
+        self.train = tuple(tensor.to(dtype) for tensor in tables.train)
+        self.validation = tuple(tensor.to(dtype) for tensor in tables.validation)
         self.most = most_numbers(device)
         self.steps = 0
         if start is None:
@@ -70,15 +76,15 @@ class Stack:
             parameters = torch.from_numpy(start.parameters).repeat(len(configs), 1)
             running = torch.from_numpy(start.running).repeat(len(configs), 1)
         padding = (0, self.shape.row_length - self.shape.n_parameters)
-        parameters, running = nn.functional.pad(parameters, padding).to(device), running.to(device)
+        parameters, running = nn.functional.pad(parameters, padding).to(device, dtype), running.to(device, dtype)
         mask = None
         if start is not None and start.mask is not None:
-            kept = torch.from_numpy(start.mask).float().repeat(len(configs), 1)
+            kept = torch.from_numpy(start.mask).to(dtype).repeat(len(configs), 1)
             mask = nn.functional.pad(kept, padding).to(device)
             parameters *= mask
 
         def column(values: Sequence[float]) -> Tensor:
-            return torch.tensor(values, dtype=torch.float32, device=device)[:, None]
+            return torch.tensor(values, dtype=dtype, device=device)[:, None]
 
         self.state = _State(
             parameters=parameters,
@@ -111,7 +117,7 @@ class Stack:
         sharpness = self.surrogate.sharpness(state.sharpness, number)
         order = shuffles(self.train[0].shape[1], state.seed, number)
         x, y = (tensor[state.table[:, None], order] for tensor in self.train)
-        total = torch.zeros(len(order), device=x.device)
+        total = torch.zeros(len(order), device=x.device, dtype=x.dtype)
         for low, high in self.bounds:
             batch = x[:, low:high], y[:, low:high]
             loss = network.gradients(
@@ -157,4 +163,4 @@ class Stack:
 
     def rates(self, rates: Sequence[float]) -> None:
         """Set every model's learning rate."""
-        self.state.rate.copy_(torch.tensor(rates, dtype=torch.float32)[:, None])
+        self.state.rate.copy_(torch.tensor(rates, dtype=torch.float64)[:, None])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -21,6 +22,8 @@ from bgn.baselines.data import Split, Tables, automatic_batch_size
 from bgn.baselines.network import Pieces, Running, Shape
 from bgn.baselines.stack import Stack, most_numbers
 from bgn.baselines.surrogates import METHODS
+
+_ALONE = 1 << 20  # products in a batch's largest matrix product, above which a second thread pays
 
 
 def choose_device(device: str) -> torch.device:
@@ -48,7 +51,8 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
     Returns
     -------
     list of Trained
-        In the order of `configs`; each as it would have come alone with the same seed, up to rounding.
+        In the order of `configs`; each step of each as alone with the same seed, up to rounding. Many steps
+        amplify a rounding, so that the ends may differ, as they do from one processor to another.
 
     Examples
     --------
@@ -144,16 +148,46 @@ class _Progress:
 
 @torch.no_grad()
 def train_stack(
-    configs: Sequence[Config], splits: Sequence[Split], device: torch.device, start: Trained | None = None
+    configs: Sequence[Config],
+    splits: Sequence[Split],
+    device: torch.device,
+    start: Trained | None = None,
+    dtype: torch.dtype = torch.float32,
 ) -> list[Trained]:
     """Train models of one shape together, from scratch or all from the weights (and mask) of a trained one."""
+    with _threads(configs, splits, device):
+        return _train(configs, splits, device, start, dtype)
+
+
+@contextmanager
+def _threads(configs: Sequence[Config], splits: Sequence[Split], device: torch.device) -> Iterator[None]:
+    """Train small models on one thread: more would wait for each other, for very long on a busy machine."""
+    shape = Shape(splits[0].X.shape[1], configs[0].hidden_layers)
+    work = len(configs) * batch_size(configs[0], splits[0]) * max(shape.sizes)
+    before = torch.get_num_threads()
+    if device.type == "cpu" and work <= _ALONE:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _train(
+    configs: Sequence[Config],
+    splits: Sequence[Split],
+    device: torch.device,
+    start: Trained | None,
+    dtype: torch.dtype,
+) -> list[Trained]:
+    """Run epochs until every model is done."""
     begun = time.perf_counter()
     distinct = list({id(split): split for split in splits}.values())
     place = {id(split): i for i, split in enumerate(distinct)}
     table = [place[id(split)] for split in splits]
     tables = Tables.of(distinct, configs[0].scale_target, device)
     units = [tables.scalings[i].target_spread ** 2 for i in table]
-    stack = Stack(configs, tables, table, batch_size(configs[0], splits[0]), start)
+    stack = Stack(configs, tables, table, batch_size(configs[0], splits[0]), start, dtype)
     progress = [_Progress(config) for config in configs]
     best: dict[int, tuple[Tensor, Tensor]] = {}
     active = list(range(len(configs)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -14,18 +16,24 @@ from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.explain import explain, report
 from bgn.cli.fit import fit
-from bgn.cli.look import path, show
+from bgn.cli.look import path, show_model
 from bgn.cli.measure import effect, margin, simplify
 from bgn.cli.predict import predict
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import say
+from bgn.writing import message
 
 
 class OneLine(click.Group):
     """Turns a refusal into one line on standard error and exit code 1; wrong usage stays 2."""
 
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        with _short_usage():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _short_usage():
                 warnings.showwarning = lambda message, *_, **__: say(str(message))
                 return super().invoke(ctx)
         except BrokenPipeError:
@@ -40,9 +48,14 @@ class OneLine(click.Group):
             ctx.exit(1)
 
 
-def say(message: str) -> None:
-    """Write one line to standard error."""
-    click.echo("bgn: " + " ".join(message.split()), err=True)
+@contextmanager
+def _short_usage() -> Iterator[None]:
+    """Let what is wrong with the usage be told in a few lines that a terminal only prints."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = message(error.message)
+        raise
 
 
 @click.group(cls=OneLine, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -58,5 +71,5 @@ def bgn() -> None:
     """
 
 
-for _command in (fit, predict, show, path, explain, effect, margin, counterfactual, simplify, report, data):
+for _command in (fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data):
     bgn.add_command(_command)

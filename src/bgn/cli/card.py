@@ -11,7 +11,7 @@ import numpy as np
 import bgn
 from bgn.cli.train import Training
 from bgn.network import Floats, Network
-from bgn.writing import clean
+from bgn.writing import clean, visible
 
 _NAMES = {"model": "this model", "linear": "linear model", "mean": "predicting the mean"}
 
@@ -87,9 +87,9 @@ class Card:
         console = Console(highlight=False)
 
         def line(text: str, style: str = "") -> None:
-            console.print(Text(text, style), soft_wrap=True)
+            console.print(Text(visible(text), style), soft_wrap=True)
 
-        line(f"{self.target} from {self.data}", "bold")
+        line(f"{clean(self.target)} from {clean(self.data)}", "bold")
         console.print()
         line(self.equation)
         console.print()
@@ -109,7 +109,7 @@ class Card:
             line(f"warning: {text}", "yellow")
 
     def _facts(self) -> Sequence[str]:
-        used = ", ".join(self.features_used) or "none"
+        used = ", ".join(map(clean, self.features_used)) or "none"
         neurons = " + ".join(map(str, self.widths))
         facts = [
             f"{neurons} neuron{'s' * (self.widths != (1,))}, {self.parameters} numbers",
@@ -119,7 +119,7 @@ class Card:
             + ("" if self.validation_mse is None else f"; validation error {self.validation_mse:.4g}"),
             f"{self.rows_train} rows to learn from, {self.seconds:.1f} s; stopped: {self.stopped}",
         ]
-        return facts + [f"{what} written to {path}" for what, path in self.files.items()]
+        return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 
 
 def make_card(
@@ -149,7 +149,7 @@ def make_card(
         widths=network.widths,
         parameters=network.n_parameters,
         features=network.n_inputs,
-        features_used=tuple(clean(network.names[column]) for column in network.features_used),
+        features_used=tuple(network.names[column] for column in network.features_used),
         stopped=history.stopped,
         seconds=seconds,
         notes=rows.notes,

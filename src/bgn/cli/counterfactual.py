@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -15,7 +14,9 @@ import click
 import bgn
 from bgn.cli.source import complete_rows, file_options, preparation_of
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import show, show_json
 from bgn.preparation import Category, Date, Number
+from bgn.writing import clean
 
 if TYPE_CHECKING:
     from bgn.explain.counterfactual import Counterfactual
@@ -57,7 +58,7 @@ def counterfactual(
     max_seconds: float,
     as_json: bool,
     sep: str | None,
-    decimal: str,
+    decimal: str | None,
     sheet: str | None,
 ) -> None:
     """Find the cheapest change of a row of DATA that brings a saved MODEL's prediction where it is wanted.
@@ -89,9 +90,9 @@ def counterfactual(
         )  # fmt: skip
     now = float(file.network.predict(x[None])[0])
     if as_json:
-        click.echo(json.dumps({"row": row, "prediction_now": now, **found.as_dict()}, indent=2, ensure_ascii=False))
+        show_json({"row": row, "prediction_now": now, **found.as_dict()})
         return
-    click.echo(f"prediction now {now:.6g}")
+    show(f"prediction now {now:.6g}")
     for answer in (found, *found.alternatives):
         _show(answer)
 
@@ -115,15 +116,13 @@ def _show(answer: Counterfactual) -> None:
     """Print one answer."""
     if not answer.found:
         said = "unreachable: the best attainable is" if answer.unreachable else "none found in time; the nearest is"
-        click.echo(
-            f"{said} {answer.prediction:.6g}" if answer.x is not None else "unreachable: no row obeys the limits"
-        )
+        show(f"{said} {answer.prediction:.6g}" if answer.x is not None else "unreachable: no row obeys the limits")
         return
     proof = "proven cheapest" if answer.optimal else f"at most {answer.gap:.1%} dearer than the cheapest"
-    click.echo(f"prediction then {answer.prediction:.6g} at cost {answer.cost:.6g}, {proof}")
-    widest = max((len(name) for name in answer.changes), default=0)
+    show(f"prediction then {answer.prediction:.6g} at cost {answer.cost:.6g}, {proof}")
+    widest = max((len(clean(name)) for name in answer.changes), default=0)
     for name, (old, new) in answer.changes.items():
-        click.echo(f"  {name:<{widest}}  {old:.10g} -> {new:.10g}")
+        show(f"  {clean(name):<{widest}}  {old:.10g} -> {new:.10g}")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from bgn import datasets
+from bgn.cli.terminal import show
 
 
 @click.group()
@@ -43,7 +44,7 @@ def list_tables() -> None:
 def get(name: str) -> None:
     """Fetch a table into the cache, unless it is on this machine, and check it."""
     table = datasets.load(name)
-    click.echo(f"{table!r}\n{table.description}\nCite: {table.citation}\nLicence: {table.licence}")
+    show(f"{table!r}\n{table.description}\nCite: {table.citation}\nLicence: {table.licence}")
 
 
 @data.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -10,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.output import table_writer, whole_file
+from bgn.cli.output import table_writer
 from bgn.cli.source import complete_rows, file_options
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import show, show_json
 from bgn.writing import clean
 
 
@@ -32,7 +32,7 @@ def explain(
     as_json: bool,
     out: str | None,
     sep: str | None,
-    decimal: str,
+    decimal: str | None,
     sheet: str | None,
 ) -> None:
     """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
@@ -57,7 +57,7 @@ def explain(
     if len(others) == 1 and background is None:
         raise Refused(f"{data} has one row, and nothing to compare it with. Name rows with --background FILE.")
     explanation = bgn.shap_values(file.network, explained, background=others)
-    used = [clean(file.network.names[column]) for column in file.network.features_used]
+    used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
@@ -73,26 +73,26 @@ def explain(
             "rows": len(explained),
             ("values" if row else "importance"): {used[i]: float(amounts[i]) for i in order},
         }
-        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        show_json(plain)
         return
     _table(file, explanation, row, [(used[i], float(amounts[i])) for i in order])
 
 
 def _table(file: Any, explanation: Any, row: int | None, amounts: list[tuple[str, float]]) -> None:
     """Print features with what they add, or how much they matter, the largest first."""
-    widest = max([len(name) for name, _ in amounts] + [len("mean prediction")])
+    widest = max([len(clean(name)) for name, _ in amounts] + [len("mean prediction")])
     if row is None:
         total = sum(amount for _, amount in amounts) or 1.0
-        click.echo(f"mean |SHAP value| over {len(explanation.values)} rows ({explanation.method})")
+        show(f"mean |SHAP value| over {len(explanation.values)} rows ({explanation.method})")
         for name, amount in amounts:
-            click.echo(f"{name:<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
+            show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
-    at = {clean(name): value for name, value in zip(explanation.feature_names, explanation.data[0], strict=True)}
-    click.echo(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
+    at = dict(zip(explanation.feature_names, explanation.data[0], strict=True))
+    show(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
     for name, amount in amounts:
-        click.echo(f"{name:<{widest}} {amount:>+12.4g}   at {at[name]:g}")
+        show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]:g}")
     prediction = float(file.network.predict(explanation.data)[0])
-    click.echo(f"{'prediction':<{widest}} {prediction:>12.6g}")
+    show(f"{'prediction':<{widest}} {prediction:>12.6g}")
 
 
 @click.command()
@@ -102,7 +102,7 @@ def _table(file: Any, explanation: Any, row: int | None, amounts: list[tuple[str
 @click.option("--title", help="Heading of the page.")
 @file_options
 def report(
-    model: str, data: str, out: str, title: str | None, sep: str | None, decimal: str, sheet: str | None
+    model: str, data: str, out: str, title: str | None, sep: str | None, decimal: str | None, sheet: str | None
 ) -> None:
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 
@@ -115,6 +115,5 @@ def report(
     X, y, _ = complete_rows(file, data, sep, decimal, sheet)
     if y is None:
         raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the report compares with.")
-    with whole_file(out) as temporary:
-        bgn.write_report(file.model(), X, y, temporary, title=title, units=file.units)
-    click.echo(f"report written to {out}")
+    bgn.write_report(file.model(), X, y, out, title=title, units=file.units)
+    show(f"report written to {clean(out)}")

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
-from bgn.cli.output import whole_file
 from bgn.cli.prepare import Choices
-from bgn.cli.source import Source, file_options, note, open_source
+from bgn.cli.source import Source, file_options, open_source
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import note, show_json
 from bgn.cli.train import Training, Wanted, training_rows
 from bgn.require import require
+from bgn.whole_file import check_place
 
 _INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 # Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
@@ -83,7 +82,7 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     type=click.Choice(["refuse", "expand"]),
     default="refuse",
     show_default=True,
-    help="Whether date columns become year, month, day, weekday and hour.",
+    help="Whether date columns become year, month, day, weekday and hour (in UTC if they have a time zone).",
 )
 @click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told.")
 @click.option(
@@ -157,8 +156,9 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     if options["report"]:
         require("jinja2", extra="report")
     choices = Choices(
-        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"]
-    )
+        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"],
+        options["decimal"] or ".",
+    )  # fmt: skip
     if options["scheduler"] and options["stream"]:
         raise click.UsageError("--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one.")
     ask = options["stream"] is None and not options["scheduler"]
@@ -178,10 +178,11 @@ def fit(data: str, target: str | None, **options: Any) -> None:
 
 def _check_folder(option: str, file: str | None) -> None:
     """Refuse a folder that is not there before an hour's work, not after."""
-    if file is not None and not Path(file).resolve().parent.is_dir():
-        raise Refused(f"{option}: the folder {Path(file).resolve().parent} does not exist; make it first.")
-    if file is not None and Path(file).is_dir():
-        raise Refused(f"{option}: {file!r} is a folder; name a file in it.")
+    try:
+        if file is not None:
+            check_place(file)
+    except OSError as error:
+        raise Refused(f"{option}: {error}") from None
 
 
 def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clustered, options: dict[str, Any]) -> None:
@@ -206,12 +207,11 @@ def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clus
         files["model"] = options["out"]
     if options["report"]:
         tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
-        with whole_file(options["report"]) as temporary:
-            bgn.write_report(model, rows.X, rows.y, temporary, units=units, **tested)
+        bgn.write_report(model, rows.X, rows.y, options["report"], units=units, **tested)
         files["report"] = options["report"]
     card = make_card(model, source.name, rows, figures, units, seconds, files)
     if options["as_json"]:
-        click.echo(json.dumps(card.as_plain(), indent=2, ensure_ascii=False))
+        show_json(card.as_plain())
     else:
         card.show()
     if model.history_.stopped == "interrupted":

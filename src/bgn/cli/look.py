@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ import numpy as np
 
 import bgn
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import show, show_json
 
 
 def _read(model: str) -> Any:
@@ -18,14 +18,14 @@ def _read(model: str) -> Any:
     return read(model)
 
 
-@click.command()
+@click.command("show")
 @click.argument("model", type=click.Path())
 @click.option("--latex", is_flag=True, help="As LaTeX (amsmath).")
 @click.option("--markdown", is_flag=True, help="As a Markdown table.")
 @click.option("--html", is_flag=True, help="As an HTML table.")
 @click.option("--json", is_flag=True, help="Everything about the model, for machines.")
 @click.option("--digits", type=click.IntRange(1, 17), default=3, show_default=True, help="Significant digits.")
-def show(model: str, digits: int, **forms: bool) -> None:
+def show_model(model: str, digits: int, **forms: bool) -> None:
     """Print the equation of a saved MODEL.
 
     \b
@@ -38,37 +38,33 @@ def show(model: str, digits: int, **forms: bool) -> None:
     file = _read(model)
     network = file.network
     if chosen != ["json"]:
-        click.echo(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
+        show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
         return
     terms = bgn.as_terms(network)
-    click.echo(
-        json.dumps(
-            {
-                "equation": bgn.equation(network, digits=digits, units=file.units),
-                "base": terms.base,
-                "terms": [
-                    {
-                        "weight": term.weight,
-                        "columns": list(term.condition.columns),
-                        "coefficients": list(term.condition.coefficients),
-                        "relation": term.condition.relation,
-                        "threshold": term.condition.threshold,
-                    }
-                    for term in terms.terms
-                ],
-                "feature_names": list(network.names),
-                "features_used": [network.names[column] for column in network.features_used],
-                "target": network.target_name,
-                "widths": list(network.widths),
-                "parameters": network.n_parameters,
-                "units": dict(file.units),
-                "figures": file.figures,
-                "settings": file.settings,
-                "library": file.library,
-            },
-            indent=2,
-            ensure_ascii=False,
-        )
+    show_json(
+        {
+            "equation": bgn.equation(network, digits=digits, units=file.units),
+            "base": terms.base,
+            "terms": [
+                {
+                    "weight": term.weight,
+                    "columns": list(term.condition.columns),
+                    "coefficients": list(term.condition.coefficients),
+                    "relation": term.condition.relation,
+                    "threshold": term.condition.threshold,
+                }
+                for term in terms.terms
+            ],
+            "feature_names": list(network.names),
+            "features_used": [network.names[column] for column in network.features_used],
+            "target": network.target_name,
+            "widths": list(network.widths),
+            "parameters": network.n_parameters,
+            "units": dict(file.units),
+            "figures": file.figures,
+            "settings": file.settings,
+            "library": file.library,
+        }
     )
 
 
@@ -88,12 +84,12 @@ def path(model: str, as_json: bool) -> None:
     if as_json:
         plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
         chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
-        click.echo(json.dumps({"chosen": chosen, "stopped": history["stopped"], "path": plain}, indent=2))
+        show_json({"chosen": chosen, "stopped": history["stopped"], "path": plain})
         return
-    click.echo(f"{'layer':>5} {'width':>5} {'train MSE':>12} {'valid. MSE':>12}")
+    show(f"{'layer':>5} {'width':>5} {'train MSE':>12} {'valid. MSE':>12}")
     for row in rows:
         best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
         valid = "" if np.isnan(row["validation_mse"]) else f"{row['validation_mse']:.6g}"
         mark = "  chosen" if best else ""
-        click.echo(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>12}{mark}")
-    click.echo(f"stopped: {history['stopped']}")
+        show(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>12}{mark}")
+    show(f"stopped: {history['stopped']}")

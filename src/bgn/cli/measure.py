@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,8 @@ import click
 import bgn
 from bgn.cli.source import complete_rows, file_options
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import show, show_json
+from bgn.writing import clean
 
 if TYPE_CHECKING:
     from bgn.explain.scorecard import Scorecard
@@ -27,7 +28,9 @@ def _number(value: float) -> float | None:
 @click.argument("column")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @file_options
-def effect(model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str, sheet: str | None) -> None:
+def effect(
+    model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str | None, sheet: str | None
+) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
     It is a step function, given exactly: where it steps, and its level from there on.
@@ -42,12 +45,12 @@ def effect(model: str, data: str, column: str, as_json: bool, sep: str | None, d
     steps: Any = bgn.effect(file.network, column, background=X)
     if as_json:
         plain = {"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()}
-        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        show_json(plain)
         return
-    click.echo(f"mean prediction over {len(X)} rows")
+    show(f"mean prediction over {len(X)} rows")
     starts = ["below", *(f"from {point:.10g}" for point in steps.breakpoints)]
     for start, level in zip(starts, steps.levels, strict=True):
-        click.echo(f"{column} {start:<24} {level:>12.6g}")
+        show(f"{clean(column)} {start:<24} {level:>12.6g}")
 
 
 @click.command()
@@ -57,7 +60,7 @@ def effect(model: str, data: str, column: str, as_json: bool, sep: str | None, d
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @file_options
 def margin(
-    model: str, data: str, row: int | None, as_json: bool, sep: str | None, decimal: str, sheet: str | None
+    model: str, data: str, row: int | None, as_json: bool, sep: str | None, decimal: str | None, sheet: str | None
 ) -> None:
     """Say how far the rows of DATA are from the nearest threshold that would change a saved MODEL's prediction.
 
@@ -97,17 +100,18 @@ def margin(
 def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
     """Print records as JSON or as a table; nothing there reads as a dash."""
     if as_json:
-        click.echo(json.dumps(lines, indent=2, ensure_ascii=False))
+        show_json(lines)
         return
     if not lines:
-        click.echo("no column matters: every prediction is the base value")
+        show("no column matters: every prediction is the base value")
         return
     texts = [list(lines[0])]
     for line in lines:
-        texts.append(["-" if v is None else f"{v:.6g}" if isinstance(v, float) else str(v) for v in line.values()])
+        written = ("-" if v is None else f"{v:.6g}" if isinstance(v, float) else clean(str(v)) for v in line.values())
+        texts.append([*written])
     widths = [max(len(text[k]) for text in texts) for k in range(len(texts[0]))]
     for text in texts:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())
+        show("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())
 
 
 def _as_printed(network: bgn.Network, card: Scorecard) -> dict[str, Any]:
@@ -138,7 +142,7 @@ def simplify(
     out: str | None,
     as_json: bool,
     sep: str | None,
-    decimal: str,
+    decimal: str | None,
     sheet: str | None,
 ) -> None:
     """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
@@ -161,13 +165,13 @@ def simplify(
         plain["equation"] = bgn.equation(simple.network)
         if simple.scorecard is not None:
             plain["scorecard"] = _as_printed(simple.network, simple.scorecard)
-        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        show_json(plain)
         return
-    click.echo(bgn.equation(simple.network))
-    click.echo(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
+    show(bgn.equation(simple.network))
+    show(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
     if simple.scorecard is not None:
         card = _as_printed(simple.network, simple.scorecard)
         points = ", ".join(map(str, card["points"]))
-        click.echo(f"points {points}, line by line; one point is {card['unit']:g}, start at {card['intercept']:g}")
+        show(f"points {points}, line by line; one point is {card['unit']:g}, start at {card['intercept']:g}")
     if out is not None:
-        click.echo(f"model written to {out}")
+        show(f"model written to {clean(out)}")

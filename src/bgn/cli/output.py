@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,35 +14,27 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from bgn.cli.tables import Refused
+from bgn.whole_file import goes_through, whole_file
 
-
-@contextmanager
-def whole_file(out: str) -> Iterator[Path]:
-    """Give a name to write to beside `out`; what stands there takes the place of `out` when all went well."""
-    target = Path(os.path.realpath(out))
-    if not target.parent.is_dir():
-        raise Refused(f"the folder {target.parent} does not exist; make it first.")
-    if target.is_dir():
-        raise Refused(f"{out!r} is a folder; name a file in it.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        yield temporary
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 
 
 @contextmanager
 def table_writer(out: str | None, schema: pa.Schema) -> Iterator[Any]:
-    """Open a writer for a CSV, TSV or Parquet file that appears only when it is whole, or for standard output."""
+    """Open a writer for a CSV, TSV or Parquet file that appears only when it is whole, or for standard output.
+
+    A pipe or a device without one of these endings gets CSV.
+    """
     if out is None:
         with _text_writer(cast(BinaryIO, sys.stdout.buffer), schema, ",") as writer:
             yield writer
         return
     suffix = Path(out).suffix.lower()
-    if suffix not in (".csv", ".tsv", ".parquet", ".pq"):
+    if suffix not in _SUFFIXES and goes_through(out):
+        suffix = ".csv"
+    if suffix not in _SUFFIXES:
         raise Refused(f"--out must end in .csv, .tsv or .parquet; got {out!r}.")
-    with whole_file(out) as temporary, temporary.open("xb") as stream, _writer(stream, schema, suffix) as writer:
+    with whole_file(out) as stream, _writer(stream, schema, suffix) as writer:
         yield writer
 
 

@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from bgn.cli.output import table_writer
-from bgn.cli.source import Rows, date_format_of, file_options, note, open_source
+from bgn.cli.source import Rows, file_options, open_source
 from bgn.cli.tables import Refused
+from bgn.cli.terminal import note
 
 
 @click.command()
@@ -18,7 +19,13 @@ from bgn.cli.tables import Refused
 @click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
 @file_options
 def predict(
-    model: str, data: str, out: str | None, keep: tuple[str, ...], sep: str | None, decimal: str, sheet: str | None
+    model: str,
+    data: str,
+    out: str | None,
+    keep: tuple[str, ...],
+    sep: str | None,
+    decimal: str | None,
+    sheet: str | None,
 ) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
@@ -35,10 +42,10 @@ def predict(
     file = read(model)
     if "prediction" in keep:
         raise Refused("--keep prediction would name two columns alike; rename that column first.")
-    source = open_source(data, sep, decimal, sheet, date_format_of(file))
+    source = open_source(data, sep, decimal, sheet)
     binary = out is not None and out.lower().endswith((".parquet", ".pq"))
     own = {name: source.table.types.get(name, pa.string()) for name in keep}
-    rows, kinds = Rows(file, source, own), {name: _kept(kind, binary) for name, kind in own.items()}
+    rows, kinds = Rows(file, source, keep, decimal=decimal), {name: _kept(kind, binary) for name, kind in own.items()}
     schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from bgn.cli.tables import Refused, Types
+from bgn.cli import cells
+from bgn.cli.tables import Refused
 from bgn.network import Floats
 from bgn.preparation import PARTS, Category, Date, Number, Preparation
 
@@ -33,6 +35,7 @@ class Choices:
     expand_dates: bool = False
     date_format: str | None = None
     max_categories: int = 50
+    decimal: str = "."
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +59,18 @@ def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
         columns.append(_kind(name, column, choices))
         if isinstance(columns[-1], Category) and (words := not_numbers(columns[-1].values)):
             notes.append(f"column {name!r} is read as words, {_why(words)}")
-    return Preparation(tuple(columns)), notes
+    return Preparation(tuple(columns), choices.decimal), notes
 
 
 def telling(name: str, column: pa.ChunkedArray, choices: Choices) -> pa.ChunkedArray:
     """Return a few values of a column that tell `learn` as much as all of them."""
     kind, values = column.type, column.drop_null()
-    words = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if words or (name in choices.categorical and _is_number(kind)):
+    if cells.is_text(kind) or (name in choices.categorical and cells.is_number(kind)):
         values = pa.chunked_array([pc.unique(values)], kind)
         if len(values) > choices.max_categories:
             _kind(name, values, choices)  # refuses it
         return values
-    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and len(values):
+    if cells.is_time(kind) and len(values):
         # The first, and for each part of a date the first in which it differs.
         differ = [np.flatnonzero(part != part[0])[:1].tolist() for part in _date_parts(values).values()]
         return values.take(pa.array(sorted({0}.union(*differ)), pa.int64()))
@@ -79,11 +81,11 @@ def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_boolean(kind):
         return Number(name, boolean=True)
-    if _is_number(kind):
-        return _category(name, column.cast(pa.float64()), choices) if name in choices.categorical else Number(name)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return _category(name, column.cast(pa.string()), choices)
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    if cells.is_number(kind):
+        return _category(name, cells.numbers(column), choices) if name in choices.categorical else Number(name)
+    if cells.is_text(kind):
+        return _category(name, cells.words(column), choices)
+    if cells.is_time(kind):
         if not choices.expand_dates:
             raise Refused(
                 f"column {name!r} holds dates; add --dates expand to use year, month, day, weekday and hour as "
@@ -91,7 +93,7 @@ def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
             )
         parts = _date_parts(column)
         varies = tuple(part for part in PARTS if len(np.unique(parts[part][~np.isnan(parts[part])])) > 1)
-        return Date(name, varies or ("year",), choices.date_format)
+        return Date(name, varies or ("year",), choices.date_format, zone=cells.has_zone(column))
     raise Refused(
         f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: --drop {name!r}."
     )
@@ -118,10 +120,6 @@ def not_numbers(values: Sequence[Any]) -> list[str]:
     return words + commas if 2 * len(words) < len(values) and (words or commas) else []
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
-
-
 def _category(name: str, column: pa.ChunkedArray, choices: Choices) -> Category:
     values = sorted(value for value in pc.unique(column).to_pylist() if value is not None and value == value)
     if len(values) > choices.max_categories:
@@ -133,21 +131,14 @@ def _category(name: str, column: pa.ChunkedArray, choices: Choices) -> Category:
     return Category(name, tuple(values))
 
 
-def types_of(columns: Sequence[Column]) -> Types:
-    """Return the type each column must be read in to be prepared as at fit."""
-    return {column.column: _type_of(column) for column in columns}
+def apply(
+    preparation: Preparation, table: pa.Table, only: Collection[str] | None = None, origin: str = "", first: int = 1
+) -> Prepared:
+    """Make the matrix of a table, whatever the types of its columns; those not in `only` stay zero.
 
-
-def _type_of(column: Column) -> pa.DataType:
-    if isinstance(column, Date):
-        return pa.timestamp("us")
-    if isinstance(column, Number):
-        return pa.bool_() if column.boolean else pa.float64()
-    return pa.string() if column.values and isinstance(column.values[0], str) else pa.float64()
-
-
-def apply(preparation: Preparation, table: pa.Table, only: Collection[str] | None = None) -> Prepared:
-    """Make the matrix of a table; columns not in `only` are not looked at and stay zero."""
+    What cannot be read as at fit is refused with its place: `origin` names the file, `first` is the number of the
+    table's first row in it.
+    """
     X = np.zeros((table.num_rows, len(preparation.names)), order="F")
     filled = np.zeros(table.num_rows, dtype=bool)
     unseen: dict[str, tuple[Any, ...]] = {}
@@ -155,19 +146,31 @@ def apply(preparation: Preparation, table: pa.Table, only: Collection[str] | Non
         if only is not None and column.column not in only:
             continue
         values = table.column(column.column)
-        if isinstance(column, Category):
-            strange = _fill_category(part, column, values)
-            if strange:
-                unseen[column.column] = strange
-        elif isinstance(column, Date):
-            parts = _date_parts(values)
-            for position, name in enumerate(column.parts):
-                part[:, position] = parts[name]
-        else:
-            part[:, 0] = _numbers(values)
+        with placed(column.column, origin, first):
+            if isinstance(column, Category):
+                strange = _fill_category(part, column, values, preparation.decimal)
+                if strange:
+                    unseen[column.column] = strange
+            elif isinstance(column, Date):
+                parts = _date_parts(values, column)
+                for position, name in enumerate(column.parts):
+                    part[:, position] = parts[name]
+            else:
+                found = cells.booleans(values) if column.boolean else cells.numbers(values, preparation.decimal)
+                part[:, 0] = finite(found)
         if column.fill is not None:
             filled |= _stand_in(part, column)
     return Prepared(X, filled, unseen)
+
+
+@contextmanager
+def placed(column: str, origin: str, first: int) -> Iterator[None]:
+    """Refuse a cell that cannot be read by naming the file, the row and the column."""
+    try:
+        yield
+    except cells.Unreadable as error:
+        row = "" if error.position is None else f"row {first + error.position}, "
+        raise Refused(f"{origin}{': ' * bool(origin)}{row}column {column!r}: {error}") from None
 
 
 def slices(preparation: Preparation, X: Floats) -> Iterator[tuple[Column, Floats]]:
@@ -179,26 +182,24 @@ def slices(preparation: Preparation, X: Floats) -> Iterator[tuple[Column, Floats
         start = stop
 
 
-def _numbers(values: pa.ChunkedArray) -> Floats:
-    """Return a column as float64; missing and infinite values are NaN."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if pa.types.is_boolean(values.type):
-        values = values.cast(pa.int8())
-    numbers = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+def finite(values: pa.ChunkedArray) -> Floats:
+    """Return float64; missing and infinite values are NaN."""
+    numbers = np.asarray(values.to_numpy(), dtype=np.float64)
     if np.isinf(numbers).any():
         numbers = np.where(np.isinf(numbers), np.nan, numbers)
     return numbers
 
 
-def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray) -> tuple[Any, ...]:
+def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray, decimal: str) -> tuple[Any, ...]:
     """Set the 0/1 columns of one category; return values that were not there at fit."""
-    kind = _type_of(column)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    values = values.cast(kind)
+    wordy = not column.values or isinstance(column.values[0], str)
+    known = pa.array(column.values, pa.string() if wordy else pa.float64())
+    values = cells.words(values) if wordy else cells.numbers(values, decimal)
     missing = np.asarray(pc.is_null(values, nan_is_null=True).to_numpy(), dtype=bool)
-    code = np.asarray(pc.fill_null(pc.index_in(values, value_set=pa.array(column.values, kind)), -1).to_numpy())
+    found = pc.index_in(values, value_set=known)
+    if wordy and found.null_count > values.null_count:  # blanks around a word make no other word
+        found = pc.coalesce(found, pc.index_in(pc.utf8_trim_whitespace(values), value_set=known))
+    code = np.asarray(pc.fill_null(found, -1).to_numpy())
     rows = np.flatnonzero(code >= 0)
     part[rows, code[rows]] = 1.0
     part[missing] = np.nan
@@ -206,9 +207,10 @@ def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray) -> t
     return tuple(pc.unique(values.filter(pa.array(strange))).to_pylist()) if strange.any() else ()
 
 
-def _date_parts(values: pa.ChunkedArray) -> dict[str, Floats]:
+def _date_parts(values: pa.ChunkedArray, column: Date | None = None) -> dict[str, Floats]:
     """Return the parts of dates as numbers, NaN for a missing date."""
-    stamp = np.asarray(values.cast(pa.timestamp("us"), safe=False).to_numpy()).astype("M8[us]")
+    form, zone = (None, None) if column is None else (column.format, column.zone)
+    stamp = np.asarray(cells.stamps(values, form, zone).to_numpy()).astype("M8[us]")
     day, month, year = stamp.astype("M8[D]"), stamp.astype("M8[M]"), stamp.astype("M8[Y]")
     missing = np.isnat(stamp)
     parts: dict[str, Any] = {
@@ -248,7 +250,7 @@ def with_fills(preparation: Preparation, X: Floats) -> Preparation:
             columns.append(replace(column, fill=tuple(np.median(known, axis=0).tolist())))
         else:
             columns.append(replace(column, fill=float(np.median(known))))
-    return Preparation(tuple(columns))
+    return replace(preparation, columns=tuple(columns))
 
 
 def fill(preparation: Preparation, X: Floats) -> None:

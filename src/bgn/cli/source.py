@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -11,23 +11,19 @@ import numpy as np
 import pyarrow as pa
 
 from bgn import datasets
-from bgn.cli import prepare
-from bgn.cli.tables import InMemory, Refused, Table, Types, open_table
+from bgn.cli import cells, prepare
+from bgn.cli.tables import InMemory, Refused, Table, open_table
+from bgn.cli.terminal import note
 from bgn.network import Floats, Network
 from bgn.persist import ModelFile
-from bgn.preparation import Date, Number, Preparation
-
-
-def note(message: str) -> None:
-    """Tell something on standard error that does not stop the work."""
-    click.echo(f"note: {message}", err=True)
+from bgn.preparation import Number, Preparation
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how a file is written."""
     for option in (
         click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
-        click.option("--decimal", default=".", show_default=True, help="Decimal mark of a text file."),
+        click.option("--decimal", help="Decimal mark of a text file; the model's, or a point, unless told."),
         click.option("--sep", help="Separator of a text file; found from its header unless told."),
     ):
         command = option(command)
@@ -44,7 +40,9 @@ class Source:
     units: Mapping[str, str] | None = None
 
 
-def open_source(data: str, sep: str | None, decimal: str, sheet: str | None, date_format: str | None = None) -> Source:
+def open_source(
+    data: str, sep: str | None, decimal: str | None, sheet: str | None, date_format: str | None = None
+) -> Source:
     """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
     for name, value in (("--sep", sep), ("--decimal", decimal)):
         if value is not None and len(value.replace("\\t", "\t")) != 1:
@@ -60,22 +58,19 @@ def open_source(data: str, sep: str | None, decimal: str, sheet: str | None, dat
         return Source(data, table, loaded.target_name, units)
     try:
         tab = sep.replace("\\t", "\t") if sep else None
-        return Source(data, open_table(data, sep=tab, decimal=decimal, sheet=sheet, date_format=date_format))
+        opened = open_table(data, sep=tab, decimal=decimal or ".", sheet=sheet, date_format=date_format)
     except Refused as error:
         if str(error).startswith("there is no file"):
             raise Refused(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
         raise
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(opened.close)
+    return Source(data, opened)
 
 
 def preparation_of(file: ModelFile) -> Preparation:
     """Return how a file's columns become inputs; a model made in Python reads columns of numbers as they are."""
     return file.preparation or Preparation(tuple(Number(name) for name in file.network.names))
-
-
-def date_format_of(file: ModelFile) -> str | None:
-    """Return how dates were written at fit, when not as ISO 8601."""
-    columns = file.preparation.columns if file.preparation else ()
-    return next((column.format for column in columns if isinstance(column, Date)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +86,15 @@ class Block:
 class Rows:
     """The rows of a data file as a model wants them, block by block, with everything odd said once."""
 
-    def __init__(self, file: ModelFile, source: Source, keep: Types | None = None, every: bool = False) -> None:
+    def __init__(
+        self, file: ModelFile, source: Source, keep: Sequence[str] = (), every: bool = False, decimal: str | None = None
+    ) -> None:
         self._file = file
         self._source = source
-        self._preparation = preparation_of(file)
-        self._keep = dict(keep or {})
+        self._origin = "standard input" if source.name == "-" else source.name
+        found = preparation_of(file)
+        self._preparation = found if decimal is None else replace(found, decimal=decimal)
+        self._keep = list(keep)
         used = set(range(file.network.n_inputs)) if every else set(file.network.features_used)
         self._only = {column.column for column in self._used(file.network, used)}
         self._said: dict[str, set[Any]] = {}
@@ -115,7 +114,7 @@ class Rows:
         missing = [name for name in (*sorted(self._only), *self._keep) if name not in there]
         if missing:
             raise Refused(
-                f"{self._source.name} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}; "
+                f"{self._origin} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}; "
                 f"it has {_listed(there)}."
             )
         known = {column.column for column in self._preparation.columns} | {self._file.network.target_name, *self._keep}
@@ -125,39 +124,50 @@ class Rows:
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows in order."""
-        columns = [column for column in self._preparation.columns if column.column in self._only]
-        types = dict(prepare.types_of(columns))
         # Even a model that reads nothing must know how many rows there are.
-        extra = self._keep or ({} if types else {self._source.table.names[0]: pa.string()})
-        types |= {name: kind for name, kind in extra.items() if name not in types}
-        for table in self._source.table.blocks(types):
-            prepared = prepare.apply(self._preparation, table, self._only)
+        names = sorted(self._only.union(self._keep)) or [self._source.table.names[0]]
+        rows = 0
+        for table in self._source.table.blocks(names):
+            prepared = prepare.apply(self._preparation, table, self._only, self._origin, rows + 1)
             self._tell(prepared.unseen)
             lacking = np.isnan(prepared.X).any(axis=1)
             prepared.X[lacking] = 0.0
             yield Block(prepared.X, lacking, int(prepared.filled.sum()), table)
+            rows += table.num_rows
+
+    def numbers(self, block: Block, column: str, first: int) -> Floats:
+        """Return a kept column of a block as numbers; `first` is the number of its first row."""
+        with prepare.placed(column, self._origin, first):
+            return prepare.finite(cells.numbers(block.table.column(column), self._preparation.decimal))
 
     def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
         for column, values in unseen.items():
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
             for value in new[:5]:
-                note(f"column {column!r} holds {value!r}, which was not there at fit: counted as none of the known.")
+                told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
+                note(f"{told}: counted as none of the known.")
             if len(new) > 5:
                 note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")
 
 
-def complete_rows(file: ModelFile, data: str, sep: str | None, decimal: str, sheet: str | None) -> tuple[Any, Any, Any]:
+def complete_rows(
+    file: ModelFile, data: str, sep: str | None, decimal: str | None, sheet: str | None
+) -> tuple[Any, Any, Any]:
     """Return the features of every complete row of a data file, its target or None, and its number in the file."""
-    source = open_source(data, sep, decimal, sheet, date_format_of(file))
+    source = open_source(data, sep, decimal, sheet)
     target = file.network.target_name
-    there = {target: pa.float64()} if target is not None and target in source.table.names else None
-    blocks = [*Rows(file, source, there, every=True).blocks()]
+    there = [target] if target is not None and target in source.table.names else []
+    rows, blocks, targets, count = Rows(file, source, there, every=True, decimal=decimal), [], [], 0
+    for block in rows.blocks():
+        blocks.append(block)
+        targets += [rows.numbers(block, name, count + 1) for name in there]
+        count += len(block.X)
     if not blocks:
         raise Refused(f"{data} has no rows.")
     X = np.concatenate([block.X for block in blocks])
     whole = ~np.concatenate([block.lacking for block in blocks])
-    y = np.concatenate([block.table.column(target).to_numpy() for block in blocks]) if there else None
+    y = np.concatenate(targets) if there else None
     if y is not None:
         whole &= np.isfinite(y)
     if not whole.any():

@@ -16,6 +16,7 @@ from bgn.cli.source import Source
 from bgn.cli.tables import Parquet, Refused
 from bgn.cli.train import Training, Wanted, incomplete, target_values
 from bgn.engines.split import Hashes, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.stamp import Stamp
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows, rows_in
 from bgn.network import Floats
 from bgn.preparation import Preparation
@@ -58,6 +59,7 @@ class Streamed(Rows):
     def __init__(self, wanted: Wanted) -> None:
         source = wanted.source
         self._table, self._missing = wanted.parquet("--stream", "stay on disk"), wanted.missing
+        self._stamp = Stamp.of(source.name)
         self._target = self.target_name = wanted.target
         self.preparation, notes = self._learn(wanted.features(), wanted.choices)
         if not self.preparation.columns:
@@ -75,7 +77,7 @@ class Streamed(Rows):
     def _learn(self, features: Sequence[str], choices: prepare.Choices) -> tuple[Preparation, list[str]]:
         """Decide what each column becomes, from the few values that decide it."""
         telling = {name: pa.chunked_array([], self._table.types[name]) for name in features}
-        for table in self._table.blocks({name: self._table.types[name] for name in features}):
+        for table in self._stamp.watch(self._table.blocks(features)):
             for name in features:
                 both = pa.chunked_array([*telling[name].chunks, *table.column(name).chunks], telling[name].type)
                 telling[name] = prepare.telling(name, both, choices)
@@ -103,9 +105,8 @@ class Streamed(Rows):
 
     def _blocks(self) -> Iterator[tuple[Floats, Floats, NDArray[np.bool_]]]:
         """Yield features, target, and which rows are complete."""
-        types = dict(prepare.types_of(self.preparation.columns))
-        types[self._target] = self._table.types[self._target]
-        for table in self._table.blocks(types, rows_in(BLOCK_BYTES, self.n_columns)):
+        names = [*(column.column for column in self.preparation.columns), self._target]
+        for table in self._stamp.watch(self._table.blocks(names, rows_in(BLOCK_BYTES, self.n_columns))):
             X = prepare.apply(self.preparation, table).X
             y = target_values(table.column(self._target), self._target)
             yield X, y, ~(np.isnan(X).any(axis=1) | np.isnan(y))

@@ -1,44 +1,32 @@
 """Data files as Arrow tables: whole for a fit, block by block for predictions.
 
-One small class a format, each with `names`, `read` (types guessed) and `blocks` (types given). Rows always come in
-the order of the file.
+One small class a format, each with `names`, `read` (types guessed) and `blocks` (as they stand in the file: text in a
+text file; :mod:`bgn.cli.cells` reads them as at fit). Rows always come in the order of the file.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
-import mmap
-import re
 import sys
-import weakref
-from collections import Counter
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from typing import Any, BinaryIO, Protocol, cast
-from zipfile import BadZipFile
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 
-# What pandas reads as missing.
-MISSING = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
-)  # fmt: skip
+from bgn.cli import cells
+from bgn.cli.delimited import BLOCK_BYTES, Delimited
+from bgn.cli.refusal import Refused, named
+from bgn.engines.stamp import Stamp
+
 BLOCK_ROWS = 250_000
-_BLOCK_BYTES = 2**20
-_SECONDS_TO_LET_GO = 5
-_SEPARATORS = ",;\t|"
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"
 
 Types = Mapping[str, pa.DataType]
 
-
-class Refused(Exception):
-    """The input is not one the command can work with; the message is one line and says what to do."""
+__all__ = ["BLOCK_ROWS", "Delimited", "InMemory", "Parquet", "Refused", "Table", "Types", "Workbook", "open_table"]
 
 
 class Table(Protocol):
@@ -50,8 +38,11 @@ class Table(Protocol):
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return some columns whole, with types guessed from their content."""
 
-    def blocks(self, types: Types) -> Iterator[pa.Table]:
-        """Yield the named columns, in the types given, a block of rows at a time."""
+    def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield some columns as they stand in the file, a block of rows at a time."""
+
+    def close(self) -> None:
+        """Let go of the file."""
 
 
 def open_table(
@@ -79,166 +70,49 @@ def open_table(
     raise Refused(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.")
 
 
-class Delimited:
-    """CSV and its relatives, from a file or a pipe, read by Arrow."""
-
-    def __init__(
-        self,
-        stream: BinaryIO,
-        origin: str,
-        sep: str | None,
-        decimal: str,
-        date_format: str | None,
-        plain: bool = False,
-    ) -> None:
-        self._stream = stream
-        self._origin = origin
-        self._plain = plain
-        header = self._header(origin)
-        self._sep = sep or _separator(header)
-        self._decimal = decimal
-        self._parsers = [pa_csv.ISO8601] + ([date_format] if date_format else [])
-        self._all = _named(next(csv.reader([header], delimiter=self._sep), []), origin)
-        self.names = tuple(name for name in self._all if name)
-        self.types: Types = {}
-
-    def read(self, names: Sequence[str]) -> pa.Table:
-        with self._stream:
-            if not self._more():
-                return pa.table({name: pa.array([], pa.null()) for name in names})
-            # Arrow guesses the types of a whole table from all of it, those of a stream from its first block.
-            quoted = not self._plain or _has_quotes(self._stream)
-            with self._rest() as rest:
-                return pa_csv.read_csv(rest.file(), *self._options(names, {}, quoted))
-
-    def blocks(self, types: Types) -> Iterator[pa.Table]:
-        with self._stream:
-            if not self._more():
-                return
-            with self._rest() as rest:
-                for batch in pa_csv.open_csv(rest.file(), *self._options(list(types), types, True, threads=False)):
-                    yield pa.Table.from_batches([batch])
-
-    @contextmanager
-    def _rest(self) -> Iterator[_Rest]:
-        """Give Arrow what follows the header, and let what it refuses name the file and the column, which it counts."""
-        rest = _Rest(self._stream, self._origin if self._plain else None)
-        try:
-            yield rest
-        except pa.ArrowInvalid as error:
-            told = re.sub(r"In CSV column #(\d+)", lambda found: f"column {self._all[int(found[1])]!r}", str(error))
-            comma = re.search(r"invalid value '[^']*,", told) and self._decimal != ","
-            hint = ". If the comma is a decimal mark, add --decimal ','." if comma else ""
-            raise Refused(f"{self._origin}: {told.replace('Row #', 'row ')}{hint}") from None
-        finally:
-            rest.wait()
-
-    def _header(self, origin: str) -> str:
-        """Return the first record, which may run over several lines when a name is quoted."""
-        raw = self._stream.readline()
-        while raw.count(b'"') % 2 and (more := self._stream.readline()):
-            raw += more
-        try:
-            header = raw.decode("utf-8-sig").rstrip("\r\n")
-        except UnicodeDecodeError:
-            raise Refused(f"{origin} is not UTF-8 text; convert it first, for example with iconv.") from None
-        if not header.strip():
-            raise Refused(f"{origin} has no header line with column names.")
-        return header
-
-    def _more(self) -> bool:
-        return bool(cast(Any, self._stream).peek(1))
-
-    def _options(
-        self, names: Sequence[str], types: Types, quoted: bool, *, threads: bool = True
-    ) -> tuple[Any, Any, Any]:
-        # Columns without a name are read over; Arrow wants some name for them.
-        filler = iter(f"\0{position}" for position in range(len(self._all)))
-        return (
-            pa_csv.ReadOptions(
-                column_names=[name or next(filler) for name in self._all], block_size=_BLOCK_BYTES, use_threads=threads
-            ),
-            pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
-            pa_csv.ConvertOptions(
-                include_columns=list(names),
-                column_types=dict(types),
-                null_values=list(MISSING),
-                strings_can_be_null=True,
-                decimal_point=self._decimal,
-                timestamp_parsers=self._parsers,
-            ),
-        )
-
-
-class _Rest:
-    """The rest of a stream as a file for Arrow, which reads ahead in a thread of its own.
-
-    That thread may outlive an error by a moment. If it then lets go of an object of Python while Python shuts down, the
-    process aborts: hence `wait`. A plain file is opened again by Arrow, which reads it faster than Python.
-    """
-
-    def __init__(self, stream: BinaryIO, path: str | None) -> None:
-        self._stream = stream
-        self._path = path
-        self._let_go = Event()
-        self._let_go.set()
-
-    def file(self) -> Any:
-        if self._path is not None:
-            file = pa.OSFile(self._path)
-            file.seek(self._stream.tell())
-            return file
-        held = _Held(self._stream)
-        self._let_go.clear()
-        weakref.finalize(held, self._let_go.set)
-        return held
-
-    def wait(self) -> None:
-        self._let_go.wait(_SECONDS_TO_LET_GO)
-
-
-class _Held:
-    """What Arrow asks of a stream."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    closed = False
-
-    def read(self, size: int = -1) -> bytes:
-        return self._stream.read(size)
-
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        pass
-
-
 class Parquet:
     """Parquet files; the row index pandas may have stored is left out."""
 
     def __init__(self, path: str) -> None:
         import pyarrow.parquet as pa_parquet
 
-        try:
+        self._path, self._stamp = path, Stamp.of(path)
+        with self._errors():
             # Read ahead, Arrow would hold all of the file in memory.
-            self._file = pa_parquet.ParquetFile(path, buffer_size=_BLOCK_BYTES, pre_buffer=False)
-        except (pa.ArrowInvalid, OSError) as error:
-            raise Refused(f"{path!r} is no Parquet file that can be read ({error}).") from None
-        named = _named(self._file.schema_arrow.names, path)
-        self.names = tuple(name for name in named if name and not name.startswith("__index_level_"))
+            self._file = pa_parquet.ParquetFile(path, buffer_size=BLOCK_BYTES, pre_buffer=False)
+            schema = self._file.schema_arrow
+            found = named(schema.names, path)
+        self.names = tuple(name for name in found if name and not name.startswith("__index_level_"))
         self.n_rows = self._file.metadata.num_rows
-        kinds = {field.name: field.type for field in self._file.schema_arrow}
+        kinds = {field.name: field.type for field in schema}
         self.types: Types = {n: k.value_type if pa.types.is_dictionary(k) else k for n, k in kinds.items()}
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        return self._file.read(columns=list(names))
+        with self._errors():
+            (table,) = self._stamp.watch([self._file.read(columns=list(names))])
+            return table
 
-    def blocks(self, types: Types, rows: int = BLOCK_ROWS) -> Iterator[pa.Table]:
+    def blocks(self, names: Sequence[str], rows: int = BLOCK_ROWS) -> Iterator[pa.Table]:
+        with self._errors():
+            yield from self._stamp.watch(self._read(names, rows))
+
+    def _read(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         for group in range(self._file.num_row_groups):
-            for batch in self._file.iter_batches(rows, [group], columns=list(types)):
-                yield with_types(pa.Table.from_batches([batch]), types)
+            for batch in self._file.iter_batches(rows, [group], columns=list(names)):
+                block = pa.Table.from_batches([batch])
+                yield pa.table({name: cells.plain(block.column(name)) for name in names})
+
+    def close(self) -> None:
+        self._file.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Let what Arrow refuses name the file."""
+        try:
+            yield
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            self._stamp.check()
+            raise Refused(f"{self._path!r} is no Parquet file that can be read ({error}).") from None
 
 
 class InMemory:
@@ -252,76 +126,54 @@ class InMemory:
     def read(self, names: Sequence[str]) -> pa.Table:
         return self._table.select(list(names))
 
-    def blocks(self, types: Types) -> Iterator[pa.Table]:
+    def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         for start in range(0, self._table.num_rows, BLOCK_ROWS):
-            yield with_types(self._table.select(list(types)).slice(start, BLOCK_ROWS), types)
+            yield self._table.select(list(names)).slice(start, BLOCK_ROWS)
+
+    def close(self) -> None:
+        pass
 
 
 class Workbook(InMemory):
     """A sheet of an Excel workbook: the first row names the columns."""
 
     def __init__(self, path: str, sheet: str | None) -> None:
-        from openpyxl import load_workbook
-        from openpyxl.utils.exceptions import InvalidFileException
-
         try:
-            book = load_workbook(path, read_only=True, data_only=True)
-        except (InvalidFileException, BadZipFile, KeyError, OSError, ValueError) as error:
-            raise Refused(f"{path!r} is no workbook that can be read ({error}).") from None
-        try:
-            if sheet is not None and sheet not in book.sheetnames:
-                raise Refused(f"{path!r} has no sheet {sheet!r}; it has {', '.join(map(repr, book.sheetnames))}.")
-            page = book[sheet] if sheet is not None else book.worksheets[0]
-            rows = [row for row in page.iter_rows(values_only=True) if any(cell is not None for cell in row)]
-        finally:
-            book.close()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about what else is in the file
+                rows = _rows_of(path, sheet)
+        except Refused:
+            raise
+        except Exception as error:  # a damaged workbook fails anywhere in the reader, with anything
+            told = f"{type(error).__name__}: {error}"
+            raise Refused(f"{path!r} is no workbook that can be read ({told}).") from None
         if not rows:
             raise Refused(f"{path!r} has no header row with column names.")
-        names = _named(["" if cell is None else str(cell) for cell in rows[0]], path)
+        names = named(["" if cell is None else str(cell) for cell in rows[0]], path)
         columns = zip(*rows[1:], strict=True) if rows[1:] else [()] * len(names)
-        super().__init__(pa.table({name: _guess(cells) for name, cells in zip(names, columns, strict=True) if name}))
+        super().__init__(pa.table({name: _guess(column) for name, column in zip(names, columns, strict=True) if name}))
 
 
-def _guess(cells: Sequence[Any]) -> pa.Array:
+def _rows_of(path: str, sheet: str | None) -> list[Sequence[Any]]:
+    """Return the rows of a sheet that hold something, all as long as the first."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(path, read_only=True, data_only=True)
+    try:
+        if sheet is not None and sheet not in book.sheetnames:
+            raise Refused(f"{path!r} has no sheet {sheet!r}; it has {', '.join(map(repr, book.sheetnames))}.")
+        page = book[sheet] if sheet is not None else book.worksheets[0]
+        found = [row for row in page.iter_rows(values_only=True) if any(cell is not None for cell in row)]
+    finally:
+        book.close()
+    width = len(found[0]) if found else 0
+    return [(*row[:width], *[None] * (width - len(row))) for row in found]
+
+
+def _guess(column: Sequence[Any]) -> pa.Array:
     """Return a workbook's column as an array; a mixture of kinds becomes text."""
-    values = [None if isinstance(cell, str) and cell in MISSING else cell for cell in cells]
+    values = [None if isinstance(cell, str) and cell in cells.MISSING else cell for cell in column]
     try:
         return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in values])
-
-
-def _has_quotes(stream: BinaryIO) -> bool:
-    """Return whether a quoted value may hold a line break; looking is cheap, being ready for it is not."""
-    with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b'"', stream.tell()) >= 0
-
-
-def _separator(header: str) -> str:
-    """Return the separator a header line uses most; a comma when there is none."""
-    outside = "".join(header.split('"')[::2])
-    return max(_SEPARATORS, key=outside.count)
-
-
-def _named(names: Sequence[str], origin: str) -> tuple[str, ...]:
-    """Return stripped names, refusing two alike; columns without one keep an empty name."""
-    stripped = tuple(name.strip() for name in names)
-    twice = [name for name, count in Counter(stripped).items() if count > 1 and name]
-    if twice:
-        raise Refused(f"{origin} has two columns named {twice[0]!r}; rename one.")
-    return stripped
-
-
-def with_types(table: pa.Table, types: Types) -> pa.Table:
-    """Return a table whose columns have the types given."""
-    columns = []
-    for name, wanted in types.items():
-        column = table.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        try:
-            columns.append(column.cast(wanted, safe=not pa.types.is_temporal(wanted)))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            reason = str(error).splitlines()[0]
-            raise Refused(f"column {name!r} holds {column.type}, not {wanted} as at fit: {reason}") from None
-    return pa.table(columns, names=list(types))
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return pa.array([cells.word(value) for value in values], pa.string())

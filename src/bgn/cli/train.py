@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bgn.cli import prepare
+from bgn.cli import cells, prepare
 from bgn.cli.source import Source
 from bgn.cli.tables import Parquet, Refused
 from bgn.engines.split import lowest, row_hashes
@@ -130,15 +130,16 @@ def training_rows(wanted: Wanted) -> Training:
 
 def target_values(column: pa.ChunkedArray, name: str) -> Floats:
     """Return a target column as numbers, NaN where there is none."""
-    kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        values = [value for value in column.unique().to_pylist() if value is not None]
-        shown = repr((prepare.not_numbers(values) or values)[0]) if values else "nothing"
-        comma = " If the comma is a decimal mark, add --decimal ','." if "," in shown else ""
-        raise Refused(f"--target: column {name!r} must hold numbers; it holds {shown}.{comma}")
-    y = np.array(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    y[~np.isfinite(y)] = np.nan
-    return y
+    if not cells.is_number(column.type):
+        text = cells.plain(column)
+        values = (
+            text.unique().drop_null().to_pylist() if cells.is_text(text.type) else [*text.drop_null()[:1].to_pylist()]
+        )
+        found = (prepare.not_numbers(values) or values)[:1]
+        comma = " If the comma is a decimal mark, add --decimal ','." if found and "," in str(found[0]) else ""
+        told = cells.shown(found[0]) if found else "nothing"
+        raise Refused(f"--target: column {name!r} must hold numbers; it holds {told}.{comma}")
+    return prepare.finite(cells.numbers(column))
 
 
 def _whole_rows(

@@ -100,4 +100,6 @@ def diabetes(content: bytes, columns: str) -> Floats:
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True, scaled=columns == "scaled")
+    if columns == "measured":
+        X = X.round(4)  # as the file has them: some versions read the last digit badly
     return np.column_stack([X, y])

@@ -12,7 +12,6 @@ import io
 import os
 import sys
 import tarfile
-import tempfile
 import time
 import zipfile
 import zlib
@@ -21,6 +20,8 @@ from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
+
+from bgn.whole_file import write_whole
 
 # The largest archive is 3.6 MB; anything near this limit is not what we asked for.
 _MOST_BYTES = 64 * 2**20
@@ -86,16 +87,7 @@ def download(source: Source) -> bytes:
     folder = cache_folder()
     content = _check(_member(_fetch(source), source), source, source.url)
     folder.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{source.file}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, folder / source.file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(folder / source.file, content)
     return content
 
 

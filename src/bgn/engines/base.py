@@ -125,6 +125,10 @@ class Engine(Protocol):
         """Integer columns and their moments."""
         ...
 
+    def lost(self) -> list[int]:
+        """The columns that vary by too little for :meth:`describe` to see."""
+        ...
+
     def gram(self, column: int) -> Floats:
         """Covariances of one column with all, in integer units, times the total weight."""
         ...

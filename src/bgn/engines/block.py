@@ -72,7 +72,9 @@ class Block:
         assert self.weight is not None
         w = self.weight[self.weight > 0]
         largest = float(w.max()) if len(w) else 0.0
-        return Weights(len(w), largest, float(w.sum()), bool(np.array_equal(w, np.rint(w))))
+        with np.errstate(over="ignore"):  # those of which the sum is infinite are refused
+            total = float(w.sum())
+        return Weights(len(w), largest, total, bool(np.array_equal(w, np.rint(w))))
 
     def weigh(self, exponent: int) -> int:
         """Sum of the weights times ``2**exponent``, each rounded."""

@@ -6,12 +6,12 @@ Written like those in :mod:`bgn.engines.kernels`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bgn.compiled import compiled
 from bgn.engines.kernels import BLOCK, project, shift
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_to_cells(z, residual, weight, cells, count, sums, extent):
     """Add rows to their cells: weight, residual sum, sum of positive residuals, smallest and largest `z`."""
     if len(weight) > 0:
@@ -45,7 +45,7 @@ def empty_cells(size):
     return np.zeros(size, np.int64), np.zeros((size, 2), np.int64), extent
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_cells(
     columns, index, coefficients, residual, row, bit, up, down, weight, low, scale, start, stop,
     cells, count, sums, extent,
@@ -72,7 +72,7 @@ def fill_cells(
         add_to_cells(z[: end - begin], values, rows, part, count, sums, extent)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gain(n, s, rows, total):
     """Drop of the mean squared residual when a side of weight `n` and residual sum `s` gets its own mean."""
     below = np.float64(n)
@@ -80,7 +80,7 @@ def gain(n, s, rows, total):
     return excess * excess / (below * np.float64(rows - n))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def judge_cells(count, sums, extent, starts, rows, total, best, survives, prefix):
     """Find the best cut at an edge between cells, and mark the cells that may hide a better one.
 
@@ -124,7 +124,7 @@ def judge_cells(count, sums, extent, starts, rows, total, best, survives, prefix
     return (best_gain, best_n, best_s, best_low, best_high), survivors
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reach_of(columns, index, coefficients, size, probes):
     """Return (low, scale) for `size` cells over the projections of a few rows, evenly spaced."""
     rows = columns.shape[1]
@@ -138,7 +138,7 @@ def reach_of(columns, index, coefficients, size, probes):
     return low, scale if 0.0 < scale < 1e307 else 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather(
     columns, index, coefficients, residual, row, bit, up, down, weight, cells, survives, start, stop,
     z, to_residual, to_weight, to_cells,
@@ -170,7 +170,7 @@ def gather(
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refine_cells(z, cells, family, extent, size):
     """Replace each row's cell by a finer one: `size` cells for every surviving one, numbered by `family`."""
     for i in range(len(z)):
@@ -181,7 +181,7 @@ def refine_cells(z, cells, family, extent, size):
         cells[i] = np.uint16(family[c] * size + inner)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def scan_sorted(z, cells, residual, weight, prefix, rows, total, best):
     """Try every cut between unequal neighbours of one cell; arrays are sorted by `z`.
 

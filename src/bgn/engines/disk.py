@@ -11,7 +11,6 @@ import errno
 import mmap
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
@@ -26,9 +25,9 @@ from numpy.typing import NDArray
 from bgn.engines.base import Neuron
 from bgn.engines.block import Block, Plan, Sample, Survey
 from bgn.engines.cells import CellSums, merge
+from bgn.engines.folder import OwnedFolder, remove_abandoned
 from bgn.engines.merged import MergedEngine
 from bgn.engines.part import NO_OUTPUT, Part, Regions, merge_regions
-from bgn.engines.removal import Removal
 from bgn.engines.split import Hashes, row_hashes
 from bgn.engines.table import BLOCK_BYTES, Piece, Rows
 
@@ -41,17 +40,17 @@ class Scratch:
     """A temporary folder and the threads that work in it; both are gone when it is closed.
 
     The folder is made when first needed, in the one that the environment variable ``BGN_SCRATCH`` names or in the
-    system's folder for temporary files. It goes as well when SIGTERM ends the process.
+    system's folder for temporary files. What processes that were killed have left there is removed at the start.
     """
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
-        self._folder: Path | None = None
-        self._removal: Removal | None = None
+        self._folder: OwnedFolder | None = None
         self._pool: ThreadPoolExecutor | None = None
         self._numbers = count()
 
     def __enter__(self) -> Self:
+        remove_abandoned(os.environ.get("BGN_SCRATCH"))
         return self
 
     def __exit__(
@@ -59,16 +58,15 @@ class Scratch:
     ) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
-        if self._removal is not None:
-            self._removal.now()
+        if self._folder is not None:
+            self._folder.remove()
 
     @property
     def folder(self) -> Path:
         """Where the files are."""
         if self._folder is None:
             self._folder = _new_folder()
-            self._removal = Removal(self._folder)
-        return self._folder
+        return self._folder.path
 
     def reserve(self, needed: int) -> None:
         """Refuse at once what there is no room for."""
@@ -98,11 +96,11 @@ class Scratch:
         return self._pool.map(work, items)
 
 
-def _new_folder() -> Path:
+def _new_folder() -> OwnedFolder:
     """Make a temporary folder where the user wants it."""
     where = os.environ.get("BGN_SCRATCH")
     try:
-        return Path(tempfile.mkdtemp(prefix="bgn-", dir=where or None))
+        return OwnedFolder(where or None)
     except OSError as error:
         if not where:
             raise

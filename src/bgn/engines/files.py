@@ -1,23 +1,23 @@
 """Files of rows, read a block at a time: ``.npy``, Parquet, a folder of either, and memory maps.
 
-One small class a format. Errors name the file and the column.
+One small class per format. Errors name the file and the column; a file that changes while it is read is one of them.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.arrays import Held, Npy, Reader
+from bgn.engines.stamp import Listing, Stamp, changed
 from bgn.require import require
 
 _KINDS = (".npy", ".parquet")
-_TRANSPOSED = 1 << 13
 _LEAVE_OUT = "or leave it out with columns=."
 
 
@@ -28,6 +28,11 @@ class File(Protocol):
     n_rows: int
     named: bool
     labels: Sequence[Any]
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """What the file was when it was opened, if it is one."""
+        ...
 
     def label(self, key: Any, argument: str) -> Any:
         """The label that a user's `key` stands for."""
@@ -51,14 +56,13 @@ class _Array:
 
     named = False
 
-    def __init__(self, name: str, opened: Callable[[], NDArray[Any]]) -> None:
-        self.name, self._opened = name, opened
-        array = opened()
-        if array.ndim != 2:
+    def __init__(self, name: str, array: Reader) -> None:
+        self.name, self._array, self.stamp = name, array, array.stamp
+        if len(array.shape) != 2:
             raise ValueError(f"{name} must have two dimensions, rows and columns; got shape {array.shape}.")
         if array.dtype.kind not in "fiub":
             raise ValueError(f"{name} must hold numbers; its dtype is {array.dtype}.")
-        self.n_rows, self._dtype = len(array), array.dtype
+        self.n_rows = array.shape[0]
         self.labels: Sequence[Any] = range(array.shape[1])
 
     def label(self, key: Any, argument: str) -> int:
@@ -71,20 +75,11 @@ class _Array:
         pass  # all of an array is of one kind
 
     def single(self, labels: Sequence[int]) -> bool:
-        return bool(self._dtype == np.float32)
+        return bool(self._array.dtype == np.float32)
 
     def blocks(self, labels: Sequence[int], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
-        array = self._opened()
         for start in range(0, self.n_rows, rows):
-            yield list(self._columns(array[start : start + rows], labels))
-
-    def _columns(self, block: NDArray[Any], labels: Sequence[int]) -> NDArray[Any]:
-        """Columns of some rows, a little at a time, which stays in the processor's cache."""
-        columns = np.empty((len(labels), len(block)), np.float32 if self.single(labels) else np.float64)
-        for k in range(0, len(block), _TRANSPOSED):
-            columns[:, k : k + _TRANSPOSED] = np.take(block[k : k + _TRANSPOSED], labels, axis=1).T
-        let_go(block)
-        return columns
+            yield list(self._array.columns(labels, start, min(start + rows, self.n_rows)))
 
 
 class _Parquet:
@@ -93,7 +88,7 @@ class _Parquet:
     named = True
 
     def __init__(self, path: Path) -> None:
-        self.name, self._pa = str(path), require("pyarrow", extra="parquet")
+        self.name, self._pa, self.stamp = str(path), require("pyarrow", extra="parquet"), Stamp.of(path)
         with self._open() as file:
             self.n_rows = file.metadata.num_rows
             self._types = {field.name: field.type for field in file.schema_arrow}
@@ -160,10 +155,10 @@ class _Parquet:
 # -- opening and checking -------------------------------------------------------------------------------------
 
 
-def open_files(X: Any) -> list[File]:
-    """The files of a path or a memory map, in the order of their names."""
+def open_files(X: Any) -> tuple[list[File], Listing]:
+    """The files of a path or a memory map, in the order of their names, and the folder they are in."""
     if isinstance(X, np.memmap):
-        return [_Array("X", lambda: X)]
+        return [_Array("X", Held(X, "X"))], Listing(None, [])
     if not isinstance(X, str | os.PathLike):
         raise TypeError(
             f"X must be a path to a file or a folder, or a memory map; got {type(X).__name__}. Rows that are in memory "
@@ -179,7 +174,32 @@ def open_files(X: Any) -> list[File]:
     files = [_open_file(each) for each in found]
     if sum(file.n_rows for file in files) == 0:
         raise ValueError(f"{path} has no rows.")
-    return files
+    return files, Listing(path if path.is_dir() else None, found)
+
+
+def all_blocks(
+    files: Sequence[File], listing: Listing, labels: Sequence[Any], rows: int
+) -> Iterator[tuple[File, int, Sequence[NDArray[Any]]]]:
+    """Yield the blocks of all files, each with its file and its first row, for as long as all is as it was opened."""
+    _check_same(files, listing)
+    for file in files:
+        done = 0
+        blocks = file.blocks(labels, rows)
+        for block in blocks if file.stamp is None else file.stamp.watch(blocks):
+            done += len(block[0])
+            yield file, done - len(block[0]), block
+            del block  # while the next one is read nobody needs it
+        if done != file.n_rows:
+            raise changed(file.name, f"it had {file.n_rows:,} rows and {done:,} were read")
+    _check_same(files, listing)
+
+
+def _check_same(files: Sequence[File], listing: Listing) -> None:
+    if listing.folder is not None:
+        listing.check(_inside(listing.folder))
+    for file in files:
+        if file.stamp is not None:
+            file.stamp.check()
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -209,31 +229,7 @@ def _suffix(path: Path) -> str:
 def _open_file(path: Path) -> File:
     kind = _suffix(path)
     if kind == ".npy":
-        return _Array(str(path), lambda: load(path))
+        return _Array(str(path), Npy(path))
     if kind == ".parquet":
         return _Parquet(path)
     raise ValueError(f"cannot read {str(path)!r}: rows on disk are .npy or .parquet files, or a folder of either.")
-
-
-def load(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Map a ``.npy`` file."""
-    try:
-        return np.load(path, mmap_mode="r")
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path} is no .npy file that can be read a block at a time ({error}).") from None
-
-
-def let_go(array: NDArray[Any]) -> None:
-    """Hand back the pages of a memory map that an array lies in: they are in its file."""
-    base: Any = array
-    kinds = []
-    while isinstance(base, np.ndarray):
-        kinds += [base.mode] if isinstance(base, np.memmap) else []
-        base = base.base
-    # What was written to a copy ("c") is nowhere else.
-    if isinstance(base, mmap.mmap) and array.size and kinds and "c" not in kinds and hasattr(mmap, "MADV_DONTNEED"):
-        reach = [(length - 1) * stride for length, stride in zip(array.shape, array.strides, strict=True)]
-        first = array.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
-        start = (first + sum(min(0, way) for way in reach)) // mmap.PAGESIZE * mmap.PAGESIZE
-        stop = first + sum(max(0, way) for way in reach) + array.itemsize
-        base.madvise(mmap.MADV_DONTNEED, start, stop - start)

@@ -266,7 +266,7 @@ class TensorEngine(MergedEngine):
 
     def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
         """Answer each question with its best cut, when the answer is wanted; None where there is none."""
-        for question in questions:
+        for question in map(self._without_narrow_window, questions):
             cut = None
             if self.can_project(question.direction):
                 sieve = self._sieve(question)

@@ -21,6 +21,7 @@ _HEADROOM = 4
 _MOST_TARGET_BITS = 38
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30
+_LARGEST_WEIGHT = 1e300
 COLUMN_BITS = 30
 
 
@@ -79,9 +80,20 @@ def weight_exponent(source: _Weighted) -> int:
     Whole numbers stay as they are. Others are rounded to a grid of which their total has about 2**30 steps.
     """
     weights = source.ask("weights")
+    check_reach(max(each.largest for each in weights))
     if all(each.whole for each in weights) and sum(each.total for each in weights) <= 2**31:
         return 0
     number = sum(each.positive for each in weights)
     room = _FINE_WEIGHT_BITS - math.frexp(max(each.largest for each in weights))[1]
     total = math.ldexp(float(sum(source.ask("weigh", room))), -room)
     return math.frexp(max(_FRACTIONAL_TOTAL, 16 * number))[1] - math.frexp(total)[1]
+
+
+def check_reach(largest: float) -> None:
+    """Refuse row weights whose sums no float64 can hold, by the largest of them."""
+    most = _LARGEST_WEIGHT
+    if largest > most or 0 < largest < 1 / most:
+        raise ValueError(
+            f"sample_weight goes up to {largest:.3g}; beyond {most:g} and below {1 / most:g} sums leave the range of "
+            "floats. Multiply all weights by one number."
+        )

@@ -10,14 +10,15 @@ from zero, which lets the compiler use vector instructions.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bgn.compiled import compiled
 
 # Squares of integers beyond 31 bits are summed in limbs of this many bits.
 LIMB = 22
 BLOCK = 2048
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def project(columns, index, coefficients, start, stop, out):
     """Write the projection of rows start..stop to `out`, one rounding a step, columns in order."""
     n = stop - start
@@ -33,7 +34,7 @@ def project(columns, index, coefficients, start, stop, out):
             out[i] = out[i] + term
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fire(columns, index, coefficients, threshold, weight, target, row, bit, start, stop, out):
     """Store the answers of one neuron in its bit of `row`.
 
@@ -63,7 +64,7 @@ def fire(columns, index, coefficients, threshold, weight, target, row, bit, star
     out[2] = changed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def look_up(target, codes, tables, base, start, stop, out):
     """Residual ``target - base - sum of table entries``: one look-up for eight neurons."""
     for begin in range(start, stop, BLOCK):
@@ -78,7 +79,7 @@ def look_up(target, codes, tables, base, start, stop, out):
                 part[i] -= table[row[i]]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def shift(residual, row, bit, fired, silent, start, stop, out):
     """Residual plus `fired` where the neuron fires and `silent` elsewhere."""
     values, bits, part = residual[start:stop], row[start:stop], out[start:stop]
@@ -86,7 +87,7 @@ def shift(residual, row, bit, fired, silent, start, stop, out):
         part[i] = values[i] + (fired if (bits[i] >> bit) & 1 else silent)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def plain_sum(values, weight, start, stop, out):
     """Add the weighted sum of `values` to ``out[0]``."""
     total = 0
@@ -101,7 +102,7 @@ def plain_sum(values, weight, start, stop, out):
     out[0] += total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def squares(residual, weight, limit, start, stop, out):
     """Add the sum of squares of residuals, clipped to +-limit, to `out` in four limbs."""
     weighted = len(weight) > 0
@@ -122,7 +123,7 @@ def squares(residual, weight, limit, start, stop, out):
     out[3] += last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fourth_powers(residual, weight, unit, start, stop, out):
     """Add to ``out[0]`` the sum of min(r * unit, 1)^4, in units of 2^-30."""
     weighted = len(weight) > 0
@@ -136,7 +137,7 @@ def fourth_powers(residual, weight, unit, start, stop, out):
     out[0] += total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fired_sums(codes, values, width, start, stop, out):
     """Add to ``out[k]`` the sum of `values` over the rows where neuron k fires. O(rows x width / 8)."""
     bins = np.empty(256, np.int64)
@@ -152,7 +153,7 @@ def fired_sums(codes, values, width, start, stop, out):
                     out[8 * g + bit] += bins[code]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def group_sums(row, values, weight, start, stop, out):
     """Add to ``out[k]`` the weighted sum of `values` over the rows where neuron k of a group of eight fires."""
     weighted = len(weight) > 0
@@ -167,7 +168,7 @@ def group_sums(row, values, weight, start, stop, out):
                 out[bit] += bins[0, code] + bins[1, code]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def answers(row, bit, weight, start, stop, out):
     """Write the weight of the rows where a neuron fires, zero elsewhere."""
     weighted = len(weight) > 0
@@ -177,7 +178,7 @@ def answers(row, bit, weight, start, stop, out):
         part[i] = w if (bits[i] >> bit) & 1 else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def move_bit(source, source_bit, target, target_bit, start, stop):
     """Copy a neuron's answers from one bit to another."""
     mask = np.uint8(1 << target_bit)
@@ -187,7 +188,7 @@ def move_bit(source, source_bit, target, target_bit, start, stop):
         b[i] = (b[i] | mask) if (a[i] >> source_bit) & 1 else (b[i] & clear)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def column_sums(columns, centre, scale, values, start, stop, out):
     """Add to ``out[j]`` the sum of ``values * rint((x - centre_j) * scale_j)``."""
     part = values[start:stop]
@@ -200,7 +201,7 @@ def column_sums(columns, centre, scale, values, start, stop, out):
         out[j] += total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def column_products(columns, centre, scale, other, weight, start, stop, out):
     """Add to ``out[j]`` the limbs (high, low) of the sum of ``weight * x_j * other``, `other` of at most 31 bits."""
     weighted = len(weight) > 0
@@ -218,7 +219,7 @@ def column_products(columns, centre, scale, other, weight, start, stop, out):
         out[j, 1] += low
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def region_sums(codes, groups, keys, target, weight, start, stop, place_of, names, sums):
     """Group the rows by their answers; `sums` (regions x 2) receives weight and target sum of each region.
 
@@ -251,7 +252,7 @@ def region_sums(codes, groups, keys, target, weight, start, stop, place_of, name
     return regions
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def explained(sums, unit):
     """Sum over regions of squared target sum by weight, each a whole number of units; `unit` is one over a unit."""
     total = 0

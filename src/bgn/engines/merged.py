@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ from bgn.engines.part import PROBES, merge_regions
 ROWS_TO_FETCH = 1 << 20
 _MOST_TO_SPLIT = 1 << 14  # cells are numbered in 16 bits
 _TARGET_BITS = 31
+_EVERYWHERE = (-math.inf, math.inf)
 
 
 class Parts(Protocol):
@@ -65,6 +67,7 @@ class MergedEngine:
 
     def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut; None where there is none."""
+        questions = [*map(self._without_narrow_window, questions)]
         asked = [k for k, question in enumerate(questions) if self.can_project(question.direction)]
         sieves = [self._sieve(questions[k]) for k in asked]
         found: list[Cut | None] = [None] * len(questions)
@@ -109,11 +112,23 @@ class MergedEngine:
             arrays = question.direction.arrays
             low, scale = cut_kernels.reach_of(self._probes, *arrays, self._cells, self._probes.shape[1])
         else:
-            bound = self._bound(question.direction)
-            bottom, top = max(question.window[0], -bound), min(question.window[1], bound)
-            width = (top - bottom) / (self._cells - 2)
-            low, scale = bottom - width, (1.0 / width if width > 1e-307 else 1.0)
+            bottom, width = self._window(question.direction, question.window)
+            low, scale = bottom - width, 1.0 / width
         return Sieve(question.output, question.direction, low, scale, self._cells)
+
+    def _window(self, direction: Direction, window: tuple[float, float]) -> tuple[float, float]:
+        """Where the cells of a window begin, and how wide they are."""
+        bound = self._bound(direction)
+        bottom, top = max(window[0], -bound), min(window[1], bound)
+        return bottom, (top - bottom) / (self._cells - 2)
+
+    def _without_narrow_window(self, question: Question) -> Question:
+        """The question, without a window that is too narrow for floats to tell where in it a row lies."""
+        if question.window is None:
+            return question
+        bottom, width = self._window(question.direction, question.window)
+        told_apart = width > 1e-307 and bottom - width < bottom and question.window != _EVERYWHERE
+        return question if told_apart else replace(question, window=None)
 
     def _look_inside(self, sieves: list[Sieve], judged: list[Judged], totals: list[int]) -> list[Best]:
         """Try the cuts inside the surviving cells: split them while they hold too many rows to fetch, then fetch."""
@@ -169,7 +184,7 @@ class MergedEngine:
             return 0.0
         fourth = self._sum("fourth_powers", 1.0 / unit)
         mean = self._squared / self.total
-        return math.sqrt(max(fourth / 2**30 / self.total * float(unit) ** 4 - mean**2, 0.0))
+        return math.sqrt(max(fourth / 2**30 / self.total * float(unit**4) - mean * mean, 0.0))
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
@@ -187,12 +202,21 @@ class MergedEngine:
             self._columns = self._measure()
         return self._columns
 
-    def _measure(self) -> Columns:
+    def lost(self) -> list[int]:
+        """The columns that vary by too little for :meth:`describe` to see."""
+        _, half, scale = self._places()
+        return np.flatnonzero((self._low < self._high) & (half * scale <= 0.5)).tolist()
+
+    def _places(self) -> tuple[Floats, Floats, Floats]:
+        """Centre and half the reach of every column, and how many integers there are to a unit of it."""
         centre = self._low / 2 + self._high / 2
         half = self._high / 2 - self._low / 2
         room = min(COLUMN_BITS, 60 - self.total.bit_length())
         exponent = np.where(half > 0, room - np.frexp(half)[1], 0)
-        scale = np.ldexp(1.0, np.clip(exponent, -1022, 1022))
+        return centre, half, np.ldexp(1.0, np.clip(exponent, -1022, 1022))
+
+    def _measure(self) -> Columns:
+        centre, _, scale = self._places()
         sums = self._sum("column_sums", centre, scale)
         # The target in 31 bits is plenty for a direction.
         shift = max(0, self.grid.bits + 4 - _TARGET_BITS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import dask
@@ -16,8 +17,10 @@ from bgn.engines.base import Floats
 from bgn.engines.block import Survey
 from bgn.engines.calls import Calls
 from bgn.engines.cluster import OnCluster, RawRows
+from bgn.require import require
 
 LARGEST_VALUE = 1e300
+_AS_THEY_ARE = {"enforce_metadata": False, "transform_divisions": False, "align_dataframes": False}
 
 
 @dataclass(frozen=True)
@@ -43,18 +46,51 @@ def rows_on_cluster(calls: Calls, X: Any, y: Any, weight: Any, judge: Callable[[
     X = whole_rows(X)
     layout = layout_of(X)
     others = {"y": y} if weight is None else {"y": y, "sample_weight": weight}
-    parts = [_delayed(X), *(_delayed(_aligned(X, other, name)) for name, other in others.items())]
-    for name, other in zip(others, parts[1:], strict=True):
-        if len(other) != len(parts[0]):
-            raise ValueError(
-                f"X has {len(parts[0])} partitions and {name} has {len(other)}; repartition one like the other."
-            )
+    tables = {"X": X} | {name: _aligned(X, other, name) for name, other in others.items()}
     read, name = dask.delayed(read_rows, pure=False), calls.name("partition")
     partitions = [
-        read(number, layout, *part, dask_key_name=f"{name}-{number}")
-        for number, part in enumerate(zip(*parts, strict=True))
+        read(number, layout, rows, dask_key_name=f"{name}-{number}")
+        for number, rows in enumerate(_together(calls, tables))
     ]
     return OnCluster(calls, partitions, weight is not None, judge)
+
+
+def _together(calls: Calls, tables: dict[str, Any]) -> list[Any]:
+    """The rows of X with what belongs to them, partition by partition."""
+    frames = [each for each in tables.values() if not isinstance(each, da.Array)]
+    if len(frames) == len(tables) and len({each.npartitions for each in frames}) == 1:
+        return _delayed(dd.map_partitions(_beside, *frames, **_AS_THEY_ARE, meta=frames[0]._meta))
+    parts = {name: _delayed(table) for name, table in tables.items()}
+    if len({len(each) for each in parts.values()}) > 1:
+        parts = _cut_alike(calls, parts)
+    return list(zip(*parts.values(), strict=True))
+
+
+def _beside(*parts: Any) -> tuple[Any, ...]:
+    return parts
+
+
+def _cut_alike(calls: Calls, parts: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns cut where X is, by counting rows: for numbers of partitions that differ, of lengths that are unknown."""
+    count, cut = dask.delayed(len, pure=False), dask.delayed(_cut, pure=False)
+    lengths = iter(calls.results("lengths", [count(part) for each in parts.values() for part in each]))
+    edges = {name: np.cumsum([0, *(next(lengths) for _ in each)]) for name, each in parts.items()}
+    alike = {"X": parts["X"]}
+    for name, each in parts.items():
+        if edges[name][-1] != edges["X"][-1]:
+            raise ValueError(f"X has {edges['X'][-1]} rows and {name} has {edges[name][-1]}.")
+        if name != "X":
+            alike[name] = [cut(each[k : m + 1], *ends) for k, m, *ends in _pieces(edges["X"], edges[name])]
+    return alike
+
+
+def _pieces(wanted: NDArray[Any], there: NDArray[Any]) -> Iterator[tuple[int, int, int, int]]:
+    """For every piece that is wanted: its first and its last partition, and where it begins and ends in them."""
+    last = len(there) - 2
+    for start, stop in pairwise(wanted.tolist()):
+        k = min(int(np.searchsorted(there, start, side="right")) - 1, last)
+        m = max(k, min(int(np.searchsorted(there, stop, side="left")) - 1, last))
+        yield k, m, start - int(there[k]), stop - int(there[k])
 
 
 def whole_rows(X: Any, name: str = "X") -> Any:
@@ -134,15 +170,23 @@ def _kind(value: Any) -> str:
 
 
 def _delayed(collection: Any) -> list[Any]:
-    """The partitions, one after the other."""
-    return list(np.asarray(collection.to_delayed(), dtype=object).ravel())
+    """The partitions, one after the other.
+
+    Those of a frame are the ones that its user sees, of which only the columns that matter are read. Dask's own
+    optimiser would put some of them together, more of a few columns than of many.
+    """
+    if isinstance(collection, da.Array):
+        return list(collection.to_delayed().ravel())
+    simplify = getattr(collection, "simplify", lambda: collection)
+    return list(simplify().to_delayed(optimize_graph=False))
 
 
 # -- on a worker -------------------------------------------------------------------------------------------------
 
 
-def read_rows(number: int, layout: Layout, X: Any, y: Any, weight: Any = None) -> RawRows:
-    """Take a partition column by column, or name the partition and column that hold something else."""
+def read_rows(number: int, layout: Layout, rows: tuple[Any, ...]) -> RawRows:
+    """Take a partition (X, y, perhaps weights) column by column, or name the column that holds something else."""
+    X, y, weight = rows if len(rows) == 3 else (*rows, None)
     names = tuple(X.columns) if hasattr(X, "columns") else None
     n_columns = len(names) if names is not None else np.shape(X)[1]
     if names != layout.names or n_columns != layout.n_columns:
@@ -163,6 +207,13 @@ def read_rows(number: int, layout: Layout, X: Any, y: Any, weight: Any = None) -
     if heavy is not None and (heavy < 0).any():
         raise ValueError(f"sample_weight has negative values in partition {number}, the least {heavy.min():g}.")
     return RawRows(columns, target, heavy)
+
+
+def _cut(parts: Sequence[Any], start: int, stop: int) -> Any:
+    """Some rows of a column in several parts."""
+    if hasattr(parts[0], "iloc"):
+        return require("pandas", extra="dask").concat(parts).iloc[start:stop]
+    return np.concatenate(parts)[start:stop]
 
 
 def _column(values: Any, name: str, number: int, length: int) -> Floats:

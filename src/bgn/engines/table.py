@@ -11,13 +11,15 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.arrays import Held, Npy, Reader
 from bgn.engines.base import Floats
-from bgn.engines.files import File, let_go, load, open_files
+from bgn.engines.files import File, all_blocks, open_files
 
 # A block holds about so many bytes of columns, and at most so many rows.
 BLOCK_BYTES = 1 << 24
@@ -98,12 +100,12 @@ class Table(Rows):
     def __init__(
         self, X: Any, *, columns: Any = None, target: Any = None, weight: Any = None, known: Any = None
     ) -> None:
-        self._files = open_files(X)
+        self._files, self._listing = open_files(X)
         first = self._files[0]
         columns = known if known is not None and first.named else columns
         self.n_rows = sum(file.n_rows for file in self._files)
         self._keys: dict[str, Any] = {}
-        self._vectors: dict[str, NDArray[Any]] = {}
+        self._vectors: dict[str, Reader] = {}
         for name, value in (("target", target), ("sample_weight", weight)):
             if _is_column(value):
                 self._keys[name] = first.label(value, name)
@@ -152,28 +154,27 @@ class Table(Rows):
 
     def _each(self, rows: int) -> Iterator[Piece]:
         start = 0
-        for file in self._files:
-            row = 0
-            for block in file.blocks(self._read, rows):
-                n = len(block[0])
-                if n == 0:
-                    continue
-                for label, values in zip(self._read, block, strict=True):
-                    _check_finite(values, f"{file.name}: column {label!r}", row)
-                beside = dict(zip(self._keys, block[self.n_columns :], strict=True))
-                piece = self._piece(block[: self.n_columns], beside, start, n)
-                del block, values, beside
-                yield piece
-                del piece
-                row, start = row + n, start + n
+        for file, row, block in all_blocks(self._files, self._listing, self._read, rows):
+            n = len(block[0])
+            if n == 0:
+                continue
+            for label, values in zip(self._read, block, strict=True):
+                _check_finite(values, f"{file.name}: column {label!r}", row)
+            beside = dict(zip(self._keys, block[self.n_columns :], strict=True))
+            piece = self._piece(block[: self.n_columns], beside, start, n)
+            del block, values, beside
+            yield piece
+            del piece
+            start += n
 
     def _piece(self, block: Sequence[NDArray[Any]], beside: dict[str, Any], start: int, n: int) -> Piece:
         columns = np.empty((self.n_columns, n), self.dtype)
         for to, values in zip(columns, block, strict=True):
             to[:] = values
         for name, vector in self._vectors.items():
-            beside[name] = np.array(vector[start : start + n], np.float64)
-            let_go(vector[start : start + n])
+            beside[name] = vector.columns([0], start, start + n)[0].astype(np.float64)
+            if vector.stamp is not None:
+                vector.stamp.check()
             _check_finite(beside[name], "y" if name == "target" else name, start)
         weight = beside.get("sample_weight")
         if weight is not None and (weight < 0).any():
@@ -204,12 +205,13 @@ def _is_column(key: Any) -> bool:
     return text or (isinstance(key, int | np.integer) and not isinstance(key, bool))
 
 
-def _vector(value: Any, name: str, n_rows: int) -> NDArray[Any]:
-    """An array of one number a row; a path is mapped."""
-    array = load(value) if isinstance(value, str | os.PathLike) else np.asanyarray(value)
+def _vector(value: Any, name: str, n_rows: int) -> Reader:
+    """An array of one number per row, or a path to one."""
+    path = isinstance(value, str | os.PathLike)
+    array: Reader = Npy(Path(value).expanduser()) if path else Held(np.asanyarray(value), name)
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold numbers; got {array.dtype}.")
-    if array.ndim != 1 or len(array) != n_rows:
+    if array.shape != (n_rows,):
         raise ValueError(f"{name} must have one value for each of the {n_rows} rows of X; got shape {array.shape}.")
     return array
 

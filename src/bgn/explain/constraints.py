@@ -10,6 +10,7 @@ import numpy as np
 
 from bgn.explain.subject import column_of
 from bgn.network import Floats, Network
+from bgn.writing import clean
 
 _FORM = "Write text such as 'a <= b' or '2*a + b >= 3', or ({'a': 1, 'b': -1}, '<=', 0)."
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
@@ -70,7 +71,7 @@ def _read_side(network: Network, side: str, text: str) -> tuple[Floats, float]:
         else:
             raise ValueError(
                 f"constraints has {text!r}, which cannot be read from {rest!r} on; the columns are "
-                f"{', '.join(network.names)}. {_FORM}"
+                f"{', '.join(map(clean, network.names))}. {_FORM}"
             )
         first = False
     return coefficients, number

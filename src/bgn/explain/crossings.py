@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numba
 import numpy as np
 
+from bgn.compiled import compiled
 from bgn.explain.kernels import fires
 from bgn.network import Floats, Layer, Network
 
@@ -24,13 +24,13 @@ _UNSIGNED = (1 << 63) - 1
 _FAR = 1 << 12
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _middle(low: int, high: int) -> int:
     """Return the middle of two whole numbers whose sum may be too large to write."""
     return (low >> 1) + (high >> 1) + (low & high & 1)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _search(terms: Floats, place: int, weight: float, threshold: float, out: Floats) -> None:
     """Write the first float of column `place` with the new answer, for every row of products `terms`."""
     number = np.empty(1)

@@ -7,16 +7,16 @@ network itself, ties and all.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from bgn.compiled import compiled
 from bgn.network import Floats
 
 # A bound on the relative error of a short sum, per term, with room to spare.
 _ROUNDING = 4 * np.finfo(np.float64).eps
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def fires(terms: Floats, threshold: float) -> bool:
     """Whether the terms, summed in order, reach the threshold."""
     total = terms[0]
@@ -25,7 +25,7 @@ def fires(terms: Floats, threshold: float) -> bool:
     return total >= threshold
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_merged(fixed: Floats, order: np.ndarray, drawn: Floats, threshold: float, counts: np.ndarray) -> None:
     """Count, for every ``fixed[row]``, the entries of `drawn` with ``fixed + drawn >= threshold``; O(rows + drawn).
 
@@ -38,7 +38,7 @@ def count_merged(fixed: Floats, order: np.ndarray, drawn: Floats, threshold: flo
         counts[row] = reach
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_searched(fixed: Floats, place: int, drawn: Floats, threshold: float, counts: np.ndarray) -> None:
     """Count, for every row of `fixed`, the entries of `drawn` that make it fire at `place`; O(rows log drawn).
 
@@ -58,7 +58,7 @@ def count_searched(fixed: Floats, place: int, drawn: Floats, threshold: float, c
         counts[row] = len(drawn) - low
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_windowed(
     fixed: Floats,
     places: np.ndarray,
@@ -95,7 +95,7 @@ def count_windowed(
         counts[row] = count + above[at]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def count_differing(
     fixed: Floats, drawn: Floats, known: np.ndarray, place: int, threshold: float, counts: np.ndarray
 ) -> None:
@@ -117,7 +117,7 @@ def count_differing(
         counts[row] = count
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def add_steps(crossings: Floats, points: Floats, rising: bool, weight: float, levels: Floats) -> None:
     """Add to `levels`, one a point, a neuron's mean part over rows that cross at `crossings`; both in order.
 

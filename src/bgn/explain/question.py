@@ -13,6 +13,7 @@ from bgn.explain.constraints import read_constraint
 from bgn.explain.crossings import after_first
 from bgn.explain.subject import column_of, columns_of, rows_of
 from bgn.network import Floats, Layer, Network
+from bgn.writing import clean
 
 Bools = NDArray[np.bool_]
 
@@ -117,7 +118,7 @@ def read_question(
     groups = tuple(tuple(columns_of(network, group, "one_hot")) for group in one_hot)
     for group in groups:
         if not (np.isin(row[list(group)], (0.0, 1.0)).all() and row[list(group)].sum() == 1):
-            names = ", ".join(network.names[column] for column in group)
+            names = ", ".join(clean(network.names[column]) for column in group)
             raise ValueError(f"one_hot group {names} must have a single 1 in x; got {row[list(group)].tolist()}.")
         low[list(group)] = np.maximum(low[list(group)], 0.0)
         high[list(group)] = np.minimum(high[list(group)], 1.0)

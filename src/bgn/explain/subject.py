@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.network import Floats, Network, on_gpu
+from bgn.writing import clean
 
 
 def rows_of(network: Network, table: Any, name: str) -> Floats:
@@ -41,7 +42,7 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
     elif not isinstance(feature, bool) and isinstance(feature, int | np.integer) and 0 <= feature < network.n_inputs:
         return int(feature)
     raise ValueError(
-        f"{argument} must name a column, one of {', '.join(network.names)}, or give its position from 0 to "
+        f"{argument} must name a column, one of {', '.join(map(clean, network.names))}, or give its position from 0 to "
         f"{network.n_inputs - 1}; got {feature!r}."
     )
 

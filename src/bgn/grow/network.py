@@ -84,7 +84,7 @@ def grow_network(
     widths = [choose_width(path, settings.select, n_validation) for path in paths]
     chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
     return History(
-        tuple(records), tuple(paths), tuple(inputs), n_inputs, chosen, widths[chosen],
+        tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), n_inputs, chosen, widths[chosen],
         monitor.stopped or grown[-1][0], grown[chosen][1], n_validation, feature_names, target_name,
     )  # fmt: skip
 

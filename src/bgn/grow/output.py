@@ -172,7 +172,7 @@ class _Rest:
         inverse, keep = _taken_out(state.inverse, k)
         weights = state.weights - state.inverse[:, k] * (state.weights[k] / state.inverse[k, k])
         weights[k] = 0.0
-        return cls(inverse, keep, weights, float(state.weights[k] ** 2 / state.inverse[k, k]))
+        return cls(inverse, keep, weights, float(state.weights[k] * state.weights[k] / state.inverse[k, k]))
 
 
 class Full:

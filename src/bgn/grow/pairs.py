@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.base import Floats, Integers
+from bgn.grow.angles import turns
 from bgn.grow.screen import ANGLES, BINS, COARSE, near_gains, pair_gains, place_cells
 
 WIDTH = math.pi / ANGLES
@@ -100,7 +101,7 @@ class Pairs:
     def near(self, found: Found, rows: int, total: int) -> Floats:
         """The best angle of each pair near the one just found."""
         angles, best = found.angles[:, None] + _NEARBY, np.zeros(len(found.pairs), np.int64)
-        about = self.binned.centres, self.binned.bins, found.pairs, angles
+        about = self.binned.centres, self.binned.bins, found.pairs, turns(angles)
         near_gains(*about, self._kept[0][found.which], found.tables, rows, total, best)
         return angles[np.arange(len(best)), best]
 
@@ -126,7 +127,7 @@ class Pairs:
 
         def part(some: slice) -> None:
             place_cells(
-                table.codes, table.centres, table.bins, pairs[some], _ALL_ROUND, self._weight,
+                table.codes, table.centres, table.bins, pairs[some], turns(_ALL_ROUND), self._weight,
                 *(room[some] for room in rooms),
             )  # fmt: skip
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bgn.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_small(matrix, answer):
     """Solve ``matrix x = answer`` in place by elimination with pivoting; False when it is singular."""
     a = matrix.copy()
@@ -33,7 +34,7 @@ def solve_small(matrix, answer):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weighted_sum(lines, weights, out):
     """Write the sum of some lines, each times its weight, one after the other; four at a time save steps."""
     out[:] = 0.0
@@ -48,7 +49,7 @@ def weighted_sum(lines, weights, out):
             out[j] += lines[k, j] * weights[k]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lasso_path(gram, known, products, most, weights):
     """Follow the Lasso path until column number ``most + 1`` would enter; write the weights there.
 

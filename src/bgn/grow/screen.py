@@ -6,8 +6,8 @@ Sums are integers, so an estimate does not depend on the order of the rows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from bgn.compiled import compiled
 from bgn.engines.cut_kernels import gain
 from bgn.engines.kernels import project
 
@@ -20,12 +20,13 @@ _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not ju
 _BLOCK = 8192
 _FULL = 255
 _SMALLEST = 1e-300  # width of a cell: their number a unit must be a float64
+_FINEST = 2.0**50  # cells between zero and the values: more are not told apart by a float64
 _LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
 # The bits of every byte, each in a byte of its own.
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_edge(count, sums, rows, total):
     """Largest gain of a cut between bins."""
     best = 0.0
@@ -38,7 +39,7 @@ def best_edge(count, sums, rows, total):
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def single_gains(codes, count, values, rows, total, out):
     """Write the largest gain of a cut of each column, between its bins."""
     sums = np.empty(count.shape[1], np.int64)
@@ -50,11 +51,11 @@ def single_gains(codes, count, values, rows, total, out):
         out[j] = best_edge(count[j], sums, rows, total)
 
 
-@njit(cache=True, nogil=True)
-def spread(centres, bins, pair, angle, x, y):
-    """Write where the bins of two columns lie along ``cos(angle) * x + sin(angle) * y``; their start and scale."""
+@compiled
+def spread(centres, bins, pair, turn, x, y):
+    """Write where the bins of two columns lie along ``cos * x + sin * y``; their start and scale."""
     p, q = pair
-    cos, sin = np.cos(angle), np.sin(angle)
+    cos, sin = turn
     for b in range(COARSE):
         x[b], y[b] = centres[p, b] * cos, centres[q, b] * sin
     low = min(x[0], x[bins[p] - 1]) + min(y[0], y[bins[q] - 1])
@@ -62,7 +63,7 @@ def spread(centres, bins, pair, angle, x, y):
     return low, BINS / (high - low) if high > low else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_up(codes, pair, values, table):
     """Sum `values`, one a row, or the rows where there are none, in the cells of a two-way table."""
     first, second = codes[pair[0]], codes[pair[1]]
@@ -71,9 +72,9 @@ def add_up(codes, pair, values, table):
         table[np.int64(first[i]) * COARSE + np.int64(second[i])] += values[i] if len(values) else 1
 
 
-@njit(cache=True, nogil=True)
-def place_cells(codes, centres, bins, pairs, angles, weight, weights, places, count):
-    """For each pair of binned columns and each angle, write where the cells of a two-way table fall.
+@compiled
+def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, count):
+    """For each pair of binned columns and each turn (cosine, sine), write where the cells of a two-way table fall.
 
     Written: the weight in every cell, `weights` (pairs x cells); its bin among those of all angles, `places` (pairs x
     cells x angles); and the weight in every bin, `count` (pairs x angles x bins).
@@ -84,8 +85,8 @@ def place_cells(codes, centres, bins, pairs, angles, weight, weights, places, co
         p, q = pairs[k]
         add_up(codes, (p, q), weight, weights[k])
         places[k] = 0  # for cells that no row is in
-        for a in range(len(angles)):
-            low, scale = spread(centres, bins, (p, q), angles[a], x, y)
+        for a in range(len(turns)):
+            low, scale = spread(centres, bins, (p, q), turns[a], x, y)
             for u in range(bins[p]):
                 for v in range(bins[q]):
                     b = min(np.int64((x[u] + y[v] - low) * scale), BINS - 1)
@@ -93,7 +94,7 @@ def place_cells(codes, centres, bins, pairs, angles, weight, weights, places, co
                     count[k, a, b] += weights[k, u * COARSE + v]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_gains(codes, pairs, which, places, count, values, rows, total, tables, gains, best):
     """For each pair of binned columns, the number of its best angle and the gain it promises.
 
@@ -116,16 +117,16 @@ def pair_gains(codes, pairs, which, places, count, values, rows, total, tables, 
                 gains[k], best[k] = g, a
 
 
-@njit(cache=True, nogil=True)
-def near_gains(centres, bins, pairs, angles, weights, tables, rows, total, best):
-    """For each pair, the number of the best of its own angles (pairs x angles), given its two-way tables."""
+@compiled
+def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, best):
+    """For each pair, the number of the best of its own angles (pairs x angles x cosine and sine), given its tables."""
     x, y = np.empty(COARSE), np.empty(COARSE)
     count, sums = np.empty(BINS, np.int64), np.empty(BINS, np.int64)
     for k in range(len(pairs)):
         p, q = pairs[k]
         most = -1.0
-        for a in range(angles.shape[1]):
-            low, scale = spread(centres, bins, (p, q), angles[k, a], x, y)
+        for a in range(turns.shape[1]):
+            low, scale = spread(centres, bins, (p, q), turns[k, a], x, y)
             count[:] = 0
             sums[:] = 0
             for u in range(bins[p]):
@@ -138,7 +139,7 @@ def near_gains(centres, bins, pairs, angles, weights, tables, rows, total, best)
                 most, best[k] = g, a
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together):
     """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction."""
     top = np.float64(len(count) - 1)
@@ -166,7 +167,7 @@ def fill_profile(columns, index, coefficients, residual, weight, low, scale, cod
                 count_together(codes[g, begin:end], cells, held.max(), here)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_together(codes, cells, fullest, out):
     """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit.
 
@@ -189,7 +190,7 @@ def count_together(codes, cells, fullest, out):
         unpack(packed, cell, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def unpack(packed, cell, out):
     """Add a cell's eight counts to `out` and empty them."""
     for b in range(8):
@@ -197,7 +198,7 @@ def unpack(packed, cell, out):
     packed[cell] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least):
     """The cell before which a cut lowers the training objective most, and by how much; see `Others`.
 
@@ -254,7 +255,7 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, l
     return best, best_cell
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def range_within(columns, index, coefficients, rows, low, scale, cell):
     """Smallest and largest projection of the rows in a cell."""
     z, least, most = np.empty(_BLOCK), np.inf, -np.inf
@@ -268,7 +269,7 @@ def range_within(columns, index, coefficients, rows, low, scale, cell):
     return least, most
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def judge_directions(
     columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge,
     chance, least, out,
@@ -293,9 +294,10 @@ def judge_directions(
             fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
             best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
             if best > out[k, 0]:
+                told_apart = scale * max(abs(low), abs(high)) < _FINEST
                 out[k, 0] = best
-                out[k, 1] = low + (cell - 1) / scale if cell > 1 else -np.inf
-                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 else np.inf
+                out[k, 1] = low + (cell - 1) / scale if cell > 1 and told_apart else -np.inf
+                out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 and told_apart else np.inf
             fullest = count.argmax()
             if 4 * count[fullest] <= count.sum():
                 break

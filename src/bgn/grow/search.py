@@ -18,6 +18,7 @@ import numpy as np
 
 from bgn.engines.base import Direction, Floats, Integers, Output, Question
 from bgn.engines.part import BITS, Part
+from bgn.grow.angles import logarithm, turn
 from bgn.grow.answers import AnswerPairs
 from bgn.grow.direction import InnerProducts, Others, direction_of
 from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
@@ -124,9 +125,10 @@ class Search:
         unit = max(1, int(np.abs(residual).max(initial=0)))
         whole = np.rint(residual * (_LUCK_STEPS / unit)).astype(np.int64)  # whole, so that order does not matter
         squares = int((whole * whole * (self._part.weight if len(self._part.weight) else 1)).sum())
-        variance = squares / rows * (unit / _LUCK_STEPS) ** 2 - (total / rows) ** 2
+        step, mean = unit / _LUCK_STEPS, total / rows
+        variance = squares / rows * (step * step) - mean * mean
         variance *= self._rows.unit * share
-        return 2 * math.log(n) * variance, 2 * math.log(max(1, n * (n - 1) // 2 * ANGLES)) * variance
+        return 2 * logarithm(n) * variance, 2 * logarithm(max(1, n * (n - 1) // 2 * ANGLES)) * variance
 
     def _judge(
         self, output: Output, others: Others, chance: Floats, picked: Sequence[Direction], luck: tuple[float, float],
@@ -203,13 +205,12 @@ class Search:
         found = self._pairs.best(pairs, values, rows, total)
         found = found.at(np.argsort(-found.gains, kind="stable")[:_PAIRS])
         angles = self._pairs.near(found, rows, total).tolist()
-        return [self._direction(a, b, angle) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
+        return [self._direction(a, b, *turn(angle)) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
 
-    def _direction(self, a: int, b: int, angle: float) -> Direction:
-        """The direction at an angle between two columns in units of their spread; the larger weight becomes 1."""
+    def _direction(self, a: int, b: int, x: float, y: float) -> Direction:
+        """The direction with these weights of two columns in units of their spread; the larger becomes 1."""
         if self._even(a, b):
-            return Direction((a, b), (1.0, math.copysign(1.0, math.sin(2 * angle))))
-        x, y = math.cos(angle), math.sin(angle)
+            return Direction((a, b), (1.0, math.copysign(1.0, x * y)))
         ratio = self._spread[a] / self._spread[b]
         if abs(x) >= abs(y):
             other = y / x * ratio
@@ -233,20 +234,23 @@ class Search:
         if direction is None:
             return []
         if len(direction.columns) == 2 and self._even(*direction.columns):
-            angle = self._angle(direction)
-            alone = Direction((direction.columns[abs(math.tan(angle)) > 1],), (1.0,))
-            return [self._direction(*direction.columns, angle), alone]
+            x, y = self._in_spreads(direction)
+            alone = Direction((direction.columns[abs(y) > abs(x)],), (1.0,))
+            return [self._direction(*direction.columns, x, y), alone]
         return [rounded(direction)]
 
-    def _angle(self, direction: Direction) -> float:
-        """The angle between two columns in units of their spread."""
+    def _in_spreads(self, direction: Direction) -> tuple[float, float]:
+        """The weights of two columns in units of their spread, the larger of them 1 or -1."""
         (a, b), (x, y) = direction.columns, direction.coefficients
-        return math.atan2(y * self._spread[b], x * self._spread[a])
+        x, y = x * self._spread[a], y * self._spread[b]
+        larger = max(abs(x), abs(y))
+        return (x / larger, y / larger) if _usable(larger) else (1.0, 0.0)
 
     def _turned(self, direction: Direction) -> list[Direction]:
         """The same pair at slightly different angles."""
-        (a, b), angle = direction.columns, self._angle(direction)
-        return [self._direction(a, b, angle + WIDTH * turn) for turn in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
+        (a, b), (x, y) = direction.columns, self._in_spreads(direction)
+        turns = [turn(WIDTH * share) for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
+        return [self._direction(a, b, x * cos - y * sin, x * sin + y * cos) for cos, sin in turns]
 
     def _extended(self, direction: Direction, values: Integers, total: int) -> list[Direction]:
         """The direction with one more column, at the angle that the tables like best."""
@@ -262,7 +266,8 @@ class Search:
         found = Pairs(table, self._part.weight, self._share).best(pairs, values, self._sample.total, total)
         directions = []
         for k in np.argsort(-found.gains, kind="stable")[:_PAIRS]:
-            extra = math.tan(found.angles[k]) * table.spread[-1] / table.spread[others[k]]
+            cos, sin = turn(found.angles.item(k))
+            extra = sin / cos * table.spread[-1] / table.spread[others[k]]
             if math.isfinite(extra) and extra != 0:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.coefficients, extra)
                 directions.append(rounded(direction_of(columns, coefficients)))

@@ -2,18 +2,16 @@
 
 A file holds the network neuron by neuron, names, units, settings, figures, how the columns of a data file become
 features, and a few rows with their predictions, which :func:`load` computes again. Nothing in a file is
-executed. Numbers are written by ``repr``, so a round trip is exact to the bit; a file is written under another name
-and moved into place whole.
+executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is read back before it
+gets its name.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,8 +21,9 @@ from bgn.network import Network
 from bgn.persist import growth, parts, strict
 from bgn.persist.strict import ModelFileError
 from bgn.preparation import Preparation
+from bgn.whole_file import write_whole
 
-__all__ = ["ModelFile", "ModelFileError", "load", "read", "save", "write_whole"]
+__all__ = ["ModelFile", "ModelFileError", "load", "read", "save"]
 
 _FORMAT = "bgn model"
 _VERSION = 1
@@ -96,7 +95,7 @@ def save(
         The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
         are made up when there are none.
     units, figures, preparation : optional
-        See :class:`ModelFile`.
+        See :class:`ModelFile`. Figures that are not finite are left out.
 
     Examples
     --------
@@ -125,13 +124,17 @@ def save(
         "settings": None if model is network else _settings_of(model),
         "network": parts.network_out(network),
         "history": _history(model, network),
-        "figures": {who: {name: float(value) for name, value in each.items()} for who, each in (figures or {}).items()},
+        "figures": {who: _finite(each) for who, each in (figures or {}).items()},
         "preparation": None if preparation is None else parts.preparation_out(preparation),
         "checks": parts.checks_out(network, rows),
     }
-    written = (_layout(content) + "\n").encode("utf-8")
+    written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
     if len(written) > strict.MOST_BYTES:
         raise ValueError(f"model takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load would read.")
+    try:
+        _read(strict.parse(written), len(written)).model()
+    except ModelFileError as error:
+        raise ValueError(f"model cannot be saved: {error}") from None
     write_whole(path, written)
 
 
@@ -164,36 +167,21 @@ def read(path: str | os.PathLike[str]) -> ModelFile:
 def _naming(path: str | os.PathLike[str], use: Callable[[ModelFile], Result]) -> Result:
     """Read a file and use it; whatever is wrong, the error names the file."""
     try:
-        with open(path, "rb") as file:
-            content = strict.parse(file)
-        return use(_read(content))
+        raw = strict.raw_bytes(path)
+        return use(_read(strict.parse(raw), len(raw)))
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that its name never stands for half of it."""
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; name a file in it.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, FileNotFoundError):
-            raise FileNotFoundError(f"the folder {target.parent} does not exist; make it first.") from None
-        raise
 
 
 def _history(model: Any, network: Network) -> dict[str, Any] | None:
     """Return how a network grew, unless it was not kept or the network has been changed since."""
     history = getattr(model, "history_", None)
     return None if history is None or history.network() != network else growth.history_out(history)
+
+
+def _finite(figures: Mapping[str, float]) -> dict[str, float]:
+    """Return the figures that JSON can hold."""
+    return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 
 def _plain(value: Any) -> Any:
@@ -233,15 +221,15 @@ def _filled(values: list[Any], margin: str) -> Iterator[str]:
     yield line
 
 
-def _read(content: Any) -> ModelFile:
-    """Check a parsed file from top to bottom and build what it describes."""
+def _read(content: Any, size: int) -> ModelFile:
+    """Check a parsed file of `size` bytes from top to bottom and build what it describes."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise ModelFileError("it is not a bgn model.")
     version = strict.whole(content.get("version"), "version", 10**9)
     if version != _VERSION:
         raise ModelFileError(f"its format is version {version}; this bgn reads version {_VERSION}. Upgrade bgn.")
     content = strict.obj(content, "the file", _KEYS)
-    network = parts.network_in(content)
+    network = parts.network_in(content, size)
     preparation = strict.optional(content["preparation"], "preparation", parts.preparation_in)
     if preparation is not None and preparation.names != network.feature_names:
         raise ModelFileError("preparation does not make the features that feature_names lists.")
@@ -286,12 +274,14 @@ def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[s
 
     unknown = sorted(set(settings) - set(BGNRegressor().get_params()))
     if unknown:
-        raise ModelFileError(f"settings has {unknown[0]!r}, which this version of bgn does not know. Upgrade bgn.")
+        name = strict.short(unknown[0])
+        raise ModelFileError(f"settings has {name}, which this version of bgn does not know. Upgrade bgn.")
     model = BGNRegressor(**settings)
     model.network_ = network
     model.n_features_in_ = network.n_inputs
     if network.feature_names is not None:
         model.feature_names_in_ = np.array(network.feature_names, dtype=object)
-    if history is not None:
-        model.history_ = growth.history_of(history, network)
+    grown = None if history is None else growth.history_of(history, network)
+    if grown is not None:
+        model.history_ = grown
     return model

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgn.network import Network
+from bgn.network import Layer, Network
 from bgn.persist import parts, strict
 from bgn.persist.strict import ModelFileError
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 _FIELDS = ("layer", "width", "kind", "neuron", "train_mse", "validation_mse", "bound")
 _MANY_STEPS = 20_000
 _MOST_ENTRIES = 1_000_000
-_MOST = 2**31
+_MOST = 2**63
+_MOST_SQUARED = 1e306
 
 
 # -- out ----------------------------------------------------------------------------------------------------
@@ -33,6 +34,8 @@ _MOST = 2**31
 def history_out(history: History) -> dict[str, Any] | None:
     """Return a history as plain values; None when it is too long to keep."""
     if sum(len(snapshot.neurons) for path in history.paths for snapshot in path) > _MOST_ENTRIES:
+        return None
+    if not _fits([len(path[-1].neurons) for path in history.paths], _reads(history.n_inputs, history.inputs)):
         return None
     return {
         "best_layer": history.best_layer,
@@ -47,6 +50,16 @@ def history_out(history: History) -> dict[str, Any] | None:
         "inputs": [parts.layer_out(layer) for layer in history.inputs],
         "paths": [_path_out(path) for path in history.paths],
     }
+
+
+def _reads(n_inputs: int, inputs: Sequence[Layer]) -> list[int]:
+    """How many columns each layer reads."""
+    return [n_inputs, *(layer.width for layer in inputs)]
+
+
+def _fits(widths: Sequence[int], reads: Sequence[int]) -> bool:
+    """Whether the network of every width, zeros included, is one that could be saved by itself."""
+    return all(width * read <= parts.MOST_WEIGHTS for width, read in zip(widths, reads, strict=True))
 
 
 def _known(value: Any) -> Any:
@@ -113,14 +126,22 @@ def _count(value: Any, where: str) -> int:
     return strict.whole(value, where, _MOST)
 
 
+def _square(value: Any, where: str) -> float:
+    """Return a number of the size that squared errors can have: targets go up to 1e150."""
+    result = strict.number(value, where)
+    if abs(result) > _MOST_SQUARED:
+        raise strict.refuse(where, f"a squared error of at most {_MOST_SQUARED:g}", value)
+    return result
+
+
 def _maybe(value: Any, where: str) -> float:
-    """Return a number, NaN for null."""
-    return math.nan if value is None else strict.number(value, where)
+    """Return a squared error, NaN for null."""
+    return math.nan if value is None else _square(value, where)
 
 
 def _step_in(value: Any, where: str) -> dict[str, Any]:
     kinds: tuple[Callable[[Any, str], Any], ...] = (
-        _count, _count, strict.text, _count, strict.number, _maybe, _maybe,
+        _count, _count, strict.text, _count, _square, _maybe, _maybe,
     )  # fmt: skip
     cells = strict.array(value, where, lambda cell, place: cell, len(_FIELDS))
     return {name: kind(cell, f"{where}.{name}") for name, kind, cell in zip(_FIELDS, kinds, cells, strict=True)}
@@ -130,6 +151,8 @@ def _path_in(value: Any, where: str) -> dict[str, Any]:
     strict.obj(value, where, ("neurons", "snapshots"))
     neurons = strict.array(value["neurons"], f"{where}.neurons", _neuron_in)
     snapshots = strict.array(value["snapshots"], f"{where}.snapshots", lambda each, place: each)
+    if not snapshots:
+        raise ModelFileError(f"{where}.snapshots must hold one of width 0 at least.")
     return {
         "neurons": neurons,
         "snapshots": [
@@ -143,8 +166,8 @@ def _snapshot_in(value: Any, where: str, width: int, neurons: int) -> dict[str, 
     strict.obj(
         value, where, ("train_mse", "validation_mse", "validation_deviation", "base", "neurons", "output_weights")
     )
-    return {
-        "train_mse": strict.number(value["train_mse"], f"{where}.train_mse"),
+    found: dict[str, Any] = {
+        "train_mse": _square(value["train_mse"], f"{where}.train_mse"),
         "validation_mse": _maybe(value["validation_mse"], f"{where}.validation_mse"),
         "validation_deviation": _maybe(value["validation_deviation"], f"{where}.validation_deviation"),
         "base": strict.number(value["base"], f"{where}.base"),
@@ -153,26 +176,33 @@ def _snapshot_in(value: Any, where: str, width: int, neurons: int) -> dict[str, 
         ),
         "output_weights": strict.array(value["output_weights"], f"{where}.output_weights", strict.number, width),
     }
+    if not math.isfinite(abs(found["base"]) + sum(map(abs, found["output_weights"]))):
+        raise ModelFileError(f"{where} must predict what float64 can hold; its base and output_weights add up to more.")
+    return found
 
 
 def _neuron_in(value: Any, where: str) -> tuple[tuple[int, ...], tuple[float, ...], float]:
     strict.obj(value, where, ("columns", "weights", "threshold"))
     columns = strict.array(value["columns"], f"{where}.columns", _count)
+    if len(set(columns)) < len(columns):
+        raise ModelFileError(f"{where}.columns must be different.")
     weights = strict.array(value["weights"], f"{where}.weights", strict.number, len(columns))
     return tuple(columns), tuple(weights), strict.number(value["threshold"], f"{where}.threshold")
 
 
-def history_of(plain: Mapping[str, Any], network: Network) -> History:
-    """Build the history of `network`, or say why it is not its history."""
+def history_of(plain: Mapping[str, Any], network: Network) -> History | None:
+    """Build the history of `network`, or say why it is not its history; None when it is too long to keep."""
     from bgn.engines.base import Direction, Neuron
     from bgn.grow.history import History, Record, Snapshot
 
-    if (plain["best_layer"] + 1, plain["best_width"]) != (network.depth, network.widths[-1]):
-        raise ModelFileError("history chose another width than the network of the file has.")
     inputs = parts.layers_in(plain["inputs"], "history.inputs", network.n_inputs)
-    reads = [network.n_inputs, *(layer.width for layer in inputs)]
+    if len(inputs) == len(plain["paths"]) > 0:
+        inputs.pop()  # 0.1.0 kept what feeds a layer even where growth was interrupted before that layer's first step
+    reads = _reads(network.n_inputs, inputs)
     if len(plain["paths"]) != len(reads):
         raise ModelFileError(f"history.paths must have one entry a layer ({len(reads)}); got {len(plain['paths'])}.")
+    if not _fits([len(path["snapshots"]) - 1 for path in plain["paths"]], reads):
+        return None
     paths = []
     for number, path in enumerate(plain["paths"]):
         if any(column >= reads[number] for columns, _, _ in path["neurons"] for column in columns):

@@ -13,6 +13,7 @@ from bgn.persist.strict import ModelFileError
 from bgn.preparation import PARTS, Category, Date, Number, Preparation
 
 MOST_WEIGHTS = 20_000_000
+_FEW_INPUTS = 10_000
 _CHECKS = 5
 
 
@@ -37,22 +38,24 @@ def _neuron_out(weights: Floats, bias: float) -> dict[str, Any]:
     return {"columns": columns.tolist(), "weights": weights[columns].tolist(), "bias": float(bias)}
 
 
-def preparation_out(preparation: Preparation) -> list[dict[str, Any]]:
-    """Return one object a column, with its kind and its fields."""
-    return [
+def preparation_out(preparation: Preparation) -> list[dict[str, Any]] | dict[str, Any]:
+    """Return one object a column, with its kind and its fields; what 0.1.0 did not know only where it is known."""
+    columns = [
         {"kind": type(column).__name__.lower()}
         | {name: list(value) if isinstance(value, tuple) else value for name, value in vars(column).items()}
         for column in preparation.columns
     ]
+    for column in columns:
+        if column.get("zone", False) is None:
+            del column["zone"]
+    return columns if preparation.decimal == "." else {"decimal": preparation.decimal, "columns": columns}
 
 
 def checks_out(network: Network, rows: Any) -> list[dict[str, Any]]:
-    """Return a few rows with their predictions; those that overflow are of no use."""
-    inputs = _threshold_rows(network) if rows is None else network._rows(rows[:_CHECKS])
+    """Return a few rows with their predictions; there is always one, so that a file is as long as a row is wide."""
+    inputs = _threshold_rows(network) if rows is None or not len(rows) else network._rows(rows[:_CHECKS])
     with np.errstate(all="ignore"):
-        predictions = network.predict(inputs)
-    kept = np.isfinite(predictions)
-    pairs = zip(inputs[kept].tolist(), predictions[kept].tolist(), strict=True)
+        pairs = zip(inputs.tolist(), network.predict(inputs).tolist(), strict=True)
     return [{"inputs": row, "prediction": prediction} for row, prediction in pairs]
 
 
@@ -70,10 +73,12 @@ def _threshold_rows(network: Network) -> Floats:
     return rows
 
 
-def network_in(content: dict[str, Any]) -> Network:
-    """Build the network a whole file describes, or say what is wrong."""
+def network_in(content: dict[str, Any], size: int) -> Network:
+    """Build the network that a whole file of `size` bytes describes, or say what is wrong."""
     parts = strict.obj(content["network"], "network", ("inputs", "layers", "output_weights", "base"))
     inputs = strict.whole(parts["inputs"], "network.inputs", MOST_WEIGHTS)
+    if inputs > max(_FEW_INPUTS, size):
+        raise ModelFileError(f"network.inputs is {inputs}, more than a file of {size} bytes has rows to check for.")
     names = strict.optional(
         content["feature_names"], "feature_names", lambda value, where: strict.array(value, where, strict.text, inputs)
     )
@@ -112,7 +117,7 @@ def _layer_in(value: Any, where: str, inputs: int) -> Layer:
         if any(column >= inputs for column in columns) or len(set(columns)) != len(columns):
             raise ModelFileError(f"{where}[{index}].columns must be different and below {inputs}.")
         weights[index, columns] = values
-    return Layer(weights, np.array([bias for _, _, bias in neurons], dtype=np.float64))
+    return Layer._owning(weights, np.array([bias for _, _, bias in neurons], dtype=np.float64))
 
 
 def _neuron_in(value: Any, where: str) -> tuple[list[int], list[float], float]:
@@ -126,7 +131,12 @@ def _neuron_in(value: Any, where: str) -> tuple[list[int], list[float], float]:
 
 def preparation_in(value: Any, where: str) -> Preparation:
     """Build a preparation, or say what is wrong."""
-    return Preparation(tuple(strict.array(value, where, _column_in)))
+    parts = {"decimal": ".", "columns": value} if isinstance(value, list) else value
+    parts = strict.obj(parts, where, ("decimal", "columns"))
+    decimal = strict.text(parts["decimal"], f"{where}.decimal")
+    if len(decimal) != 1:
+        raise strict.refuse(f"{where}.decimal", "one character", decimal)
+    return Preparation(tuple(strict.array(parts["columns"], where, _column_in)), decimal)
 
 
 def _column_in(value: Any, where: str) -> Number | Category | Date:
@@ -153,7 +163,7 @@ def _category_in(value: dict[str, Any], where: str) -> Category:
 
 
 def _date_in(value: dict[str, Any], where: str) -> Date:
-    strict.obj(value, where, ("kind", "column", "parts", "format", "fill"))
+    value = strict.obj({"zone": None} | value, where, ("kind", "column", "parts", "format", "fill", "zone"))
     names = tuple(strict.array(value["parts"], f"{where}.parts", strict.text))
     if any(name not in PARTS for name in names):
         raise ModelFileError(f"{where}.parts must be some of {', '.join(PARTS)}.")
@@ -161,7 +171,8 @@ def _date_in(value: dict[str, Any], where: str) -> Date:
         value["fill"], f"{where}.fill", lambda each, place: tuple(strict.array(each, place, strict.number, len(names)))
     )
     form = strict.optional(value["format"], f"{where}.format", strict.text)
-    return Date(strict.text(value["column"], where), names, form, fill)
+    zone = strict.optional(value["zone"], f"{where}.zone", strict.boolean)
+    return Date(strict.text(value["column"], where), names, form, fill, zone)
 
 
 _KINDS: dict[str, Callable[[Any, str], Number | Category | Date]] = {
@@ -184,7 +195,8 @@ def verify(network: Network, value: Any) -> None:
         return
     with np.errstate(all="ignore"):
         found = network.predict(np.array([row for row, _ in checks]).reshape(len(checks), network.n_inputs))
-    expected = np.array([prediction for _, prediction in checks])
-    # Exact for sparse layers; a dense one is summed by a matrix product, whose order is the machine's.
-    if not np.allclose(found, expected, rtol=1e-9, atol=0.0):
+        expected = np.array([prediction for _, prediction in checks])
+        # Exact for sparse layers; a dense one is summed by a matrix product, whose order is the machine's.
+        same = np.allclose(found, expected, rtol=1e-9, atol=0.0)
+    if not same:
         raise ModelFileError("the network does not predict what its checks say; the file was changed.")

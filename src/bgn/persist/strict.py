@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import stat
 from collections.abc import Callable, Collection
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 MOST_BYTES = 64 * 2**20
 _MOST_DEPTH = 16
 _MOST_CONTAINERS = 2_000_000
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# A string, or what begins like one and never ends; no mark in it, and never read twice.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_OTHER = re.compile(rb"[^\[\]{}]+")
 
 Value = TypeVar("Value")
 
@@ -25,18 +29,25 @@ class ModelFileError(ValueError):
     """A file is not a model this version can read; the message says why."""
 
 
-def parse(file: BinaryIO) -> Any:
-    """Return the value of a JSON file, refusing what is too long, too deep, ambiguous or not JSON."""
-    raw = file.read(MOST_BYTES + 1)
+def raw_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return what a file holds; one that is too long, and whatever is not a file, is not even opened."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise ModelFileError(f"it is {'a folder' if stat.S_ISDIR(mode) else 'a pipe or a device'}, not a file.")
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        raw = file.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise ModelFileError(f"the file is longer than {MOST_BYTES} bytes, the most a model may take.")
-    skeleton = _STRING.sub(b"", raw)
-    marks = np.frombuffer(skeleton, dtype=np.uint8)
-    opened = (marks == ord("[")) | (marks == ord("{"))
-    if np.count_nonzero(opened) > _MOST_CONTAINERS:
+    return raw
+
+
+def parse(raw: bytes) -> Any:
+    """Return the value of JSON in UTF-8, refusing what is too deep, ambiguous or not JSON."""
+    marks = _OTHER.sub(b"", _STRING.sub(b"", raw))
+    if marks.count(b"[") + marks.count(b"{") > _MOST_CONTAINERS:
         raise ModelFileError(f"the file holds more than {_MOST_CONTAINERS} lists and objects.")
-    closed = (marks == ord("]")) | (marks == ord("}"))
-    depth = np.cumsum(opened.astype(np.int8) - closed.astype(np.int8), dtype=np.int32)
+    opened = np.isin(np.frombuffer(marks, dtype=np.uint8), np.frombuffer(b"[{", dtype=np.uint8))
+    depth = np.cumsum(np.where(opened, np.int32(1), np.int32(-1)))
     if depth.max(initial=0) > _MOST_DEPTH:
         raise ModelFileError(f"the file nests lists and objects more than {_MOST_DEPTH} deep.")
     try:
@@ -52,7 +63,7 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ModelFileError(f"the key {_short(twice)} stands twice in one object.")
+        raise ModelFileError(f"the key {short(twice)} stands twice in one object.")
     return value
 
 
@@ -60,7 +71,7 @@ def _constant(name: str) -> Any:
     raise ModelFileError(f"the file holds {name}, which no model may.")
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     """Show a value in an error without letting it fill the screen."""
     if isinstance(value, (list, dict)):
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
@@ -70,7 +81,7 @@ def _short(value: Any) -> str:
 
 def refuse(where: str, wanted: str, value: Any) -> ModelFileError:
     """Return the error for a value of the wrong kind."""
-    return ModelFileError(f"{where} must be {wanted}; got {_short(value)}.")
+    return ModelFileError(f"{where} must be {wanted}; got {short(value)}.")
 
 
 def obj(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str, Any]:
@@ -83,7 +94,7 @@ def obj(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str
                 raise ModelFileError(f"{where} lacks {key!r}.")
         for key in value:
             if key not in keys:
-                raise ModelFileError(f"{where} has the unknown key {_short(key)}.")
+                raise ModelFileError(f"{where} has the unknown key {short(key)}.")
     return value
 
 

@@ -12,7 +12,7 @@ from bgn.network import Floats, Network
 from bgn.plots.style import axes, ink
 from bgn.require import require
 from bgn.terms import network_of
-from bgn.writing import shorten
+from bgn.writing import clean, shorten
 
 
 def regions(
@@ -107,7 +107,7 @@ def _column(network: Network, feature: str | int, argument: str) -> int:
         return network.names.index(feature)
     if not isinstance(feature, str) and 0 <= feature < network.n_inputs:
         return int(feature)
-    raise ValueError(f"{argument} must name columns among {', '.join(network.names)}; got {feature!r}.")
+    raise ValueError(f"{argument} must name columns among {', '.join(map(clean, network.names))}; got {feature!r}.")
 
 
 def _range(values: Floats) -> tuple[float, float]:

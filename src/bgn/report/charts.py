@@ -101,8 +101,10 @@ def growth(facts: Facts) -> dict[str, Any] | None:
         for kind, key in (("first", "train_mse"), ("second", "validation_mse"), ("bound", "bound"))
     }
     errors = [value for kind in ("first", "second") for _, value in lines[kind]]
+    if not errors:
+        return None
     log = min(errors) > 0 and max(errors) > 10 * min(errors)
-    up = (0.8 * min(errors) if log else 0.0, 1.05 * max(errors))
+    up = (0.8 * min(errors) if log else min(0.0, *errors), 1.05 * max(errors))
     text = f"Up to {settled[-1][0]} neurons were tried in the last layer; {history.best_width} were chosen."
     label = f"Mean squared error against the number of neurons. {text}"
     chart = svg.Chart((640, 280), (0.0, float(settled[-1][0])), up, label, log=log)

@@ -18,6 +18,7 @@ from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.network import Floats, Network
 from bgn.terms import Terms, as_terms, network_of
+from bgn.writing import clean
 
 WORST = 10
 """Rows that the table of residuals lists."""
@@ -251,7 +252,7 @@ def _field(facts: Facts, i: int) -> dict[str, Any]:
 
 def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     """Return a choice among the categories of a column."""
-    options = [{"column": i, "name": facts.network.names[i].partition(" = ")[2]} for i in members]
+    options = [{"column": i, "name": clean(facts.network.names[i].partition(" = ")[2])} for i in members]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
     return {"kind": "choice", "name": name, "columns": members, "options": options}

@@ -18,7 +18,7 @@ from bgn.report import svg
 from bgn.report.charts import effects, growth
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.writing import amounts, clean, colour, number, shorten
+from bgn.writing import amounts, clean, colour, number, shorten, visible
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
@@ -27,15 +27,14 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
     script, style = _part("page.js"), _part("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     values = _values(facts, title, digits, units, markup)
-    return str(
-        _template().render(
-            **values,
-            css=markup(style),
-            js=markup(script),
-            script_hash=f"sha256-{digest}",
-            data=markup(_data(facts, digits)),
-        )
+    page = _template().render(
+        **values,
+        css=markup(style),
+        js=markup(script),
+        script_hash=f"sha256-{digest}",
+        data=markup(_data(facts, digits)),
     )
+    return visible(str(page))
 
 
 @cache

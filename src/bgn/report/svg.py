@@ -9,6 +9,8 @@ from html import escape
 from bgn.formats import Signs
 from bgn.plots.drawing import PAD, Drawing, percent
 
+# Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
+_MOST = 1e290
 _FONT = 'font-family="system-ui, sans-serif"'
 
 
@@ -167,9 +169,13 @@ class Chart:
 
 def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]:
     """Return a range that has some width."""
-    low, high = ends
-    if low < high:
+    low, high = (min(max(end, -_MOST), _MOST) for end in ends)
+    if log:
+        low, high = max(low, 1 / _MOST), max(high, 1 / _MOST)
+    if high - low > (0.0 if log else 1 / _MOST):
         return low, high
+    if not log:
+        low, high = (0.0 if abs(end) <= 1e-300 else end for end in (low, high))
     return (low / 2.0, high * 2.0) if log else (low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5)
 
 

@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.report.facts import Facts
 from bgn.report.page import render
+from bgn.terms import network_of
+from bgn.whole_file import check_place, write_whole
+
+_LARGEST = 1e150
 
 
 def write_report(
@@ -39,7 +44,7 @@ def write_report(
         The rows that the model was made from: importance, effects, ranges and the models to compare with come from
         them.
     path : str or path
-        Where to write; a file that is there is replaced.
+        Where to write; a file that is there is replaced, and only once the new one is whole.
     X_test, y_test : array_like or frame, optional
         Rows to judge by. Without them the errors are those on `X` and `y`, and the report says so.
     title : str, optional
@@ -66,7 +71,17 @@ def write_report(
     """
     if not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
+    check_place(path)
+    for name, values in (("y", y), ("y_test", y_test)):
+        _measurable(name, values)
+    _measurable("model", [abs(network_of(model).base) + np.abs(network_of(model).output_weights).sum()])
     facts = Facts.of(model, X, y, X_test, y_test)
-    written = Path(path)
-    written.write_text(render(facts, title, digits, units), encoding="utf-8", newline="\n")
-    return written
+    write_whole(path, render(facts, title, digits, units).encode("utf-8"))
+    return Path(path)
+
+
+def _measurable(name: str, values: ArrayLike | None) -> None:
+    """Refuse targets or predictions whose squared errors float64 cannot hold."""
+    largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
+    if _LARGEST < largest < np.inf:
+        raise ValueError(f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them.")

@@ -1,0 +1,233 @@
+"""CSV and its relatives as Arrow tables of text."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import weakref
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from threading import Event
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from bgn.cli import cells
+from bgn.cli.refusal import Refused, named
+
+BLOCK_BYTES = 2**20
+_HEADER_BYTES, _MOST_HEADER = 2**16, 2**24
+_SECONDS_TO_LET_GO = 5
+_SEPARATORS = ",;\t|"
+
+
+class Delimited:
+    """CSV and its relatives, from a file or a pipe, read by Arrow as text."""
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        origin: str,
+        sep: str | None,
+        decimal: str,
+        date_format: str | None,
+        plain: bool = False,
+    ) -> None:
+        self._stream = stream
+        self._origin = origin
+        self._plain = plain
+        self._decimal = decimal
+        self._date_format = date_format
+        try:
+            with self._errors():
+                header = self._header(origin)
+            self._sep = sep or _separator(header)
+            self._all = named(self._fields(header), origin)
+        except Refused:
+            self.close()
+            raise
+        self.names = tuple(name for name in self._all if name)
+        self.types: Mapping[str, pa.DataType] = {}
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        table = self._whole(names)
+        guessed = {name: cells.guess(table.column(name), self._decimal, self._date_format) for name in names}
+        return pa.table(guessed)
+
+    def _whole(self, names: Sequence[str]) -> pa.Table:
+        """Return all rows as text; many threads read a plain file, one finds the row that cannot be read."""
+        if self._plain and self._more():
+            with self._errors():
+                rest = _Rest(self._stream, self._ahead, self._origin)
+                try:
+                    whole = pa_csv.read_csv(rest.file(), *self._options(names, _has_quotes(self._stream)))
+                    self._stream.close()
+                    return whole
+                except pa.ArrowInvalid:
+                    pass
+        tables = [*self.blocks(names)]
+        return pa.concat_tables(tables) if tables else pa.table({name: pa.array([], pa.string()) for name in names})
+
+    def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        with self._stream, self._errors():
+            if not self._more():
+                return
+            rest = _Rest(self._stream, self._ahead, self._origin if self._plain else None)
+            try:
+                for batch in pa_csv.open_csv(rest.file(), *self._options(names, True, threads=False)):
+                    yield pa.Table.from_batches([batch])
+            finally:
+                rest.wait()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._stream.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Let what Arrow or gzip refuses name the file and the place."""
+        try:
+            yield
+        except pa.ArrowInvalid as error:
+            raise Refused(f"{self._origin}: {_in_words(str(error), self._all)}") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise Refused(f"{self._origin} is damaged or not whole ({error}); get it again.") from None
+
+    def _header(self, origin: str) -> str:
+        """Return the first record, over several lines when a name is quoted; keep what was read beyond it."""
+        raw, end, quoted = bytearray(), -1, False
+        while end < 0 and (more := self._some()):
+            start = len(raw)
+            raw += more
+            if len(raw) > _MOST_HEADER:
+                raise Refused(f"{origin} has a header line of more than {_MOST_HEADER:,} bytes; is a quote left open?")
+            if raw.endswith(b"\r"):
+                raw += self._some()  # is it a line break of one byte or of two?
+            for found in re.finditer(rb'["\r\n]', raw[start:]):
+                quoted ^= found[0] == b'"'
+                if found[0] != b'"' and not quoted:
+                    end = start + found.start()
+                    break
+        end = len(raw) if end < 0 else end
+        self._ahead = bytes(raw[end + 2 if raw[end : end + 2] == b"\r\n" else end + 1 :])
+        try:
+            header = raw[:end].decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Refused(f"{origin} is not UTF-8 text; convert it first, for example with iconv.") from None
+        if not header.strip():
+            raise Refused(f"{origin} has no header line with column names.")
+        return header
+
+    def _fields(self, header: str) -> Sequence[str]:
+        try:
+            return next(csv.reader([header], delimiter=self._sep), [])
+        except csv.Error as error:
+            raise Refused(f"{self._origin}: the header line cannot be read ({error}); is a quote left open?") from None
+
+    def _some(self) -> bytes:
+        """Return what can be read at once."""
+        return bytes(cast(Any, self._stream).read1(_HEADER_BYTES))
+
+    def _more(self) -> bool:
+        return bool(self._ahead or cast(Any, self._stream).peek(1))
+
+    def _options(self, names: Sequence[str], quoted: bool, *, threads: bool = True) -> tuple[Any, Any, Any]:
+        # Columns without a name are read over; Arrow wants some name for them.
+        filler = iter(f"\0{position}" for position in range(len(self._all)))
+        return (
+            pa_csv.ReadOptions(
+                column_names=[name or next(filler) for name in self._all], block_size=BLOCK_BYTES, use_threads=threads
+            ),
+            pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
+            pa_csv.ConvertOptions(
+                include_columns=list(names),
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=list(cells.MISSING),
+                strings_can_be_null=True,
+            ),
+        )
+
+
+def _in_words(told: str, names: Sequence[str]) -> str:
+    """Say in plain words, with the place, what Arrow found wrong with a text file."""
+    row = f"row {found[1]}" if (found := re.search(r"Row #(\d+)", told)) else "a row"
+    if found := re.search(r"Expected (\d+) columns, got (\d+)", told):
+        return f"{row} has {found[2]} fields, and the header {found[1]}."
+    if "straddl" in told:
+        return f"a row is longer than {BLOCK_BYTES:,} bytes; is a quote left open?"
+    column = f"column {names[int(found[1])]!r}" if (found := re.search(r"CSV column #(\d+)", told)) else "it"
+    if "invalid UTF8" in told:
+        return f"{row}, {column} is not UTF-8 text; convert the file first, for example with iconv."
+    return told
+
+
+class _Rest:
+    """The rest of a stream as a file for Arrow, which reads ahead in a thread of its own; some may be read already.
+
+    That thread may outlive an error by a moment. If it then lets go of an object of Python while Python shuts down, the
+    process aborts: hence `wait`. A plain file is opened again by Arrow, which reads it faster than Python.
+    """
+
+    def __init__(self, stream: BinaryIO, ahead: bytes, path: str | None) -> None:
+        self._stream = stream
+        self._ahead = ahead
+        self._path = path
+        self._let_go = Event()
+        self._let_go.set()
+
+    def file(self) -> Any:
+        if self._path is not None:
+            file = pa.OSFile(self._path)
+            file.seek(self._stream.tell() - len(self._ahead))
+            return file
+        held = _Held(_reader(self._stream, self._ahead))
+        self._let_go.clear()
+        weakref.finalize(held, self._let_go.set)
+        return held
+
+    def wait(self) -> None:
+        self._let_go.wait(_SECONDS_TO_LET_GO)
+
+
+class _Held:
+    """What Arrow asks of a stream."""
+
+    closed = False
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self.read = read
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        pass
+
+
+def _reader(stream: BinaryIO, ahead: bytes) -> Callable[[int], bytes]:
+    """Return a function that reads what was read ahead, then the stream.
+
+    No method: the traceback of what it raises would hold its object, which `wait` waits for.
+    """
+    left = io.BytesIO(ahead)
+
+    def read(size: int = -1) -> bytes:
+        return left.read(size) or stream.read(size)
+
+    return read
+
+
+def _has_quotes(stream: BinaryIO) -> bool:
+    """Return whether a quoted value may hold a line break; looking is cheap, being ready for it is not."""
+    with open(stream.name, "rb", buffering=0) as content:  # not mapped: a file may be cut short meanwhile
+        return any(b'"' in block for block in iter(lambda: content.read(BLOCK_BYTES), b""))
+
+
+def _separator(header: str) -> str:
+    """Return the separator a header line uses most; a comma when there is none."""
+    outside = "".join(header.split('"')[::2])
+    return max(_SEPARATORS, key=outside.count)

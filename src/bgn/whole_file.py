@@ -1,0 +1,127 @@
+"""Files written whole or not at all: one way for models, reports, tables and downloads.
+
+A new file grows beside its place, under another name, and moves there once it is whole. What is not a regular file (a
+pipe, a terminal, the null device, ``/dev/stdout``) is written through and never replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+_MOST_LINKS = 40
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that its name never stands for half of it; see :func:`whole_file`."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a file to write that takes its place when the block ends, and leaves no trace when it fails.
+
+    Links are followed, and a file that is replaced hands on its permissions. Pipes and devices are written to as they
+    are, as is the open file that a name such as ``/dev/stdout`` or ``/dev/fd/3`` stands for.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from bgn.whole_file import whole_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     try:
+    ...         with whole_file(os.path.join(folder, "rows.csv")) as file:
+    ...             file.write(b"half a row") and 1 / 0
+    ...     except ZeroDivisionError:
+    ...         os.listdir(folder)
+    []
+    """
+    opened = _through(path)
+    if opened is not None:
+        with opened:
+            yield opened
+        return
+    check_place(path)
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".bgn-{secrets.token_hex(8)}")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            _hand_on_permissions(target, temporary)
+        os.replace(temporary, target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that no file can be written under: to be known before an hour's work, not after."""
+    if goes_through(path):
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {target.parent} does not exist; make it first.")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(f"{os.fspath(path)!r} is write-protected; name another file, or allow writing to it.")
+
+
+def goes_through(path: str | os.PathLike[str]) -> bool:
+    """Whether a name stands for something that is written to as it is: a pipe, a device, an open file."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _through(path: str | os.PathLike[str]) -> BinaryIO | None:
+    """What a name stands for, open to write, where that must not be replaced."""
+    number = _descriptor(path)
+    if number is None:
+        return open(path, "wb") if goes_through(path) else None
+    for stream in (sys.stdout, sys.stderr):  # what was printed before comes first
+        if stream is not None:
+            stream.flush()
+    # Another handle to the same open file: neither cut to nothing nor written over from its start.
+    return open(os.dup(number), "wb")
+
+
+def _descriptor(path: str | os.PathLike[str]) -> int | None:
+    """The number of the open file of this process that a name such as ``/dev/stdout`` leads to."""
+    own = ("/dev/fd", f"/proc/{os.getpid()}/fd")
+    name = os.fspath(path)
+    for _ in range(_MOST_LINKS):
+        folder, last = os.path.split(os.path.abspath(name))
+        folder = os.path.realpath(folder)
+        if folder in own and last.isdecimal():
+            return int(last)
+        name = os.path.join(folder, last)
+        if not os.path.islink(name):
+            break
+        name = os.path.join(folder, os.readlink(name))
+    return None
+
+
+def _hand_on_permissions(old: Path, new: Path) -> None:
+    """Give a file the permissions of another and, where allowed, its owner and group."""
+    about = os.stat(old)
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(new, about.st_uid, about.st_gid)
+    os.chmod(new, stat.S_IMODE(about.st_mode))

@@ -1,0 +1,173 @@
+"""Fits whose networks have the same bits on every processor, a hash of each, and settings that play other processors.
+
+``python -m tests.portable`` prints the hashes as JSON; those of `tests/data/portable.json` were recorded so.
+``python -m tests.portable tests ...`` runs pytest with these arguments under each setting, one after another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_diabetes
+
+from bgn import BGNRegressor, Network
+from bgn.grow.angles import logarithm, turn
+
+Rows = tuple[np.ndarray, np.ndarray]
+
+
+def smooth(rows: int = 400, columns: int = 6) -> Rows:
+    """Made-up rows; sums and products alone, since a sine is not the same number everywhere."""
+    rng = np.random.default_rng(0)
+    X = rng.random((rows, columns))
+    noise = rng.random((rows, 4)).sum(axis=1)
+    return X, 10 * X[:, 0] * X[:, 1] + 20 * (X[:, 2] - 0.5) * (X[:, 2] - 0.5) + 5 * X[:, 3] + noise
+
+
+def coarse(rows: int = 500) -> Rows:
+    """Few values, so that gains tie and projections meet thresholds; two one-hot columns, one constant."""
+    X = np.random.default_rng(1).integers(0, 4, (rows, 6)).astype(np.float64)
+    X[:, 3], X[:, 4], X[:, 5] = X[:, 2] == 1, X[:, 2] == 2, 7.0
+    return X, X[:, 0] * X[:, 1] - 3 * (X[:, 0] > X[:, 2]) + X[:, 3]
+
+
+def uneven(rows: int = 600) -> Rows:
+    """Columns of very different size and with far values."""
+    X = np.random.default_rng(2).random((rows, 5))
+    X = X * X / (1.001 - X) * [1e-6, 1.0, 1e3, 1e9, 1.0] + [0, -5, 0, 1e9, 0]
+    return X, X[:, 2] / 100 + (X[:, 1] > -4.8) * X[:, 4]
+
+
+def many(rows: int = 12_000) -> Rows:
+    """So many rows that directions are sought on a sample."""
+    return smooth(rows, 5)
+
+
+def _weights(y: np.ndarray) -> np.ndarray:
+    return np.random.default_rng(3).integers(0, 8, len(y)) / 4
+
+
+def _single(X: np.ndarray) -> np.ndarray:
+    return X.astype(np.float32)
+
+
+def _fit(rows: Rows, weigh: bool = False, single: bool = False, paper: bool = False, **settings: Any) -> Network:
+    """Fit on some rows; `weigh` gives them fractional weights, `single` makes them float32."""
+    X, y = rows
+    make = BGNRegressor.as_in_paper if paper else BGNRegressor
+    model = make(random_state=0, **settings)
+    return model.fit(_single(X) if single else X, y, _weights(y) if weigh else None).network_
+
+
+def diabetes() -> Rows:
+    """The table that scikit-learn ships."""
+    return load_diabetes(return_X_y=True, scaled=False)
+
+
+FITS: dict[str, Callable[[], Network]] = {
+    "diabetes": lambda: _fit(diabetes()),
+    "diabetes, compact": lambda: _fit(diabetes(), select="compact", shrinkage=1.0),
+    "diabetes, as in the paper": lambda: _fit(diabetes(), paper=True, max_width=25, patience=8),
+    "diabetes, three features": lambda: _fit(diabetes(), max_features=3, max_width=20, shrinkage=10.0),
+    "diabetes, debiased, weighted": lambda: _fit(diabetes(), True, direction="debiased"),
+    "smooth": lambda: _fit(smooth()),
+    "smooth, deep": lambda: _fit(smooth(), max_layers=3, max_width=15, shrinkage=1.0),
+    "smooth, four features": lambda: _fit(smooth(), max_features=4, max_width=20, shrinkage=1.0),
+    "smooth, as in the paper, weighted": lambda: _fit(smooth(), True, paper=True, max_width=20, patience=8),
+    "smooth, float32, weighted": lambda: _fit(smooth(), True, True, shrinkage=1.0),
+    "smooth, small steps": lambda: _fit(smooth(), output="stagewise", learning_rate=0.1, max_width=60),
+    "coarse": lambda: _fit(coarse()),
+    "coarse, deep, weighted": lambda: _fit(coarse(), True, max_layers=2, max_width=12, shrinkage=1.0),
+    "coarse, three features, float32": lambda: _fit(coarse(), False, True, max_features=3, max_width=12, shrinkage=1.0),
+    "uneven": lambda: _fit(uneven()),
+    "uneven, debiased, no limit": lambda: _fit(uneven(), direction="debiased", max_features=None, shrinkage=1.0),
+    "many": lambda: _fit(many(), max_width=10, max_replacements=4),
+    "many, weighted, float32": lambda: _fit(many(), True, True, max_width=8, max_replacements=2),
+}
+
+
+def digest(network: Network) -> str:
+    """A hash over the bytes of all weights, biases, output weights and the base."""
+    parts = [part for layer in network.layers for part in (layer.weights, layer.bias)]
+    numbers = [*parts, network.output_weights, np.float64(network.base)]
+    bits = b"".join(np.ascontiguousarray(part, "<f8").tobytes() for part in numbers)
+    return hashlib.sha256(str(network.widths).encode() + bits).hexdigest()
+
+
+def digests() -> dict[str, str]:
+    """The hash of every fit's network, and one of the sines, cosines and logarithms that growth uses."""
+    numbers = [*(x for k in range(2000) for x in turn(k / 300)), *map(logarithm, range(1, 2000))]
+    functions = {"functions": hashlib.sha256(np.array(numbers, "<f8").tobytes()).hexdigest()}
+    return functions | {name: digest(fit()) for name, fit in FITS.items()}
+
+
+# -- other processors ---------------------------------------------------------------------------------------------
+
+
+def vectors(names: str = "") -> str:
+    """NumPy's names for the vector instructions that it chooses here, from some name on."""
+    found: list[str] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    return " ".join(name for name in found if not names or name.startswith(tuple(names.split())))
+
+
+def settings() -> dict[str, dict[str, str]]:
+    """Environments in which libraries choose other instructions, or another number of threads."""
+    threads = {f"OMP_NUM_THREADS={k}": {"OMP_NUM_THREADS": str(k)} for k in (1, 2)}
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return threads
+    torch = [{"ATEN_CPU_CAPABILITY": "default"}, {"ATEN_CPU_CAPABILITY": "avx2"}, {"MKL_CBWR": "COMPATIBLE"}]
+    blas = [{"OPENBLAS_CORETYPE": "Haswell"}, {"OPENBLAS_CORETYPE": "Zen"}]
+    plain = [
+        {"NPY_DISABLE_CPU_FEATURES": vectors("AVX512 X86_V4")},
+        {"NPY_DISABLE_CPU_FEATURES": vectors(), "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2"},
+        {"NUMBA_CPU_NAME": "generic"},
+    ]
+    return threads | {" ".join(map("=".join, each.items())): each for each in (*torch, *blas, *plain)}
+
+
+def oldest() -> dict[str, str]:
+    """All settings at once that need nothing compiled anew."""
+    return {key: value for each in settings().values() for key, value in each.items() if not key.startswith("NUMBA")}
+
+
+@contextlib.contextmanager
+def load(processes: int) -> Iterator[None]:
+    """Keep the processor busy with so many other processes."""
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def suite(arguments: list[str]) -> int:
+    """Run pytest under each setting and on a busy machine; the number of settings under which something failed."""
+    failed = []
+    with tempfile.TemporaryDirectory() as compiled:
+        for name, setting in {**settings(), "other processes": {}}.items():
+            if "NUMBA_CPU_NAME" in setting:
+                setting = setting | {"NUMBA_CACHE_DIR": compiled}
+            print(f"== {name}", flush=True)
+            with load(0 if setting else 2 * (os.cpu_count() or 1)):
+                done = subprocess.run([sys.executable, "-m", "pytest", *arguments], env=os.environ | setting)
+            failed += [name] if done.returncode else []
+    print(f"failed under: {', '.join(failed) or 'none of the settings'}")
+    return len(failed)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit(suite(sys.argv[1:]))
+    print(json.dumps(digests(), indent=1))

@@ -1,0 +1,79 @@
+"""What a model is after a file: the same, but for the clock of its history and settings that no file can hold."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bgn
+from bgn import BGNRegressor, Network
+from bgn.persist import growth
+
+# Memory, where the system has a folder for it: a model is written and read after every fit of the suite.
+_MEMORY = Path("/dev/shm")
+
+
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder for files that are read at once."""
+    return tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None)
+
+
+def bits(network: Network) -> tuple[Any, ...]:
+    """Return everything in a network, to the bit."""
+    parts = [array.tobytes() for layer in network.layers for array in (layer.weights, layer.bias)]
+    return (*parts, network.output_weights.tobytes(), network.base.hex(), network.feature_names, network.target_name)
+
+
+def timeless(history: Any) -> str:
+    """Return what a file keeps of a history, in a form that compares NaN with NaN."""
+    paths = [
+        [{**vars(each), "output_weights": each.output_weights.tolist()} for each in path] for path in history.paths
+    ]
+    kept = [replace(record, seconds=0.0) for record in growth._thinned(history.records)]
+    return repr({**vars(history), "records": kept, "paths": paths})
+
+
+def through_a_file(model: Any, folder: str | Path) -> Any:
+    """Return a fitted model as it comes back from a file; anything but its equal is an error."""
+    path = Path(folder) / "model.json"
+    bgn.save(model, path)
+    found = bgn.load(path)
+    assert type(found) is BGNRegressor
+    assert bits(found.network_) == bits(model.network_)
+    assert repr(found.network_) == repr(model.network_)
+    assert found.n_features_in_ == model.n_features_in_
+    assert list(getattr(found, "feature_names_in_", ())) == list(getattr(model, "feature_names_in_", ()))
+    settings = model.get_params()
+    same = {name: value for name, value in found.get_params().items() if value == settings[name]}
+    others = found.get_params().keys() - same.keys()
+    assert others <= {"random_state", "callbacks"}
+    assert all(getattr(found, name) is None for name in others)
+    if type(model) is BGNRegressor and all(
+        type(value) is type(getattr(found, name)) for name, value in settings.items()
+    ):
+        assert repr(found) == repr(model)
+    if growth.history_out(model.history_) is None:
+        assert not hasattr(found, "history_")
+        return found
+    assert timeless(found.history_) == timeless(model.history_)
+    assert repr(found.history_).partition("steps")[2] == repr(model.history_).partition("steps")[2]
+    for layer, path_of_layer in enumerate(model.history_.paths):
+        for width in range(len(path_of_layer)):
+            assert bits(found.history_.network(width, layer)) == bits(model.history_.network(width, layer))
+    return found
+
+
+def checked(fit: Callable[..., Any], folder: str | Path) -> Callable[..., Any]:
+    """Return a ``fit`` that sends every model through a file."""
+    from functools import wraps
+
+    @wraps(fit)
+    def fit_and_check(self: Any, *arguments: Any, **named: Any) -> Any:
+        fitted = fit(self, *arguments, **named)
+        through_a_file(self, folder)
+        return fitted
+
+    return fit_and_check

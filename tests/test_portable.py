@@ -1,0 +1,40 @@
+"""The same rows give the same network, bit for bit, on every processor: hashes that were recorded once."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bgn.grow.angles import logarithm, turn
+from tests import portable
+
+ROOT = Path(__file__).parents[1]
+RECORDED = json.loads((ROOT / "tests" / "data" / "portable.json").read_text())
+
+
+@pytest.mark.parametrize("name", portable.FITS)
+def test_networks_have_the_bits_that_were_recorded(name):
+    assert portable.digest(portable.FITS[name]()) == RECORDED[name]
+
+
+def test_networks_have_the_same_bits_where_libraries_choose_other_instructions():
+    options = {"env": os.environ | portable.oldest(), "cwd": ROOT, "capture_output": True, "text": True, "timeout": 600}
+    done = subprocess.run([sys.executable, "-m", "tests.portable"], **options)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == RECORDED
+
+
+@given(st.floats(-7, 7))
+def test_turns_are_sines_and_cosines(angle):
+    for found, expected in zip(turn(angle), (math.cos(angle), math.sin(angle)), strict=True):
+        assert found == pytest.approx(expected, rel=2**-51, abs=1e-50)
+
+
+def test_logarithms_are_logarithms():
+    assert [logarithm(n) for n in range(1, 999)] == pytest.approx([math.log(n) for n in range(1, 999)], rel=2**-51)

@@ -1,0 +1,110 @@
+"""What was saved loads, and is the same: predictions, every width of the history, what is printed, the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+import bgn.grow.network as grow_network
+from bgn import BGNRegressor
+from tests import fuzz_models, fuzz_round_trips
+from tests.fuzz_round_trips import KINDS, same_report, table
+from tests.round_trips import bits, scratch, through_a_file
+
+SETTINGS = st.fixed_dictionaries(
+    {
+        "max_layers": st.integers(1, 3),
+        "max_width": st.integers(1, 6),
+        "direction": st.sampled_from(["search", "search", "debiased", "lasso"]),
+        "output": st.sampled_from(["full", "full", "stagewise"]),
+        "shrinkage": st.sampled_from(["auto", 0.0, 5.0, 100.0]),
+        "max_replacements": st.integers(0, 2),
+        "validation_fraction": st.sampled_from([0.0, 0.2]),
+        "select": st.sampled_from(["best", "compact"]),
+        "random_state": st.integers(0, 9),
+    }
+)
+WEIGHTS = st.sampled_from([None, np.array([1, 2, 0, 5]), np.array([0.1, 1.0, 2.5, 1e-3])])
+
+
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.sampled_from(KINDS), min_size=1, max_size=3),
+    st.integers(4, 40),
+    SETTINGS,
+    WEIGHTS,
+)
+@settings(max_examples=40)
+def test_whatever_was_saved_loads(seed: int, kinds: list[str], rows: int, chosen: dict[str, Any], weights: Any) -> None:
+    X, y = table(seed, tuple(kinds), rows)
+    some = None if weights is None else np.resize(weights, rows)
+    model = BGNRegressor(**chosen, n_jobs=1).fit(X, y, sample_weight=some)
+    with scratch() as folder:
+        found = through_a_file(model, folder)
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+    same_report(model, found, X, y)
+
+
+def equal_neurons() -> BGNRegressor:
+    """Return a fit whose history counts neurons that its network has put together."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (60, 2)).astype(float)
+    y = X[:, 0] * 2 + X[:, 1] + rng.normal(size=60) * 0.3
+    return BGNRegressor(max_width=4, max_layers=2, max_replacements=0, shrinkage=5.0, random_state=3).fit(X, y)
+
+
+def test_neurons_put_together_are_counted_apart_by_the_history(tmp_path: Path) -> None:
+    model = equal_neurons()
+    assert model.network_.widths[-1] < model.history_.best_width
+    found = through_a_file(model, tmp_path)
+    assert found.history_.best_width == model.history_.best_width
+
+
+def test_a_fit_interrupted_before_a_layer_began_keeps_only_what_was_grown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build, layers = grow_network._finder, []
+
+    def finder(*about: Any) -> Any:
+        layers.append(1)
+        if len(layers) == 2:
+            raise KeyboardInterrupt
+        return build(*about)
+
+    monkeypatch.setattr(grow_network, "_finder", finder)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = equal_neurons()
+    assert len(model.history_.paths) == 1
+    assert model.history_.inputs == ()
+    through_a_file(model, tmp_path)
+
+
+def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    X, y = table(0, ("fine", "few values"), 60)
+    model = BGNRegressor(max_width=6, max_replacements=0, select="compact", random_state=0).fit(X, y)
+    assert model.history_.best_width < len(model.history_.paths[0]) - 1
+    assert through_a_file(model, tmp_path).history_
+    monkeypatch.setattr("bgn.persist.parts.MOST_WEIGHTS", model.network_.layers[0].weights.size)
+    for found in (bgn.load(tmp_path / "model.json"), through_a_file(model, tmp_path)):
+        assert bits(found.network_) == bits(model.network_)
+        assert not hasattr(found, "history_")
+
+
+def test_fits_of_every_kind_come_back() -> None:
+    assert fuzz_round_trips.run(18).total() == 18
+
+
+def test_damaged_files_are_refused_or_predict() -> None:
+    found = fuzz_models.run(400, reports=0.02)
+    assert found.cases == 400
+    assert 0 < found.loaded < 200
+    assert found.longest_message < 500
+    assert found.peak < 300 * 1024
