@@ -18,6 +18,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TESTS ?= tests src/bgn
 ARGS ?=
 
+# Tests are shared out among as many processes as there are cores; ARGS="-n 0" runs them in one, for a debugger.
+SHARED := -n auto --maxprocesses 8 --dist worksteal
+PYTEST := $(BIN)/python -m pytest $(SHARED)
+
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
@@ -30,20 +34,20 @@ demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(TESTS) $(ARGS)
+	$(PYTEST) $(TESTS) $(ARGS)
 
 # As if some packages were not installed.
 without: $(VENV)/.dev
-	BGN_WITHOUT="$(PACKAGES)" PYTHONPATH=tests/without $(BIN)/python -m pytest $(TESTS) $(ARGS)
+	BGN_WITHOUT="$(PACKAGES)" PYTHONPATH=tests/without $(PYTEST) $(TESTS) $(ARGS)
 
 # With the oldest versions that pyproject.toml allows, whose deprecations are none of ours. The oldest torch comes with
 # CUDA alone, so the one the other tests have is taken.
 lowest:
 	$(MAKE) VENV=$(VENV)-lowest $(VENV)-lowest/.lowest
-	$(VENV)-lowest/bin/python -m pytest -W ignore::DeprecationWarning -W ignore::FutureWarning $(TESTS) $(ARGS)
+	$(VENV)-lowest/bin/python -m pytest $(SHARED) -W ignore::DeprecationWarning -W ignore::FutureWarning $(TESTS) $(ARGS)
 
 portable: $(VENV)/.dev
-	$(BIN)/python -m tests.portable $(TESTS) $(ARGS)
+	$(BIN)/python -m tests.portable $(SHARED) $(TESTS) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -75,7 +79,7 @@ browser:
 	} || echo "No Chromium: the tests that need a browser will be skipped."
 
 clean:
-	rm -rf docs/_build docs/auto_examples docs/api docs/sg_execution_times.rst build dist report.html
+	rm -rf docs/_build docs/auto_examples docs/api docs/results/generated docs/sg_execution_times.rst build dist report.html
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 # -- the virtual environment; a stamp a purpose, older than pyproject.toml means install again -------------------

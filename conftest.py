@@ -11,6 +11,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests have small tensors, over 
 
 from tests.declared import absent
 
+collect_ignore = ["tests/without/sitecustomize.py"]  # loaded by Python itself, in the processes that tests start
+
 
 def _skip_if_absent(error: Exception) -> None:
     """Turn the error that comes of a missing optional package into a skip that names it."""

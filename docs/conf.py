@@ -2,10 +2,17 @@
 
 import os
 import re
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils.parsers.rst.directives.images import Image
+from sphinx.directives.other import Include
+
 import bgn
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the studies are no part of the package
+from experiments import pages
 
 os.environ.setdefault("MPLBACKEND", "agg")
 
@@ -26,9 +33,11 @@ exclude_patterns = ["_build", "results/generated"]
 if not find_spec("torch"):  # the page needs it to read the docstrings
     exclude_patterns.append("api_baselines.rst")
     suppress_warnings = ["toc.excluded"]
+if built := pages.build():
+    print(f"Tables and figures of published runs: {', '.join(built)}")
 for page in Path(__file__).parent.glob("results/*.rst"):  # pages of results that were not published yet
-    shown = re.findall(r"(?:include|image):: (generated/\S+)", page.read_text(encoding="utf-8"))
-    if not all((page.parent / path).exists() for path in shown):
+    shown = re.findall(r"published-(table|figure):: (\S+)", page.read_text(encoding="utf-8"))
+    if not all(pages.file(kind, name).exists() for kind, name in shown):
         exclude_patterns.append(f"results/{page.name}")
 default_role = "code"
 
@@ -77,3 +86,26 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {"index": [], "install": [], "first_model": [], "algorithm": []}
+
+
+class PublishedTable(Include):
+    """``.. published-table:: reduced/accuracy``: a table built from published runs."""
+
+    def run(self):
+        self.arguments[0] = f"/{pages.file('table', self.arguments[0]).relative_to(Path(__file__).parent).as_posix()}"
+        return super().run()
+
+
+class PublishedFigure(Image):
+    """``.. published-figure:: reduced/bounds``: a figure drawn from published runs."""
+
+    def run(self):
+        found = pages.file("figure", self.arguments[0])
+        self.arguments[0] = f"/{found.relative_to(Path(__file__).parent).as_posix()}"
+        return super().run()
+
+
+def setup(app):
+    """Teach Sphinx to show what was published."""
+    app.add_directive("published-table", PublishedTable)
+    app.add_directive("published-figure", PublishedFigure)

@@ -24,11 +24,15 @@ and may have
 ``cost(task) -> float``
     About how long it takes, in any unit, to start the longest first and to say how much time is left.
 ``PUBLISHED``
-    The scales that ``python -m experiments publish`` writes for the documentation; ``("reduced",)`` without it.
+    The scales whose runs ``python -m experiments publish`` takes for the documentation; ``("reduced",)`` without it.
 ``extra(task) -> str or None``
     The extra of bgn that a task needs besides ``experiments``; a study says so before it starts.
 ``together(task) -> hashable``, ``run_together(tasks, device) -> list[dict]``
     Tasks with equal, not None, answers are done by one call; each is still stored by itself.
+
+Runs are kept in a store, an SQLite file (``store``). Those that the documentation shows are published: sorted lines of
+JSON in ``experiments/results``, one file per study (``records``, ``publish``). ``pages`` makes their tables and figures
+when the documentation is built, by ``show`` alone: what a figure needs stands in the runs.
 
 Example, a whole study::
 

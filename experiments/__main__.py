@@ -12,19 +12,21 @@ from bgn.datasets import DatasetError
 from bgn.writing import message
 from experiments import STUDIES, runner, tables
 from experiments.options import SCALES, Options
-from experiments.publish import RESULTS, publish
-from experiments.store import Store, merge
+from experiments.publish import RESULTS, complete, provenance, publish, published_runs
+from experiments.store import Run, Store, merge
 
 _HERE = Path(__file__).parent
 _DESCRIPTION = """\
 Rebuild a table or figure of the paper from raw data, ours beside the printed one.
 
   python -m experiments accuracy                 what is missing is run, then the table is shown
-  python -m experiments accuracy --status        what is done, failed, missing
+  python -m experiments accuracy --status        what is done, failed, missing, and how long the rest takes
+  python -m experiments accuracy --published     the published tables; nothing is run
   python -m experiments all --smoke              everything at toy size, to see that it works
-  python -m experiments merge ALL.sqlite A B     bring the runs of several stores together
+  python -m experiments merge ALL.sqlite A B     bring the runs of several stores together (of published ones too)
   python -m experiments publish accuracy --store FILE
-                                                 copy runs into experiments/results, tables into docs/results
+                                                 add runs to experiments/results; without --store, after a merge of
+                                                 two branches, put its lines in order
 
 Studies:
 """
@@ -58,7 +60,10 @@ def parser() -> argparse.ArgumentParser:
         "--store", type=Path, metavar="FILE", help="where runs are kept (output/runs.sqlite beside this program)"
     )
     found.add_argument("--output", type=Path, metavar="FOLDER", help="where tables go (output beside this program)")
-    found.add_argument("--status", action="store_true", help="run nothing, say what there is")
+    found.add_argument("--format", choices=tables.FORMATS, default="txt", help="how tables are printed (default txt)")
+    instead = found.add_mutually_exclusive_group()
+    instead.add_argument("--status", action="store_true", help="run nothing, say what there is")
+    instead.add_argument("--published", action="store_true", help="run nothing, print the published tables")
     found.add_argument("--retry", action="store_true", help="try again what failed")
     found.add_argument("--redo", action="store_true", help="forget what is stored of the chosen runs and do them again")
     return found
@@ -90,7 +95,7 @@ def _command(args: argparse.Namespace) -> int:
         print(f"{args.more[0]}: {merge(args.more[0], args.more[1:])} runs")
         return 0
     if args.name == "publish":
-        known = [name for name in STUDIES if (RESULTS / f"{name}.sqlite").exists()]
+        known = [name for name in STUDIES if (RESULTS / f"{name}.jsonl").exists()]
         for path in publish(args.more or known, args.store):
             print(path)
         return 0
@@ -103,6 +108,8 @@ def _command(args: argparse.Namespace) -> int:
         raise ValueError(f"--backend must be loky, threading or dask://HOST:PORT; got {args.backend!r}.")
     names = tuple(STUDIES) if args.name == "all" else (args.name,)
     options = Options(args.scale or "reduced", args.seeds, _tuple(args.datasets), _tuple(args.methods), args.device)
+    if args.published:
+        return _published(names, options, args)
     tasks = [task for name in names for task in runner.chosen(name, options).values()]  # named before a store is made
     if not args.status:
         _make_folder(args.output)
@@ -122,7 +129,8 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
     """Run a study or say how it stands; return how many runs failed."""
     if args.status:
         work = runner.look(name, options, store)
-        estimate = runner.Estimate(work)
+        elsewhere = published_runs(name).values() if work.missing else ()
+        estimate = runner.Estimate(work, runner.alike(elsewhere, args.device))
         seconds = estimate.seconds(estimate.cost(work.missing.values())) if work.missing else 0.0
         done = len(work.done) - len(work.failed)
         left = runner.remaining(seconds)
@@ -131,14 +139,36 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
     if args.redo:
         store.forget(runner.chosen(name, options))
     work = runner.perform(name, options, store, args.jobs, args.backend, args.retry)
-    for shown in runner.study(name).show([work.done[key] for key in work.tasks if key in work.done]):
-        if isinstance(shown, tables.Table):
-            print(tables.text(shown))
-        for path in tables.write(shown, args.output or _HERE / "output", ("txt", "md", "tex", "csv", "png", "svg")):
-            print(path, file=sys.stderr)
+    done = [work.done[key] for key in work.tasks if key in work.done]
+    _show(name, done, args.format, args.output or _HERE / "output")
     for run in work.failed:
         print(f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}", file=sys.stderr)
     return len(work.failed)
+
+
+def _published(names: tuple[str, ...], options: Options, args: argparse.Namespace) -> int:
+    """Print the tables of the published runs; with --output, write them and the figures too."""
+    _make_folder(args.output)
+    found = {name: complete(runner.compare(name, options, published_runs(name))) for name in names}
+    if not any(found.values()):
+        raise ValueError(f"no runs of {' or '.join(names)} with --{options.scale} are published.")
+    for name, runs in found.items():
+        print(f"{name}: {provenance(name, options.scale, list(runs.values())).replace('``', '`')}", file=sys.stderr)
+        if runs:
+            _show(name, list(runs.values()), args.format, args.output)
+    return 0
+
+
+def _show(name: str, runs: list[Run], form: str, folder: Path | None) -> None:
+    """Print the tables of a study, and write them and its figures to a folder."""
+    for shown in runner.study(name).show(runs):
+        if isinstance(shown, tables.Table):
+            print(tables.FORMATS[form](shown))
+        elif folder is None:
+            print(f"{shown.title}: a figure, drawn with --output FOLDER", file=sys.stderr)
+        if folder is not None:
+            for path in tables.write(shown, folder, ("txt", "md", "tex", "csv", "png", "svg")):
+                print(path, file=sys.stderr)
 
 
 def _make_folder(output: Path | None) -> None:

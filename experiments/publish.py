@@ -1,38 +1,65 @@
-"""From runs to the documentation: stores in ``experiments/results``, tables in ``docs/results/generated``."""
+"""From runs to the documentation: lines in ``experiments/results``; from them, tables and figures for the pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bgn.whole_file import write_whole
 from experiments import runner, tables
 from experiments.options import Options
-from experiments.store import Run, Store, merge
+from experiments.records import read, read_any, write
+from experiments.store import Run
 
 RESULTS = Path(__file__).parent / "results"
-GENERATED = Path(__file__).parents[1] / "docs" / "results" / "generated"
 
 
-def publish(names: Iterable[str], source: Path | None = None, folder: Path = GENERATED) -> list[Path]:
-    """Add the runs of a store to the published ones and write what the pages include; return the files.
+def publish(names: Iterable[str], source: Path | None = None, results: Path = RESULTS) -> list[Path]:
+    """Add the runs of a store to the published ones, and put their lines in order; return the files.
 
-    A study that is published at other scales than ``"reduced"`` names them in its ``PUBLISHED``. Of a table and a
-    method, all runs must be there or none is shown; a scale that adds nothing to the one before is left out.
+    A study that is published at other scales than ``"reduced"`` names them in its ``PUBLISHED``. A published run
+    stays unless it failed; delete its line to have another in its place.
     """
     written = []
+    stored = {} if source is None else read_any(source)
     for name in names:
-        scales = {scale: Options(scale) for scale in getattr(runner.study(name), "PUBLISHED", ("reduced",))}
-        if source is not None:
-            keys = {key for options in scales.values() for key in runner.chosen(name, options)}
-            merge(RESULTS / f"{name}.sqlite", [source], keys)
-        seen: set[str] = set()
-        with Store(RESULTS / f"{name}.sqlite", read_only=True) as store:
-            for scale, options in scales.items():
-                done = complete(runner.look(name, options, store))
-                if not done.keys() <= seen:
-                    written += _pages(name, scale, list(done.values()), folder)
-                seen |= done.keys()
+        path = results / f"{name}.jsonl"
+        runs = published_runs(name, results)
+        wanted = (key for options in scales(name).values() for key in runner.chosen(name, options))
+        runs |= {
+            key: stored[key] for key in wanted if key in stored and (key not in runs or runs[key].error is not None)
+        }
+        if not runs:
+            raise ValueError(f"no runs of {name} to publish; name the store that has them with --store.")
+        write(path, runs.values())
+        written.append(path)
+    return written
+
+
+def scales(name: str) -> dict[str, Options]:
+    """Return the scales at which a study is published."""
+    return {scale: Options(scale) for scale in getattr(runner.study(name), "PUBLISHED", ("reduced",))}
+
+
+def published_runs(name: str, results: Path = RESULTS) -> dict[str, Run]:
+    """Return the published runs of a study by key; none where there are none yet."""
+    path = results / f"{name}.jsonl"
+    return read(path) if path.exists() else {}
+
+
+def pages(name: str, runs: Mapping[str, Run], folder: Path) -> list[Path]:
+    """Write the tables and figures of a study that the documentation shows; return the files.
+
+    Of a table and a method, all runs must be there or none is shown; a scale that adds nothing to the one before is
+    left out.
+    """
+    written = []
+    seen: set[str] = set()
+    for scale, options in scales(name).items():
+        done = complete(runner.compare(name, options, runs))
+        if not done.keys() <= seen:
+            written += _pages(name, scale, list(done.values()), folder)
+        seen |= done.keys()
     return written
 
 
@@ -46,9 +73,7 @@ def complete(work: runner.Work) -> dict[str, Run]:
 def _pages(name: str, scale: str, runs: list[Run], folder: Path) -> list[Path]:
     """Write the tables, figures and provenance of one study at one scale."""
     within = folder / scale
-    written = [
-        path for shown in runner.study(name).show(runs) for path in tables.write(shown, within, ("rst", "csv", "svg"))
-    ]
+    written = [path for shown in runner.study(name).show(runs) for path in tables.write(shown, within, ("rst", "svg"))]
     origin = within / f"{name}-origin.rst"
     write_whole(origin, provenance(name, scale, runs).encode("utf-8"))
     return [*written, origin]

@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -85,8 +85,12 @@ def _known(name: str, field: str, options: Options, scale: str) -> set[str]:
 
 def look(name: str, options: Options, store: Store, retry: bool = False) -> Work:
     """Return what there is of a study; with `retry`, runs that failed count as missing."""
+    return compare(name, options, store.runs(), retry)
+
+
+def compare(name: str, options: Options, stored: Mapping[str, Run], retry: bool = False) -> Work:
+    """Return what there is of a study among runs by key."""
     tasks = chosen(name, options)
-    stored = store.runs()
     done = {key: stored[key] for key in tasks if key in stored and not (retry and stored[key].error is not None)}
     return Work(tasks, done, {key: task for key, task in tasks.items() if key not in done})
 
@@ -168,27 +172,59 @@ def versions(device: str) -> dict[str, str]:
     }
 
 
-class Estimate:
-    """How long things take, from how long they took."""
+def alike(runs: Iterable[Run], device: str) -> list[Run]:
+    """Return the runs that succeeded and took their time on such a device; only networks trained together use one."""
+    devices = ("cpu", "cuda") if device == "auto" else (device,)
+    return [
+        run for run in runs
+        if run.error is None and (_together(run.task) is None or run.versions.get("device", "cpu") in devices)
+    ]  # fmt: skip
 
-    def __init__(self, work: Work) -> None:
+
+class Estimate:
+    """How long things take, from how long they took.
+
+    Parameters
+    ----------
+    work : Work
+        Runs that were done here say how long things take here.
+    elsewhere : iterable of Run
+        Runs that were done somewhere else: how long one took there stands for its cost, and until something was done
+        here, for its time.
+    """
+
+    def __init__(self, work: Work, elsewhere: Iterable[Run] = ()) -> None:
         self._spent = 0.0
         self._paid = 0.0
+        self._unit = 1.0
+        self._known: dict[str, float] = {}
+        runs = list(elsewhere)
+        self.learn(runs)
+        if runs:
+            self._unit, self._known = self.seconds(1.0), {run.task.key(""): run.seconds for run in runs}
+            self._spent = self._paid = 0.0
         self.learn(work.done.values())
 
     def learn(self, runs: Iterable[Run]) -> None:
         """Take note of runs."""
         for run in runs:
             self._spent += run.seconds
-            self._paid += _cost(run.task)
+            self._paid += self.cost([run.task])
 
     def cost(self, tasks: Iterable[Task]) -> float:
-        """Return the cost of tasks in the study's unit."""
-        return float(sum(map(_cost, tasks)))
+        """Return the cost of tasks: in seconds elsewhere, or in the study's unit."""
+        return float(sum(map(self._cost, tasks)))
+
+    def _cost(self, task: Task) -> float:
+        """Return the cost of one task."""
+        seconds = self._known.get(task.key("")) if self._known else None
+        return self._unit * _cost(task) if seconds is None else seconds
 
     def seconds(self, cost: float) -> float:
         """Return a cost in seconds; nan as long as nothing was run."""
-        return cost * self._spent / self._paid if self._paid else float("nan")
+        if self._paid:
+            return cost * self._spent / self._paid
+        return cost if self._known else float("nan")
 
 
 def duration(seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -206,15 +206,15 @@ class Store:
             self._connection.execute("VACUUM")
 
 
-def merge(target: str | Path, sources: Iterable[str | Path], keys: Collection[str] | None = None) -> int:
-    """Add the runs of other stores, or those of some keys, to a store; return how many it holds then."""
+def merge(target: str | Path, sources: Iterable[str | Path]) -> int:
+    """Add the runs of other stores, or of published lines, to a store; return how many it holds then."""
+    from experiments.records import read_any
+
     found: dict[str, Run] = {}
     for source in sources:
-        with Store(source, read_only=True) as store:
-            for key, run in store.runs().items():
-                wanted = keys is None or key in keys
-                if wanted and (key not in found or found[key].error is not None):
-                    found[key] = run
+        for key, run in read_any(Path(source)).items():
+            if key not in found or found[key].error is not None:
+                found[key] = run
     with Store(target) as store:
         store.add(found.values())
         store.compact()
@@ -234,12 +234,17 @@ def _row(run: Run) -> dict[str, Any]:
 
 
 def _run(row: dict[str, Any], texts: dict[int, str]) -> Run:
-    """Return a row as its run; what no run can hold is refused."""
+    """Return a row as its run."""
     row |= {name: texts[row[name]] for name in _SHARED}
     row |= {name: json.loads(row[name]) for name in ("parameters", "versions", "figures")}
+    return run_of(row)
+
+
+def run_of(row: Mapping[str, Any]) -> Run:
+    """Return the fields of a run and of its task as a run; what no run can hold is refused."""
     for names, kind in _KINDS:
         for name in names:
-            if not isinstance(row[name], kind):
+            if not isinstance(row[name], kind) or isinstance(row[name], bool):
                 raise TypeError(f"{name} is {type(row[name]).__name__}")
     task = Task(**{name: row[name] for name in Task.__dataclass_fields__})
     return Run(task, **{name: row[name] for name in Run.__dataclass_fields__ if name != "task"})
@@ -249,6 +254,6 @@ _KINDS: tuple[tuple[tuple[str, ...], Any], ...] = (
     (("study", "dataset", "checksum", "method", "split", "finished"), str),
     (("parameters", "versions", "figures"), dict),
     (("seed", "revision"), int),
-    (("seconds",), float),
+    (("seconds",), (int, float)),
     (("error",), (str, type(None))),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from bgn.whole_file import whole_file, write_whole
 from experiments.store import Run
 
 Cell = str | int | float | None
+
+# What begins a list, an option, a field, a comment or a rule at the start of a paragraph.
+_BEGINS = re.compile(r"\W|\w+[.)]( |$)")
 
 MISSING = "missing"
 """In place of a figure whose run is not there."""
@@ -221,10 +225,15 @@ def _wrapped(note: str) -> str:
 
 def _tex(cell: str) -> str:
     """Return text that LaTeX prints as it stands."""
-    signs = {"\\": r"\textbackslash{}", "±": r"$\pm$", "<": r"$<$", ">": r"$>$"}
+    signs = {
+        "\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\textasciitilde{}", "±": r"$\pm$", "<": r"$<$", ">": r"$>$",
+    }  # fmt: skip
     return "".join(rf"\{sign}" if sign in "&%$#_{}" else signs.get(sign, sign) for sign in cell)
 
 
 def _rst(cell: str) -> str:
-    """Return text that the documentation prints as it stands."""
-    return "".join(rf"\{sign}" if sign in "*`|_\\" else sign for sign in cell)
+    """Return text that the documentation prints as it stands, in one paragraph: no list, no field, no option."""
+    safe = "".join(rf"\{sign}" if sign in "*`|_\\" else sign for sign in " ".join(cell.split()))
+    if safe.endswith("::"):
+        safe = rf"{safe[:-2]}\::"
+    return rf"\ {safe}" if _BEGINS.match(safe) else safe  # an escaped space is nothing

@@ -48,6 +48,18 @@ class InBlocks(RowsInMemory):
         return CellEngine(PartsInMemory(parts), plan.grid)
 
 
+def local_cluster(**options: Any) -> Any:
+    """Start a cluster; Dask gives the thread of its loop ten seconds, which a busy machine may not keep."""
+    import distributed
+
+    for _ in range(5):
+        try:
+            return distributed.LocalCluster(**options)
+        except AssertionError:
+            continue
+    raise TimeoutError("no cluster could be started in a minute")
+
+
 def in_memory(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
     return model.fit(X, y, sample_weight, eval_set)
 

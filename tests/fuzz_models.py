@@ -56,7 +56,7 @@ def originals(folder: Path) -> list[bytes]:
     by_hand = Network([Layer([[1.0, 2.0]], [-1.0]), Layer([[1.0], [-1.0]], [0.0, 0.5])], [1.0, 2.0], 0.5)
     nothing = Network([Layer(np.empty((0, 4)), [])], [], 7.0)
     path = folder / "original.json"
-    found = [kept.read_bytes() for kept in sorted(KEPT.glob("*.json"))]
+    found = [kept.read_bytes() for kept in sorted(KEPT.glob("version*.json"))]
     for model in (flat, deep, by_hand, nothing):
         bgn.save(model, path)
         found.append(path.read_bytes())

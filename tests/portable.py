@@ -116,7 +116,7 @@ def digests() -> dict[str, str]:
 
 def vectors(names: str = "") -> str:
     """NumPy's names for the vector instructions that it chooses here, from some name on."""
-    found: list[str] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    found: list[str] = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
     return " ".join(name for name in found if not names or name.startswith(tuple(names.split())))
 
 

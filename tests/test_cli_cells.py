@@ -22,6 +22,7 @@ from bgn.cli.delimited import Delimited
 from bgn.cli.prepare import Choices
 from bgn.cli.refusal import Refused
 from bgn.cli.source import Rows, Source
+from bgn.cli.tables import open_table
 from bgn.persist import ModelFile, parts, read
 from bgn.preparation import Date, Number, Preparation
 
@@ -215,6 +216,7 @@ def test_a_model_reads_the_table_it_was_fitted_to_in_every_format(visits: pd.Dat
         ("t.csv", b"a,y\n" + b"".join(b"z" * 900_000 + b"%d,1\n" % i for i in range(3)), "3 different words ('zzz"),
         ("t.csv", b",".join(b"%d" % i * 90_000 for i in range(9)) + b"\n", "has no column 'y'; it has '0000"),
     ],
+    ids=["field", "header", "ragged", "quote", "bytes", "cut", "cut early", "noise", "words", "names"],
 )  # fmt: skip
 def test_a_damaged_table_is_refused_in_one_short_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     (tmp_path / name).write_bytes(content)
@@ -230,3 +232,14 @@ def test_carriage_returns_end_lines(tmp_path: Path) -> None:
             table = Delimited(stream, "t", None, ".", None)
             assert table.names == ("a\r\nb", "y")
             assert table.read(["y"]).column("y").to_pylist() == [2.0, 4.0]
+
+
+def test_a_parquet_file_that_is_replaced_while_it_is_open_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"a": range(5000)}).to_parquet(path, row_group_size=500)
+    table = open_table(str(path))
+    pd.DataFrame({"a": range(10)}).to_parquet(tmp_path / "other.parquet")
+    (tmp_path / "other.parquet").replace(path)
+    for attempt in (lambda: table.read(["a"]), lambda: list(table.blocks(["a"]))):
+        with pytest.raises(OSError, match=r"rows\.parquet changed while it was read"):
+            attempt()

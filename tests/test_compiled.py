@@ -81,7 +81,7 @@ def test_an_import_says_nothing(folder, monkeypatch):
     shutil.copytree(SOURCES / "bgn", folder / "bgn", ignore=shutil.ignore_patterns("__pycache__"))
     for path in ("engines", "grow", "explain"):
         (folder / "bgn" / path / "__pycache__").write_text("a file where numba wants a folder")
-    code = "import warnings; warnings.simplefilter('error'); import bgn.estimators; print(bgn.__file__)"
+    code = "import numpy, warnings; warnings.simplefilter('error'); import bgn.estimators; print(bgn.__file__)"
     assert printed(python(code, a_file / "cache", folder)) == str(folder / "bgn" / "__init__.py")
 
 

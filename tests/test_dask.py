@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 import bgn
 from bgn import BGNRegressor, shap_values
+from tests.engines import local_cluster
 from tests.test_growth import same, table
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
@@ -58,7 +59,7 @@ def client():
     # A worker that is killed comes back, even where that takes long.
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "5 minutes"}),
-        distributed.LocalCluster(**options) as cluster,
+        local_cluster(**options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -386,7 +387,7 @@ def lonely(request, tmp_path):
         (tmp_path / "bgn.py").write_text(request.param)
     with (
         dask.config.set({"bgn.no-workers": "2s", "distributed.comm.timeouts.connect": "2s"}),
-        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
+        local_cluster(n_workers=0, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         command = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"]

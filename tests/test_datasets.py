@@ -189,6 +189,7 @@ def test_own_folder_comes_before_the_cache_and_gz_is_accepted(folders: tuple[Pat
         ("t.csv.gz", b"not gzip at all", "is damaged"),
         ("t.csv.gz", gzip.compress(b"\0" * (64 * 2**20 + 1)), "holds more than"),
     ],
+    ids=["shorter", "cut", "other", "larger"],
 )
 def test_a_damaged_file_is_refused(folders: tuple[Path, Path], name: str, content: bytes, message: str) -> None:
     own, _ = folders
@@ -197,7 +198,9 @@ def test_a_damaged_file_is_refused(folders: tuple[Path, Path], name: str, conten
         fetch.read(Source("t.csv", "http://127.0.0.1:9/none", "t.csv", DIGEST))
 
 
-@pytest.mark.parametrize("body", [zipped("folder/t.csv", CONTENT), taped("folder/t.csv", CONTENT)])
+@pytest.mark.parametrize(
+    "body", [zipped("folder/t.csv", CONTENT), taped("folder/t.csv", CONTENT)], ids=["zipped", "taped"]
+)
 def test_download_retries_checks_and_caches(folders: tuple[Path, Path], archive: str, body: bytes) -> None:
     _, cache = folders
     Archive.bodies["/flaky"] = body
@@ -218,6 +221,7 @@ def test_download_retries_checks_and_caches(folders: tuple[Path, Path], archive:
         ("/noise", b"<html>sorry</html>", "damaged archive"),
         ("/cut", zipped("t.csv", CONTENT * 99)[:60], "damaged archive"),
     ],
+    ids=["gone", "wrong", "empty", "noise", "cut"],
 )
 def test_bad_answers_leave_nothing_behind(
     folders: tuple[Path, Path], archive: str, path: str, body: bytes | None, message: str

@@ -22,7 +22,8 @@ import pytest
 import bgn
 from tests.command import run as run_command
 from tests.declared import EXTRAS
-from tests.optional import distributed, torch
+from tests.engines import local_cluster
+from tests.optional import torch
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.rst")), *sorted(ROOT.glob("docs/results/*.rst"))]
@@ -248,9 +249,7 @@ def test_blocks_run(page: Path, some: list[Block], tmp_path: Path, monkeypatch: 
         needs(block, tmp_path)
         code = block.code
         if "{scheduler}" in smaller(page, code):
-            cluster = distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-            )
+            cluster = local_cluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
             warnings.simplefilter("ignore", DeprecationWarning)  # of what Dask does with pandas
         code = smaller(page, code).replace("{scheduler}", cluster.scheduler_address if cluster else "")
         try:

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from experiments import runner, tables
 from experiments.__main__ import main
@@ -171,6 +173,28 @@ def test_a_table_for_the_documentation():
         ".. list-table:: Test MSE & more\n   :header-rows: 1\n\n   * - method\n"
     )
     assert "   * - a\\_b \\| c\n     - 0.03200\n     -\n" in tables.restructured(TABLE)
+
+
+@pytest.mark.parametrize("cell", ["+ 1.27", "- x", "-5", "--long", "1. x", "a) x", "(i) x", ":x: y", ".. x", ">>> x"])
+def test_a_cell_that_looks_like_a_list_or_an_option_is_escaped(cell):
+    assert f"   * - \\ {cell}\n" in tables.restructured(tables.Table("t", "", ("a",), [(cell,)]))
+
+
+signs = st.sampled_from([
+    "+", "-", "*", "1.", "a)", "(i)", "#.", ":x:", "-5", "--long", "/V", ">>>", "..", "__", "::", "|a|", "`x`", "x_",
+    "\\", "[1]_", "====", "•", "<a>", " ", "  ", "\n",
+])  # fmt: skip
+
+
+@given(st.lists(signs, max_size=5).map("".join))
+def test_the_documentation_shows_a_cell_as_it_stands(cell):
+    nodes, core = (pytest.importorskip(f"docutils.{name}") for name in ("nodes", "core"))
+    table = tables.restructured(tables.Table("t", "", ("a",), [(cell,)]))
+    strict = {"report_level": 2, "halt_level": 2}
+    *_, found = core.publish_doctree(table, settings_overrides=strict).findall(nodes.entry)
+    words = " ".join(cell.split())
+    assert found.astext() == words
+    assert [type(each) for each in found.children] == [nodes.paragraph] * bool(words)
 
 
 def test_a_row_of_the_wrong_length_is_refused():

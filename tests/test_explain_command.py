@@ -16,6 +16,7 @@ from bgn import Layer, Network
 from bgn.cli.app import bgn as app
 from bgn.preparation import Category, Date, Number, Preparation
 
+PATIENT = ("--max-seconds", 600)  # a busy machine may compile for longer than the ten seconds there are by default
 PREPARATION = Preparation(
     (
         Number("rooms"),
@@ -54,14 +55,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, *options: object, code: int = 0) -> str:
-    arguments = ["counterfactual", folder / "model.json", folder / "houses.csv", *options]
+    arguments = ["counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT, *options]
     done = CliRunner().invoke(app, [str(each) for each in arguments])
     assert done.exit_code == code, done.output
     return done.stderr if code else done.stdout
 
 
 def test_the_installed_command(folder: Path) -> None:
-    asked = ("counterfactual", folder / "model.json", folder / "houses.csv")
+    asked = ("counterfactual", folder / "model.json", folder / "houses.csv", *PATIENT)
     assert run(*asked, "--at-least", 400).out == ask(folder, "--at-least", 400)
     assert "--row must be a complete row" in run(*asked, "--at-least", 400, "--row", 9, code=1).err
 

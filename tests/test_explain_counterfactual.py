@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from reference_explain import cheapest_cell
 
-from bgn import Layer, Network, counterfactual
+import bgn
+from bgn import Layer, Network
 from tests.optional import pandas as pd
+
+counterfactual = partial(bgn.counterfactual, max_seconds=600)  # a busy machine takes its time
 
 
 def random_problem(seed):

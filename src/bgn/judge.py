@@ -7,8 +7,7 @@ import inspect
 import numbers
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,18 +44,6 @@ def inherit_parameters(cls: _Class) -> _Class:
     checked.__signature__ = own.replace(parameters=list(merged.values()))  # type: ignore[attr-defined]
     cls.__init__ = checked  # type: ignore[misc]
     return cls
-
-
-@contextmanager
-def restored(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was, with the model of an earlier fit, when a fit fails."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
 
 
 def unfitted(estimator: _Estimator) -> _Estimator:

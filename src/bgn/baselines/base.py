@@ -112,8 +112,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        with judge.restored(self):
-            return self._fit(X, y, eval_set)
+        return judge.take_over(self, judge.unfitted(self)._fit(X, y, eval_set))
 
     def _fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None) -> Self:
         target_name = getattr(y, "name", None)
@@ -143,7 +142,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         ndarray of float64, shape (rows,)
         """
         check_is_fitted(self)
-        return self._folded.predict(judge.table(self, X, reset=False, dtype=np.float64))
+        return self.folded_.predict(judge.table(self, X, reset=False, dtype=np.float64))
 
     def _table(self, X: Any, y: Any, **how: Any) -> tuple[Floats, Floats]:
         X, y = judge.table(self, X, y, dtype=np.float64, **how)
@@ -153,7 +152,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
 
     def _keep(self, folded: Network | ReluNetwork) -> None:
         """Store the network that `predict` uses."""
-        self._folded = folded
+        self.folded_ = folded
         self.network_ = folded
 
     def _split(self, X: Floats, y: Floats, eval_set: tuple[Any, Any] | None, seed: int) -> Split:

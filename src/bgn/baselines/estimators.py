@@ -182,7 +182,7 @@ scale_target, output_init, device, random_state
     _method = "binaryconnect"
 
     def _keep(self, folded: Network | ReluNetwork) -> None:
-        self._folded = folded
+        self.folded_ = folded
 
     @property
     def network_(self) -> NoReturn:  # type: ignore[override]

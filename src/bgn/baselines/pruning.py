@@ -53,21 +53,21 @@ class Round:
     validation_mse: float
     learning_rate: float
     trained: Trained
-    _folded: Network | ReluNetwork
+    folded_: Network | ReluNetwork
 
     @property
     def network(self) -> Network:
         """The folded network; BinaryConnect has none."""
-        if isinstance(self._folded, ReluNetwork):
+        if isinstance(self.folded_, ReluNetwork):
             raise AttributeError(
                 "a pruned BinaryConnect has no network: its activations are real (ReLU), only its weights are binary. "
                 "Use predict."
             )
-        return self._folded
+        return self.folded_
 
     def predict(self, X: Any) -> Floats:
         """Return the predicted value of every row."""
-        return self._folded.predict(X)
+        return self.folded_.predict(X)
 
 
 def prune(
@@ -113,7 +113,7 @@ def _rounds(estimator: BaselineRegressor, method: str, schedule: str, seed: int)
     """Cut, fine-tune, fold, until nothing can be cut."""
     trained, split = estimator.trained_, estimator.split_
     device = choose_device(estimator.device)
-    names, target = getattr(estimator, "feature_names_in_", None), getattr(estimator._folded, "target_name", None)
+    names, target = getattr(estimator, "feature_names_in_", None), getattr(estimator.folded_, "target_name", None)
     first_rate = trained.config.learning_rate
     alive = trained.parameters[: trained.shape.n_connections] != 0
     number = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import mmap
 import re
 import weakref
 import zlib
@@ -224,8 +223,8 @@ def _reader(stream: BinaryIO, ahead: bytes) -> Callable[[int], bytes]:
 
 def _has_quotes(stream: BinaryIO) -> bool:
     """Return whether a quoted value may hold a line break; looking is cheap, being ready for it is not."""
-    with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b'"') >= 0
+    with open(stream.name, "rb", buffering=0) as content:  # not mapped: a file may be cut short meanwhile
+        return any(b'"' in block for block in iter(lambda: content.read(BLOCK_BYTES), b""))
 
 
 def _separator(header: str) -> str:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from bgn.cli import cells
 from bgn.cli.delimited import BLOCK_BYTES, Delimited
 from bgn.cli.refusal import Refused, named
+from bgn.engines.stamp import Stamp
 
 BLOCK_ROWS = 250_000
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"
@@ -75,7 +76,7 @@ class Parquet:
     def __init__(self, path: str) -> None:
         import pyarrow.parquet as pa_parquet
 
-        self._path = path
+        self._path, self._stamp = path, Stamp.of(path)
         with self._errors():
             # Read ahead, Arrow would hold all of the file in memory.
             self._file = pa_parquet.ParquetFile(path, buffer_size=BLOCK_BYTES, pre_buffer=False)
@@ -88,14 +89,18 @@ class Parquet:
 
     def read(self, names: Sequence[str]) -> pa.Table:
         with self._errors():
-            return self._file.read(columns=list(names))
+            (table,) = self._stamp.watch([self._file.read(columns=list(names))])
+            return table
 
     def blocks(self, names: Sequence[str], rows: int = BLOCK_ROWS) -> Iterator[pa.Table]:
         with self._errors():
-            for group in range(self._file.num_row_groups):
-                for batch in self._file.iter_batches(rows, [group], columns=list(names)):
-                    block = pa.Table.from_batches([batch])
-                    yield pa.table({name: cells.plain(block.column(name)) for name in names})
+            yield from self._stamp.watch(self._read(names, rows))
+
+    def _read(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        for group in range(self._file.num_row_groups):
+            for batch in self._file.iter_batches(rows, [group], columns=list(names)):
+                block = pa.Table.from_batches([batch])
+                yield pa.table({name: cells.plain(block.column(name)) for name in names})
 
     def close(self) -> None:
         self._file.close()
@@ -106,6 +111,7 @@ class Parquet:
         try:
             yield
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            self._stamp.check()
             raise Refused(f"{self._path!r} is no Parquet file that can be read ({error}).") from None
 
 

@@ -174,6 +174,8 @@ def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]
         low, high = max(low, 1 / _MOST), max(high, 1 / _MOST)
     if high - low > (0.0 if log else 1 / _MOST):
         return low, high
+    if not log:
+        low, high = (0.0 if abs(end) <= 1e-300 else end for end in (low, high))
     return (low / 2.0, high * 2.0) if log else (low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5)
 
 
