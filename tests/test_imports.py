@@ -18,9 +18,11 @@ PACKAGE = Path(bgn.__file__).parent
 
 # What each part of the package may not know of, whoever writes it.
 FORBIDDEN = {
-    "network": ("bgn", "sklearn", "numba"),
+    "model": (
+        *("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "bgn.persist", "bgn.plots", "bgn.cli"),
+        *("sklearn", "numba"),
+    ),
     "theory": ("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "sklearn", "numba"),
-    "terms": ("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "sklearn", "numba"),
     "engines": ("bgn.grow", "bgn.estimators", "bgn.explain", "sklearn"),
     "grow": ("bgn.estimators", "bgn.explain", "bgn.plots", "bgn.report", "sklearn"),
     "explain": ("bgn.estimators", "bgn.plots", "bgn.report"),
@@ -103,6 +105,8 @@ def imported(tree):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "require")):
+            yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
 
 
 @pytest.mark.parametrize("part", FORBIDDEN)

@@ -26,6 +26,7 @@ from bgn.model.layer import Layer
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats, frozen
+from bgn.writing import clean
 
 
 def on_gpu(table: Any) -> bool:
@@ -301,7 +302,7 @@ class Network:
         return hash((self.layers, self.output_weights.tobytes(), np.asarray(self.base).tobytes(), self.schema))
 
     def __repr__(self) -> str:
-        clean, used = importlib.import_module("bgn.writing").clean, self.features_used
+        used = self.features_used
         shown = ", ".join(clean(self.names[i], 60) for i in used[:6])
         shown += f" and {len(used) - 6} more" if len(used) > 6 else ""
         return (
