@@ -105,14 +105,20 @@ def imported(tree):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "require")):
+
+
+def named(tree):
+    """Yield what a module imports by a name in a string."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "require")):
             yield from (each.value for each in node.args[:1] if isinstance(each, ast.Constant))
 
 
 @pytest.mark.parametrize("part", FORBIDDEN)
 def test_imports_point_downwards(part):
     for path in [*PACKAGE.glob(f"{part}.py"), *PACKAGE.glob(f"{part}/**/*.py")]:
-        for name in imported(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        for name in [*imported(tree), *named(tree)]:
             known = [wrong for wrong in FORBIDDEN[part] if f"{name}.".startswith(f"{wrong}.")]
             assert not known, f"{path.relative_to(PACKAGE)} imports {name}"
 
