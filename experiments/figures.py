@@ -121,6 +121,7 @@ def _hyperplanes(run: Run) -> Callable[[Any], None]:
             ax.set(xticklabels=[], yticklabels=[], xlabel=names[0], ylabel=names[1], zlabel=target)
             ax.xaxis.labelpad = ax.yaxis.labelpad = -10
             ax.tick_params(labelsize=8)
+            ax.set_in_layout(False)  # older Matplotlib finds no room for what a 3d axes might hold
         above[1].set(zticks=[], zlabel="")
 
     return draw
