@@ -210,7 +210,7 @@ def test_conventions(two):
     assert DaskBGNRegressor(**SMALL).client_ is two
     assert clone(model).client is two
     assert clone(model).get_params() == model.get_params()
-    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).projection == "lasso"
+    assert DaskBGNRegressor.as_in_paper(max_width=3, client=two).direction == "lasso"
     model.fit(dX, dy)
     again = pickle.loads(pickle.dumps(model))
     assert again.client is None
