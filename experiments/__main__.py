@@ -140,9 +140,14 @@ def _study(name: str, options: Options, store: Store, args: argparse.Namespace) 
         store.forget(runner.chosen(name, options))
     work = runner.perform(name, options, store, args.jobs, args.backend, args.retry)
     done = [work.done[key] for key in work.tasks if key in work.done]
-    _show(name, done, args.format, args.output or _HERE / "output")
+    try:
+        _show(name, done, args.format, args.output or _HERE / "output")
+    except (KeyError, TypeError, AttributeError) as error:
+        told = f"--store {store.path}: a run of {name} lacks what its tables show ({error!r})."
+        raise ValueError(f"{told} Do it again with --redo, or name another store.") from error
     for run in work.failed:
-        print(f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}", file=sys.stderr)
+        told = f"failed: {run.task.dataset} {run.task.method} seed {run.task.seed}: {run.error}"
+        print(message(told), file=sys.stderr)
     return len(work.failed)
 
 

@@ -12,12 +12,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from command import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network
 from bgn.cli import cells, prepare
+from bgn.cli.app import bgn as bgn_command
 from bgn.cli.delimited import Delimited
 from bgn.cli.prepare import Choices
 from bgn.cli.refusal import Refused
@@ -243,3 +245,60 @@ def test_a_parquet_file_that_is_replaced_while_it_is_open_is_refused(tmp_path):
     for attempt in (lambda: table.read(["a"]), lambda: list(table.blocks(["a"]))):
         with pytest.raises(OSError, match=r"rows\.parquet changed while it was read"):
             attempt()
+
+
+def test_a_text_file_that_is_cut_short_while_it_is_read_is_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 700_000)
+    for attempt in (lambda table: table.read(["a"]), lambda table: list(table.blocks(["a"]))):
+        table = open_table(str(path))
+        with open(path, "r+b") as file:
+            file.truncate(path.stat().st_size - 4)
+        with pytest.raises(OSError, match=r"rows\.csv changed while it was read"):
+            attempt(table)
+
+
+@pytest.fixture(scope="module")
+def blanks(tmp_path_factory):
+    """A table with blanks after its separators, and the model that was fitted to it."""
+    folder = tmp_path_factory.mktemp("blanks")
+    rows = [f" {i}, {city}, {i * (1 + (city == 'Rome'))}" for i in range(40) for city in ("Rome", "Oslo")]
+    (folder / "rows.csv").write_text("\n".join(["n, city, y", *rows]))
+    call("fit", folder / "rows.csv", "-t", "y", "--size", 2, "-q", "-o", folder / "m.json")
+    return folder
+
+
+def test_blanks_around_a_word_make_no_other_word(blanks):
+    assert [column.values for column in read(blanks / "m.json").preparation.columns[1:]] == [("Oslo", "Rome")]
+    first, second = call("predict", blanks / "m.json", "-", stdin="n,city\n2,Oslo\n2,  Oslo \n").out.split()[1:]
+    assert first == second
+
+
+def test_what_is_kept_says_its_zone_or_that_it_cannot_be_text(blanks, tmp_path):
+    times = pd.to_datetime(["2021-01-01 10:00:00.0", "2021-07-01 10:00:00.5"]).tz_localize("Europe/Paris")
+    rows = pd.DataFrame({"n": [1.0, 2.0], "city": ["Rome", "Oslo"], "t": times, "l": [[1], [2]]})
+    rows.to_parquet(tmp_path / "rows.parquet")
+    kept = call("predict", blanks / "m.json", tmp_path / "rows.parquet", "--keep", "t").out
+    assert "2021-01-01 10:00:00" in kept
+    assert kept.count("+0100") == kept.count("+0200") == 1
+    told = call("predict", blanks / "m.json", tmp_path / "rows.parquet", "--keep", "l", code=1).err
+    assert "cannot be written as text; write to a .parquet file" in told
+
+
+def test_nothing_is_written_over_the_data_or_over_another_output(blanks, tmp_path):
+    before = (blanks / "rows.csv").read_bytes()
+    fit = ("fit", blanks / "rows.csv", "-t", "y", "--size", 1, "-q")
+    assert "the data and --out are the same file" in call(*fit, "-o", blanks / "rows.csv", code=1).err
+    both = ("-o", tmp_path / "same", "--report", tmp_path / "same")
+    assert "--out and --report are the same file" in call(*fit, *both, code=1).err
+    assert (blanks / "rows.csv").read_bytes() == before
+    assert "--out: [Errno 9]" in call(*fit, "-o", "/dev/fd/99", code=1).err
+
+
+def test_a_model_that_cannot_be_kept_is_shown(blanks):
+    done = CliRunner().invoke(
+        bgn_command, ["fit", str(blanks / "rows.csv"), "-t", "y", "--size", "1", "-q", "-o", "/dev/full"]
+    )
+    assert done.exit_code == 1
+    assert "training error" in done.stdout
+    assert "--out /dev/full: No space left on device; it was not written." in done.stderr

@@ -434,3 +434,17 @@ def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         bgn.load(tmp_path / "m.json")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["units", "figures", "steps"])
+def test_more_than_a_model_could_have_use_for_is_refused(tmp_path, where):
+    model = bgn.BGNRegressor(max_width=2, random_state=0).fit(*load_diabetes(return_X_y=True))
+    bgn.save(model, tmp_path / "m.json")
+    content = json.loads((tmp_path / "m.json").read_text())
+    if where == "steps":
+        content["history"]["steps"]["values"] *= 15_000
+    else:
+        content[where] = {f"{k}": {} if where == "figures" else "m" for k in range(5000)}
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=r"steps\.values has|has 5000 entries"):
+        bgn.load(tmp_path / "m.json")

@@ -69,12 +69,16 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def check_place(path: str | os.PathLike[str]) -> None:
     """Refuse a name that no file can be written under: to be known before an hour's work, not after."""
     if goes_through(path):
+        if (number := _descriptor(path)) is not None:
+            os.fstat(number)
         return
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; name a file in it.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist; make it first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(f"the folder {target.parent} is write-protected; name a file in another.")
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(f"{os.fspath(path)!r} is write-protected; name another file, or allow writing to it.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
 import weakref
 import zlib
@@ -18,6 +19,7 @@ import pyarrow.csv as pa_csv
 
 from bgn.cli import cells
 from bgn.cli.refusal import Refused, named
+from bgn.engines.stamp import Stamp
 
 BLOCK_BYTES = 2**20
 _HEADER_BYTES, _MOST_HEADER = 2**16, 2**24
@@ -40,6 +42,7 @@ class Delimited:
         self._stream = stream
         self._origin = origin
         self._plain = plain
+        self._stamp = Stamp.of(origin) if os.path.isfile(origin) else None
         self._decimal = decimal
         self._date_format = date_format
         try:
@@ -66,6 +69,7 @@ class Delimited:
                 try:
                     whole = pa_csv.read_csv(rest.file(), *self._options(names, _has_quotes(self._stream)))
                     self._stream.close()
+                    self._unchanged()
                     return whole
                 except pa.ArrowInvalid:
                     pass
@@ -80,8 +84,14 @@ class Delimited:
             try:
                 for batch in pa_csv.open_csv(rest.file(), *self._options(names, True, threads=False)):
                     yield pa.Table.from_batches([batch])
+                self._unchanged()
             finally:
                 rest.wait()
+
+    def _unchanged(self) -> None:
+        """Refuse a file that is another by now; what comes from a pipe cannot be looked at again."""
+        if self._stamp is not None:
+            self._stamp.check()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -93,8 +103,10 @@ class Delimited:
         try:
             yield
         except pa.ArrowInvalid as error:
+            self._unchanged()
             raise Refused(f"{self._origin}: {_in_words(str(error), self._all)}") from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self._unchanged()
             raise Refused(f"{self._origin} is damaged or not whole ({error}); get it again.") from None
 
     def _header(self, origin: str) -> str:

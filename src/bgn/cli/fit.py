@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,7 +21,7 @@ from bgn.cli.tables import Refused
 from bgn.cli.terminal import note, show_json
 from bgn.cli.train import Training, Wanted, training_rows
 from bgn.require import require
-from bgn.whole_file import check_place
+from bgn.whole_file import check_place, goes_through
 
 _INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 # Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
@@ -153,6 +155,7 @@ def fit(data: str, target: str | None, **options: Any) -> None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
     for option in ("out", "report"):
         _check_folder(f"--{option}", options[option])
+    _check_apart(data, options)
     if options["report"]:
         require("jinja2", extra="report")
     choices = Choices(
@@ -174,6 +177,17 @@ def fit(data: str, target: str | None, **options: Any) -> None:
         for text in rows.notes:
             note(text)
     _fit_and_tell(source, target, rows, options)
+
+
+def _check_apart(data: str, options: dict[str, Any]) -> None:
+    """Refuse to write over the data, or one file over the other."""
+    places = {"the data": data, "--out": options["out"], "--report": options["report"]}
+    seen: dict[str, str] = {}
+    for name, path in places.items():
+        if path is not None and path != "-" and not goes_through(path):
+            other = seen.setdefault(os.path.realpath(path), name)
+            if other != name:
+                raise Refused(f"{other} and {name} are the same file, {path!r}; name another.")
 
 
 def _check_folder(option: str, file: str | None) -> None:
@@ -201,18 +215,26 @@ def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clus
     seconds = time.perf_counter() - started
     units = {**(source.units or {}), **options["units"]}
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
-    files = {}
-    if options["out"]:
-        bgn.save(model, options["out"], rows=rows.judged[0], units=units, figures=figures, preparation=rows.preparation)
-        files["model"] = options["out"]
-    if options["report"]:
-        tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
-        bgn.write_report(model, rows.X, rows.y, options["report"], units=units, **tested)
-        files["report"] = options["report"]
+    tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
+    kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": rows.preparation}
+    writers: dict[str, Callable[[str], Any]] = {
+        "out": lambda path: bgn.save(model, path, **kept),
+        "report": lambda path: bgn.write_report(model, rows.X, rows.y, path, units=units, **tested),
+    }
+    files, problems = {}, []
+    for option, write in writers.items():
+        if options[option]:
+            try:
+                write(options[option])
+                files["model" if option == "out" else option] = options[option]
+            except OSError as error:  # the card tells what was grown all the same
+                problems.append(f"--{option} {options[option]}: {error.strerror or error}; it was not written.")
     card = make_card(model, source.name, rows, figures, units, seconds, files)
     if options["as_json"]:
         show_json(card.as_plain())
     else:
         card.show()
+    if problems:
+        raise Refused(" ".join(problems))
     if model.history_.stopped == "interrupted":
         raise SystemExit(_INTERRUPTED)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bgn.cli.output import table_writer
 from bgn.cli.source import Rows, file_options, open_source
@@ -45,6 +48,9 @@ def predict(
     source = open_source(data, sep, decimal, sheet)
     binary = out is not None and out.lower().endswith((".parquet", ".pq"))
     own = {name: source.table.types.get(name, pa.string()) for name in keep}
+    for name, kind in own.items():
+        if not binary and (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+            raise Refused(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
     rows, kinds = Rows(file, source, keep, decimal=decimal), {name: _kept(kind, binary) for name, kind in own.items()}
     schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
     total = lacking = filled = 0
@@ -71,8 +77,9 @@ def _kept(kind: pa.DataType, binary: bool) -> pa.DataType:
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Return a column to copy; time stamps as text without fractions of seconds that say nothing."""
     if pa.types.is_timestamp(column.type) and pa.types.is_string(kind):
-        try:
-            column = column.cast(pa.timestamp("s"))
-        except pa.ArrowInvalid:
-            return column.cast(kind)
+        zone = column.type.tz
+        with suppress(pa.ArrowInvalid):
+            column = column.cast(pa.timestamp("s", zone))
+        if zone is not None:
+            return pc.strftime(column, format="%Y-%m-%d %H:%M:%S%z")
     return column.cast(kind)

@@ -84,7 +84,7 @@ def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
     if cells.is_number(kind):
         return _category(name, cells.numbers(column), choices) if name in choices.categorical else Number(name)
     if cells.is_text(kind):
-        return _category(name, cells.words(column), choices)
+        return _category(name, cells.trimmed(cells.words(column)), choices)
     if cells.is_time(kind):
         if not choices.expand_dates:
             raise Refused(

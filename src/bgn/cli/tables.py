@@ -138,13 +138,16 @@ class Workbook(InMemory):
     """A sheet of an Excel workbook: the first row names the columns."""
 
     def __init__(self, path: str, sheet: str | None) -> None:
+        stamp = Stamp.of(path)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about what else is in the file
                 rows = _rows_of(path, sheet)
+            stamp.check()
         except Refused:
             raise
         except Exception as error:  # a damaged workbook fails anywhere in the reader, with anything
+            stamp.check()
             told = f"{type(error).__name__}: {error}"
             raise Refused(f"{path!r} is no workbook that can be read ({told}).") from None
         if not rows:

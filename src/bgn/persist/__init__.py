@@ -28,6 +28,7 @@ __all__ = ["ModelFile", "ModelFileError", "load", "read", "save"]
 _FORMAT = "bgn model"
 _VERSION = 1
 _LINE = 110
+_MANY = 1000
 _KEYS = (
     "format", "version", "library", "kind", "feature_names", "target_name", "units", "settings", "network", "history",
     "figures", "preparation", "checks",
@@ -239,17 +240,25 @@ def _read(content: Any, size: int) -> ModelFile:
         raise strict.refuse("kind", "'network', or 'regressor' with settings", kind)
     figures = {
         who: {name: strict.number(value, "figures") for name, value in strict.obj(each, "figures").items()}
-        for who, each in strict.obj(content["figures"], "figures").items()
+        for who, each in _few(content["figures"], "figures", network).items()
     }
     return ModelFile(
         network=network,
         library=strict.text(content["library"], "library"),
         settings=strict.optional(content["settings"], "settings", _settings),
         history=strict.optional(content["history"], "history", growth.history_in),
-        units={name: strict.text(unit, "units") for name, unit in strict.obj(content["units"], "units").items()},
+        units={name: strict.text(unit, "units") for name, unit in _few(content["units"], "units", network).items()},
         figures=figures,
         preparation=preparation,
     )
+
+
+def _few(value: Any, where: str, network: Network) -> dict[str, Any]:
+    """Return an object with no more entries than a network of so many columns could have use for."""
+    found = strict.obj(value, where)
+    if len(found) > network.n_inputs + _MANY:
+        raise ModelFileError(f"{where} has {len(found)} entries, too many for a model of {network.n_inputs} columns.")
+    return found
 
 
 def _settings_of(model: Any) -> dict[str, Any]:

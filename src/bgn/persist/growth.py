@@ -111,6 +111,10 @@ def history_in(value: Any, where: str) -> dict[str, Any]:
     steps = strict.obj(value["steps"], f"{where}.steps", ("fields", "values"))
     if steps["fields"] != list(_FIELDS):
         raise ModelFileError(f"{where}.steps.fields must be {', '.join(_FIELDS)}.")
+    paths = strict.array(value["paths"], f"{where}.paths", _path_in)
+    most = _MANY_STEPS + 2 * sum(len(path["snapshots"]) for path in paths)
+    if isinstance(steps["values"], list) and len(steps["values"]) > most:
+        raise ModelFileError(f"{where}.steps.values has {len(steps['values'])} steps, and its paths explain {most}.")
     return {
         "best_layer": _count(value["best_layer"], f"{where}.best_layer"),
         "best_width": _count(value["best_width"], f"{where}.best_width"),
@@ -119,7 +123,7 @@ def history_in(value: Any, where: str) -> dict[str, Any]:
         "n_validation": _count(value["n_validation"], f"{where}.n_validation"),
         "steps": strict.array(steps["values"], f"{where}.steps.values", _step_in),
         "inputs": value["inputs"],
-        "paths": strict.array(value["paths"], f"{where}.paths", _path_in),
+        "paths": paths,
     }
 
 
