@@ -13,6 +13,7 @@ from bgn.engines.gpu_sums import project
 from bgn.engines.protocol import Floats
 from bgn.model.layer import Layer
 from bgn.model.network import Network
+from bgn.model.terms import network_of
 
 _BLOCK = 1 << 24
 _MOST_ROWS = (1 << 31) - 1  # torch counts the entries of a mask in 32 bits
@@ -85,7 +86,7 @@ def hidden(network: Network, X: Tensor, layer: int = -1) -> Tensor:
 
 def predict(network: Network, X: Tensor) -> Tensor:
     """Return the predicted value of every row, a float64 tensor beside `X`: the bits that arrays give."""
-    rows = _finite(network, table_of(X, network.n_inputs))
+    rows = _finite(network_of(network), table_of(X, network.n_inputs))
     total = torch.full((len(rows),), network.base, dtype=torch.float64, device=rows.device)
     for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
         for answers, weight in zip(_answers(network, some.T, -1), network.output_weights.tolist(), strict=True):

@@ -94,7 +94,7 @@ def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tup
     >>> layer.counts
     array([1, 2, 1])
     """
-    network = network_of(network)
+    network = _binary(network)
     if not hasattr(X, "columns"):
         X = np.atleast_1d(np.asarray(X))
     weight = None if sample_weight is None else _weights(sample_weight, len(X))
@@ -139,7 +139,7 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
     >>> lower_bounds(network, [[0.0], [1.0], [2.0], [3.0]], [-1.0, -2.0, 2.0, 4.0])
     array([0.625, 2.75 ])
     """
-    network = network_of(network)
+    network = _binary(network)
     layers = regions(network, X)
     weight = np.ones(len(layers[0].index)) if sample_weight is None else _weights(sample_weight, len(layers[0].index))
     target = _column(y, "y", len(weight))
@@ -151,6 +151,14 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
     if not np.isfinite(sums).all():
         raise ValueError(f"y must have squares that float64 can hold; got {np.abs(target).max()}. Divide y first.")
     return sums / weight.sum()
+
+
+def _binary(model: Any) -> Network:
+    """Return a model's network if it is binary activated and predicts one number; columns may be of any kind."""
+    network = network_of(model, plain=False)
+    if network.slopes is not None or network.link != "identity":
+        raise ValueError("network must be binary activated and predict one number; slopes and classes have no regions.")
+    return network
 
 
 def _variation(layers: tuple[Regions, ...], target: Floats, weight: Floats, outputs: Floats) -> Iterator[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bgn
 from bgn import Layer, Network, theory
 from bgn.model.expansion import expand, expanded
 from bgn.model.neuron import Neuron, Projection
@@ -141,3 +143,26 @@ def test_regions_and_bounds_know_categories():
     (found,) = theory.regions(network, X)
     assert found.index.tolist() == [0, 1, 0]
     np.testing.assert_allclose(theory.lower_bounds(network, X, [1.0, 5.0, 3.0])[0], 2.0 / 3.0)
+
+
+@given(networks(), st.sampled_from([bgn.as_terms, bgn.equation, lambda network: bgn.save(network, os.devnull)]))
+def test_what_is_not_ready_for_them_says_so(network, use):
+    with pytest.raises(ValueError, match="model must predict one number from columns of numbers"):
+        use(network)
+
+
+def test_slopes_and_classes_have_no_regions():
+    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
+    for changed in (network, network.changed(slopes=None, link="logistic")):
+        with pytest.raises(ValueError, match="slopes and classes have no regions"):
+            theory.regions(changed, [[1.0]])
+
+
+def test_the_base_alone_is_the_papers_kind(tmp_path):
+    network = Network([Layer.of([], 2)], [], 3.0)
+    assert network.plain
+    bgn.save(network, tmp_path / "m.json")
+    assert bgn.load(tmp_path / "m.json").predict([[1.0, 2.0]]).tolist() == [3.0]
+    assert bgn.as_terms(network).base == 3.0
+    with pytest.raises(ValueError, match="X has NaN or infinity"):
+        network.predict([[np.nan, 2.0]])

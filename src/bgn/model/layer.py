@@ -112,8 +112,9 @@ class Layer:
 
     @cached_property
     def takes_gaps(self) -> bool:
-        """True where every neuron has an answer for a gap."""
-        return "neurons" in vars(self) and all(neuron.missing is not None for neuron in self.neurons)
+        """True where every neuron, and there are some, has an answer for a gap."""
+        answers = [neuron.missing is not None for neuron in vars(self).get("neurons", ())]
+        return bool(answers) and all(answers)
 
     @cached_property
     def n_weights(self) -> int:

@@ -183,6 +183,13 @@ class Network:
         """Most columns that any hidden neuron reads."""
         return max(layer.max_features for layer in self.layers)
 
+    @property
+    def plain(self) -> bool:
+        """True for the paper's kind: one number, predicted from columns of numbers without gaps, by questions alone."""
+        first = self.layers[0]
+        whole = self.link == "identity" and self.slopes is None
+        return whole and first.plain and not first.takes_gaps and self.schema.all_numbers
+
     # -- values --------------------------------------------------------------------------------------------
 
     def _rows(self, X: Any) -> Floats:

@@ -156,13 +156,18 @@ class Terms:
         return self.base + self.holds(X) @ weights
 
 
-def network_of(model: Any) -> Network:
-    """Return `model` if it is a network, else its ``network_``."""
+def network_of(model: Any, plain: bool = True) -> Network:
+    """Return `model` if it is a network, else its ``network_``; with `plain`, only where it is the paper's kind."""
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(
             f"model must be a bgn.Network or a fitted estimator with network_; got {type(model).__name__}. "
             "Call fit first if it is an estimator."
+        )
+    if plain and not network.plain:
+        raise ValueError(
+            "model must predict one number from columns of numbers, without gaps, slopes or classes; networks of other "
+            "kinds can predict, and no more, so far."
         )
     return network
 

@@ -18,6 +18,7 @@ import numpy as np
 
 import bgn
 from bgn.model.network import Network
+from bgn.model.terms import network_of
 from bgn.persist import growth, parts, strict
 from bgn.persist.strict import ModelFileError
 from bgn.preparation import Preparation
@@ -110,6 +111,7 @@ def save(
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
+    network = network_of(network)
     if preparation is not None and preparation.names != network.feature_names:
         raise ValueError("preparation must make the network's features, in order; its names differ.")
     if sum(layer.width * layer.n_inputs for layer in network.layers) > parts.MOST_WEIGHTS:
