@@ -71,7 +71,8 @@ def _fit(rows: Rows, weigh: bool = False, single: bool = False, paper: bool = Fa
 
 def diabetes() -> Rows:
     """The table that scikit-learn ships."""
-    return load_diabetes(return_X_y=True, scaled=False)
+    X, y = load_diabetes(return_X_y=True, scaled=False)
+    return X.round(4), y  # older versions read its decimals less well
 
 
 FITS: dict[str, Callable[[], Network]] = {
