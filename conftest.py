@@ -48,10 +48,4 @@ def pytest_runtest_setup() -> Generator[None, Any, Any]:
         raise
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, Any, Any]:
-    try:
-        return (yield)
-    except Exception as error:
-        _skip_if_absent(error)
-        raise
+pytest_runtest_call = pytest_runtest_setup

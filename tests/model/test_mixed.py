@@ -65,10 +65,10 @@ def test_scores_are_those_of_the_definition(data):
     gaps = data.draw(st.booleans())
     network, table = data.draw(networks(gaps=gaps, slopes=not gaps)), data.draw(rows(gaps))
     expected = np.array([score(network, row) for row in table])
-    found = network.score(np.array(table, dtype=object))
+    found = network.raw_score(np.array(table, dtype=object))
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
-    np.testing.assert_array_equal(network.score(pd.DataFrame(table, columns=list(network.names))), found)
-    alone = np.array([network.score(np.array([row], dtype=object))[0] for row in table])
+    np.testing.assert_array_equal(network.raw_score(pd.DataFrame(table, columns=list(network.names))), found)
+    alone = np.array([network.raw_score(np.array([row], dtype=object))[0] for row in table])
     np.testing.assert_array_equal(alone, found)
 
 
@@ -76,7 +76,7 @@ def test_scores_are_those_of_the_definition(data):
 def test_the_expanded_network_says_the_same_in_plain_matrices(network, table):
     X = np.array(table, dtype=object)
     plain = expanded(network)
-    assert plain.layers[0].plain
+    assert plain.layers[0].numeric
     np.testing.assert_array_equal(plain.hidden(expand(network, X)), network.hidden(X))
     np.testing.assert_array_equal(plain.predict(expand(network, X)), network.predict(X))
 

@@ -88,7 +88,7 @@ class Layer:
     @cached_property
     def weights(self) -> Floats:
         """The paper's matrix, one row per neuron; only where no question is about a category."""
-        if not self.plain:
+        if not self.numeric:
             raise AttributeError("a layer with questions about categories has no weights; see Network.expanded().")
         weights = np.zeros((self.width, self.n_inputs))
         for row, neuron in zip(weights, self.neurons, strict=True):
@@ -106,9 +106,9 @@ class Layer:
         return -self.bias + 0.0
 
     @cached_property
-    def plain(self) -> bool:
+    def numeric(self) -> bool:
         """True where no question is about a category."""
-        return "weights" in vars(self) or all(neuron.projection.plain for neuron in self.neurons)
+        return "weights" in vars(self) or all(neuron.projection.numeric for neuron in self.neurons)
 
     @cached_property
     def takes_gaps(self) -> bool:
@@ -158,7 +158,7 @@ class Layer:
 
     def fire(self, inputs: NDArray[Any]) -> Floats:
         """Return the +-1 answers for every row of `inputs`, shape (rows, width)."""
-        if self.plain and not self.takes_gaps and self.n_weights > _DENSE * self.width:
+        if self.numeric and not self.takes_gaps and self.n_weights > _DENSE * self.width:
             return self._fire_dense(np.asarray(inputs, dtype=np.float64))
         out = np.empty((self.width, len(inputs)))
         for row, neuron in zip(out, self.neurons, strict=True):

@@ -99,7 +99,7 @@ class Network:
     ) -> None:
         layers = _stacked(layers)
         if schema is None:
-            schema = Schema.plain(layers[0].n_inputs, feature_names, target_name)
+            schema = Schema.of_numbers(layers[0].n_inputs, feature_names, target_name)
         elif len(schema) != layers[0].n_inputs:
             raise ValueError(f"schema must have {layers[0].n_inputs} columns, as the first layer; got {len(schema)}.")
         if link not in LINKS:
@@ -188,7 +188,7 @@ class Network:
         """True for the paper's kind: one number, predicted from columns of numbers without gaps, by questions alone."""
         first = self.layers[0]
         whole = self.link == "identity" and self.slopes is None
-        return whole and first.plain and not first.takes_gaps and self.schema.all_numbers
+        return whole and first.numeric and not first.takes_gaps and self.schema.all_numbers
 
     # -- values --------------------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class Network:
             values = each.fire(values)
         return values
 
-    def score(self, X: Any) -> Floats:
+    def raw_score(self, X: Any) -> Floats:
         """Return base, slopes and questions added up for every row, before the link.
 
         Parameters
@@ -257,7 +257,7 @@ class Network:
         """
         if on_gpu(X):
             return importlib.import_module("bgn.tensors").predict(self, X)
-        return LINKS[self.link](self.score(X))
+        return LINKS[self.link](self.raw_score(X))
 
     def changed(self, **parts: Any) -> Network:
         """Return the same network but for some of its parts.
@@ -278,8 +278,8 @@ class Network:
         >>> network.changed(base=2.0).predict([[70.0]])
         array([2.5])
         """
-        own = {name: getattr(self, name) for name in ("layers", "output_weights", "base", "schema", "link", "slopes")}
-        return Network(**own | parts)
+        own = ("layers", "output_weights", "base", "schema", "link", "slopes")
+        return Network(**{name: getattr(self, name) for name in own} | parts)
 
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.
@@ -302,7 +302,7 @@ class Network:
             (self.layers, self.schema, self.link) == (other.layers, other.schema, other.link)
             and np.array_equal(self.output_weights, other.output_weights)
             and np.array_equal(self.base, other.base)
-            and np.array_equal(_or_none(self.slopes), _or_none(other.slopes))
+            and np.array_equal(self.slopes, other.slopes)  # type: ignore[arg-type]  # None is equal to itself alone
         )
 
     def __hash__(self) -> int:
@@ -337,7 +337,7 @@ def _stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
 
 def _matching(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
     """Return a read-only array of one shape, or say what is wrong with it."""
-    array = frozen(value, name, len(shape)) if shape else frozen(value, name, 0)
+    array = frozen(value, name, len(shape))
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
     return array
@@ -346,7 +346,3 @@ def _matching(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
 def _any_output(numbers: Floats) -> Bools:
     """Return where a number, or a row of them, is not zero."""
     return np.asarray((numbers != 0) if numbers.ndim == 1 else (numbers != 0).any(axis=1))
-
-
-def _or_none(slopes: Floats | None) -> Floats:
-    return np.zeros(0) if slopes is None else slopes

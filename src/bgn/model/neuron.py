@@ -53,7 +53,7 @@ class Projection:
         return cast(tuple[float, ...], self.coefficients)
 
     @property
-    def plain(self) -> bool:
+    def numeric(self) -> bool:
         """True where no column is a category."""
         return not any(isinstance(each, tuple) for each in self.coefficients)
 

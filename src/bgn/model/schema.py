@@ -102,7 +102,7 @@ class Schema:
             raise ValueError(f"feature_names must differ; got {twice!r} twice. Rename one of the columns.")
 
     @classmethod
-    def plain(cls, n_columns: int, names: Iterable[str] | None = None, target: str | None = None) -> Schema:
+    def of_numbers(cls, n_columns: int, names: Iterable[str] | None = None, target: str | None = None) -> Schema:
         """Return the schema of columns of numbers, with names or without.
 
         Parameters
