@@ -1,7 +1,7 @@
 # Everything a contributor runs. Each target makes the virtual environment it needs; a second run finds it there.
 #
 #   make demo    fit a model on the diabetes data, print its equation, write report.html
-#   make test    the test suite, doctests included (TESTS=tests/test_theory.py ARGS="-k chain" picks some)
+#   make test    the test suite, doctests included (TESTS=tests/model/test_theory.py ARGS="-k chain" picks some)
 #   make portable   the same under settings that play other processors, one after another: an hour and more
 #   make without PACKAGES="torch dask distributed"   the tests, as if these were not installed
 #   make lowest  the tests with the oldest versions of everything that pyproject.toml allows

@@ -28,7 +28,7 @@ from timing import by_turns
 from timing import seconds as seconds_of
 
 from bgn import BGNRegressor, datasets
-from bgn.engines.memory import RowsInMemory
+from bgn.engines.memory.engine import RowsInMemory
 from bgn.grow.direction import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
 from bgn.grow.output import Stagewise

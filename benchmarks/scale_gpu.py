@@ -78,9 +78,9 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     import torch
 
     from bgn.engines.block import Plan
-    from bgn.engines.gpu import TensorEngine
-    from bgn.engines.gpu_block import TensorBlock
-    from bgn.engines.gpu_sums import project
+    from bgn.engines.gpu.block import TensorBlock
+    from bgn.engines.gpu.engine import TensorEngine
+    from bgn.engines.gpu.sums import project
     from bgn.engines.integers import Grid
 
     X, y = rows(number, 4)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bgn import BGNRegressor
-from tests.engines import ENGINES, worth_running
+from tests.every_engine import ENGINES, worth_running
 from tests.round_trips import checked, scratch
 
 settings.register_profile(

@@ -3,8 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import strategies as st
 
 import bgn
+from bgn import Layer, Network
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "quote \" and ' and `tick`",
+    "100 % of_it & {{ 7 * 7 }}",
+    "Größe, 温度",
+    "x" * 200,
+    "x" * 199 + "y",
+    "</script><script>alert(2)</script>",
+    " same name ",
+    "same  name",
+    "season = <b>winter</b>",
+    "season = summer",
+]
 
 
 def random_network(
@@ -25,3 +41,50 @@ def random_network(
         layers.append(bgn.Layer(above, np.full(second, 0.25)))
     outputs = rng.normal(size=layers[-1].width)
     return bgn.Network(layers, outputs, 3.0, names, target)
+
+
+@st.composite
+def problems(draw, max_features=4, depth=1):
+    """A network with neurons of 1 to max_features inputs, rows and a background, many of them on thresholds."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    d = draw(st.integers(1, 4))
+    values = draw(st.sampled_from(["grid", "tenths", "normal"]))
+
+    def table(rows):
+        if values == "grid":
+            return rng.integers(-2, 3, (rows, d)).astype(float)
+        return rng.integers(-5, 6, (rows, d)) * 0.1 if values == "tenths" else rng.normal(size=(rows, d))
+
+    X, background = table(draw(st.integers(1, 3))), table(draw(st.integers(1, 7)))
+    if draw(st.booleans()):
+        background[:, 0] = background[0, 0]
+    if draw(st.booleans()):
+        X[0] = background[-1]
+    layers, inputs = [], np.vstack([X, background])
+    for _ in range(depth):
+        width = draw(st.integers(1, 4))
+        weights = np.zeros((width, inputs.shape[1]))
+        for row in weights:
+            read = rng.permutation(inputs.shape[1])[: rng.integers(1, max_features + 1)]
+            row[read] = rng.choice([1.0, -1.0, 0.1, 0.3, -0.7, rng.normal()], len(read))
+        # Half of the thresholds lie exactly on a row's projection, mixed rows included.
+        mixed = np.array([rng.permuted(column) for column in inputs.T]).T
+        on = Layer(weights, np.zeros(width)).project(mixed)[rng.integers(len(inputs), size=width), np.arange(width)]
+        bias = -np.where(rng.random(width) < 0.5, on, on + rng.normal(size=width))
+        layers.append(Layer(weights, bias))
+        inputs = layers[-1].fire(inputs)
+    return Network(layers, rng.normal(size=width), rng.normal()), X, background
+
+
+def network_of(names: list[str], width: int, seed: int = 0, second: int = 0, target: str | None = None) -> bgn.Network:
+    return random_network(width, names, seed, second, target)
+
+
+def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and a noisy target; columns named for categories hold one 1 a row."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(count, network.n_inputs))
+    seasons = [i for i, name in enumerate(network.names) if name.startswith("season = ")]
+    if seasons:
+        rows[:, seasons] = np.eye(len(seasons))[rng.integers(len(seasons), size=count)]
+    return rows, network.predict(rows) + rng.normal(size=count) * 0.3

@@ -13,13 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from command import run
 from sklearn.base import clone
 
 import bgn
 from bgn import BGNRegressor, shap_values
-from tests.engines import local_cluster
-from tests.test_growth import same, table
+from tests.command import run
+from tests.every_engine import local_cluster
+from tests.growing import same, table
 
 dask = pytest.importorskip("dask", reason="the extra dask is not installed")
 da = pytest.importorskip("dask.array", reason="the extra dask is not installed")
@@ -33,8 +33,8 @@ from bgn.cli.source import open_source  # noqa: E402
 from bgn.cli.tables import Refused  # noqa: E402
 from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
-from bgn.engines.calls import Calls  # noqa: E402
-from bgn.engines.cluster import HeldRows, Standing  # noqa: E402
+from bgn.engines.cluster.calls import Calls  # noqa: E402
+from bgn.engines.cluster.engine import HeldRows, Standing  # noqa: E402
 from bgn.engines.part import Part  # noqa: E402
 from bgn.engines.protocol import Output  # noqa: E402
 from bgn.engines.requests import CellPart, RowPart, answer  # noqa: E402

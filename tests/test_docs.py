@@ -22,7 +22,7 @@ import pytest
 import bgn
 from tests.command import run as run_command
 from tests.declared import EXTRAS
-from tests.engines import local_cluster
+from tests.every_engine import local_cluster
 from tests.optional import torch
 
 ROOT = Path(__file__).parents[1]

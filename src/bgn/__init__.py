@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from bgn import baselines, datasets, plots, theory
-    from bgn.engines.table import read_blocks
+    from bgn.engines.disk.table import read_blocks
     from bgn.estimators import BGNRegressor
     from bgn.explain.counterfactual import counterfactual
     from bgn.explain.effects import effect
@@ -43,7 +43,7 @@ _HOMES = {
     "load": "bgn.persist",
     "margin": "bgn.explain.margin",
     "plots": "",
-    "read_blocks": "bgn.engines.table",
+    "read_blocks": "bgn.engines.disk.table",
     "save": "bgn.persist",
     "shap_values": "bgn.explain.shap",
     "simplify": "bgn.explain.simplify",

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bgn.engines.block import Survey
-from bgn.engines.disk import Scratch
+from bgn.engines.disk.engine import Scratch
 from bgn.engines.requests import RowSource
 from bgn.estimators import BGNRegressor, r2
 from bgn.explain.shap import shap_values
@@ -129,7 +129,7 @@ class DaskBGNRegressor(BGNRegressor):
 
     def _learn(self, given: Given, eval_set: Any) -> None:
         """Learn from rows that live on the workers for so long."""
-        from bgn.engines.calls import Calls
+        from bgn.engines.cluster.calls import Calls
 
         self._calls = Calls(self.client_)
         try:
@@ -219,7 +219,7 @@ class DaskBGNRegressor(BGNRegressor):
 
     def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[RowSource, str | None]:
         """Judge collections as far as can be told without reading them. Also the target's name."""
-        from bgn.engines.partitions import rows_on_cluster
+        from bgn.engines.cluster.partitions import rows_on_cluster
 
         named = hasattr(given.X, "columns")
         if not named and (given.target is not None or given.columns is not None):
@@ -236,7 +236,7 @@ class DaskBGNRegressor(BGNRegressor):
     def _checked(self, X: Any, reset: bool = False, name: str = "X") -> Any:
         """A table in whole rows, with as many columns, and the names, that are known."""
         require("dask.dataframe", extra="dask")
-        from bgn.engines.partitions import whole_rows
+        from bgn.engines.cluster.partitions import whole_rows
 
         X = whole_rows(X, name)
         like = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))

@@ -16,11 +16,11 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from bgn import judge
-from bgn.engines.arrays import in_memory
-from bgn.engines.disk import OnDisk, Scratch
-from bgn.engines.memory import RowsInMemory
+from bgn.engines.disk.arrays import in_memory
+from bgn.engines.disk.engine import OnDisk, Scratch
+from bgn.engines.disk.table import BLOCK_BYTES, Piece, Rows, Table, on_disk
+from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.requests import RowSource
-from bgn.engines.table import BLOCK_BYTES, Piece, Rows, Table, on_disk
 from bgn.given import Given
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bgn.engines.arrays import in_memory, load
-from bgn.engines.table import Rows, Table, on_disk
+from bgn.engines.disk.arrays import in_memory, load
+from bgn.engines.disk.table import Rows, Table, on_disk
 from bgn.judge import different_columns
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.gpu_block import Tensors
-from bgn.engines.gpu_sums import project
+from bgn.engines.gpu.block import Tensors
+from bgn.engines.gpu.sums import project
 from bgn.engines.protocol import Floats
 from bgn.model.layer import Layer
 from bgn.model.network import Network

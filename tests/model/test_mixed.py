@@ -17,7 +17,7 @@ from bgn import Layer, Network, theory
 from bgn.model.expansion import expand, expanded
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
-from tests.reference_model import score
+from tests.reference.model import score
 
 LEVELS = ("Lille", "Nice", "Rome")
 NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0, 1e9])

@@ -78,7 +78,7 @@ class Clustered:
 def _connect(address: str) -> Any:
     """The calls to the scheduler at an address."""
     distributed = require("distributed", extra="dask")
-    from bgn.engines.calls import Calls
+    from bgn.engines.cluster.calls import Calls
 
     try:
         calls = Calls(distributed.Client(address, timeout="10s", set_as_default=False))

@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv
 
 from bgn.cli import cells
 from bgn.cli.refusal import Refused, named
-from bgn.engines.stamp import Stamp
+from bgn.engines.disk.stamp import Stamp
 
 BLOCK_BYTES = 2**20
 _HEADER_BYTES, _MOST_HEADER = 2**16, 2**24

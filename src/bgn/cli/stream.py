@@ -15,9 +15,9 @@ from bgn.cli import prepare
 from bgn.cli.source import Source
 from bgn.cli.tables import Parquet, Refused
 from bgn.cli.train import Training, Wanted, incomplete, target_values
+from bgn.engines.disk.stamp import Stamp
+from bgn.engines.disk.table import BLOCK_BYTES, Piece, Rows, rows_in
 from bgn.engines.split import Hashes, find_edge, histogram, inside_bin, row_hashes
-from bgn.engines.stamp import Stamp
-from bgn.engines.table import BLOCK_BYTES, Piece, Rows, rows_in
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from bgn.cli import cells
 from bgn.cli.delimited import BLOCK_BYTES, Delimited
 from bgn.cli.refusal import Refused, named
-from bgn.engines.stamp import Stamp
+from bgn.engines.disk.stamp import Stamp
 
 BLOCK_ROWS = 250_000
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"

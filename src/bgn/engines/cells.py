@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines import cut_kernels
+from bgn.engines.kernels import cuts
 from bgn.engines.protocol import Floats, Integers, Output
 from bgn.model.neuron import Projection
 
@@ -120,7 +120,7 @@ def judge(
     size = len(cells[0])
     survives, prefix = np.empty(size, np.uint8), np.empty((size, 2), np.int64)
     starts = _NOTHING_BEFORE if starts is None else starts
-    best, survivors = cut_kernels.judge_cells(*cells, starts, rows, total, best, survives, prefix)
+    best, survivors = cuts.judge_cells(*cells, starts, rows, total, best, survives, prefix)
     if bounded:
         survivors -= int(survives[0]) + int(survives[-1])
         survives[0] = survives[-1] = 0
@@ -132,16 +132,16 @@ def best_inside(rows: RowsInCells, judged: Judged, weight: int, total: int) -> B
     if len(rows[0]) > _FEW_ROWS and 2 * judged.survivors <= _INNER_CELLS:
         rows, judged = _split(rows, judged, weight, total)
     z, values, heavy, cells = chosen_rows(rows, rows[0].argsort())
-    return cut_kernels.scan_sorted(z, cells, values, heavy, judged.prefix, weight, total, judged.best)
+    return cuts.scan_sorted(z, cells, values, heavy, judged.prefix, weight, total, judged.best)
 
 
 def _split(rows: RowsInCells, judged: Judged, weight: int, total: int) -> tuple[RowsInCells, Judged]:
     """Give every surviving cell finer cells of its own; keep the rows of those that survive."""
     z, values, heavy, cells = rows
     finer = judged.finer()
-    cut_kernels.refine_cells(z, cells, finer.family, finer.extent, finer.size)
-    sums = cut_kernels.empty_cells(finer.size * judged.survivors)
-    cut_kernels.add_to_cells(z, values, heavy, cells, *sums)
+    cuts.refine_cells(z, cells, finer.family, finer.extent, finer.size)
+    sums = cuts.empty_cells(finer.size * judged.survivors)
+    cuts.add_to_cells(z, values, heavy, cells, *sums)
     again = judge(sums, weight, total, judged.best, judged.prefix[judged.chosen])
     return chosen_rows(rows, np.flatnonzero(again.survives[cells])), again
 

@@ -14,9 +14,10 @@ from typing import Concatenate, Generic, TypeVar
 
 import numpy as np
 
-from bgn.engines import cut_kernels, kernels
 from bgn.engines.cells import CELLS, Best, Sieve
 from bgn.engines.integers import COLUMN_BITS, Grid
+from bgn.engines.kernels import cuts
+from bgn.engines.kernels import rows as kernels
 from bgn.engines.part import PROBES
 from bgn.engines.protocol import Columns, Cut, Floats, Integers, Output, Question
 from bgn.engines.requests import Answer, Arguments, Parts, RowPart
@@ -85,7 +86,7 @@ class MergedEngine(ABC, Generic[PartKind]):
         rows, on which only speed depends."""
         if question.window is None:
             arrays = question.projection.arrays
-            low, scale = cut_kernels.reach_of(self._probes, *arrays, self._cells, self._probes.shape[1])
+            low, scale = cuts.reach_of(self._probes, *arrays, self._cells, self._probes.shape[1])
         else:
             bottom, width = self._window(question.projection, question.window)
             low, scale = bottom - width, 1.0 / width
@@ -213,6 +214,6 @@ class MergedEngine(ABC, Generic[PartKind]):
 
 
 def _from_limbs(limbs: Integers) -> int:
-    """The sum of squares that :func:`bgn.engines.kernels.squares` added up in limbs."""
+    """The sum of squares that :func:`bgn.engines.kernels.rows.squares` added up in limbs."""
     high, middle, low, last = (int(limb) for limb in limbs)
     return (high << 2 * kernels.LIMB) + (middle << kernels.LIMB + 1) + (low << kernels.LIMB) + last

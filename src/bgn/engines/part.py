@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines import cut_kernels, kernels
 from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
-from bgn.engines.crew import Crew
+from bgn.engines.kernels import cuts
+from bgn.engines.kernels import rows as kernels
+from bgn.engines.memory.threads import Crew
 from bgn.engines.outputs import one_change, same, without
 from bgn.engines.protocol import Floats, Integers, Measures, Output
 from bgn.engines.split import mix
@@ -143,8 +144,8 @@ class Part:
         place = sieve.low, sieve.scale
 
         def fill(span: tuple[int, int]) -> CellSums:
-            sums = cut_kernels.empty_cells(sieve.size)
-            cut_kernels.fill_cells(self.columns, *line, *leftover, self.weight, *place, *span, cells, *sums)
+            sums = cuts.empty_cells(sieve.size)
+            cuts.fill_cells(self.columns, *line, *leftover, self.weight, *place, *span, cells, *sums)
             return sums
 
         found = self.each(fill, self._spans)
@@ -152,10 +153,10 @@ class Part:
         return merge(found)
 
     def _finer_cells(self, sieve: Sieve) -> CellSums:
-        sums = cut_kernels.empty_cells(sieve.n_cells)
+        sums = cuts.empty_cells(sieve.n_cells)
         for start in range(0, self.n_rows, _CHUNK):
             rows = self._sieved(sieve, start, min(start + _CHUNK, self.n_rows))
-            cut_kernels.add_to_cells(*rows, *sums)
+            cuts.add_to_cells(*rows, *sums)
         return sums
 
     def _sieved(self, sieve: Sieve, start: int, stop: int) -> RowsInCells:
@@ -164,14 +165,14 @@ class Part:
         weight = self.weight[start:stop] if len(self.weight) else self.weight
         cells, z = np.empty(stop - start, np.uint16), np.empty(stop - start)
         columns, line = self.columns[line[0], start:stop], (np.arange(len(line[0])), line[1])
-        unused = cut_kernels.empty_cells(sieve.size)
+        unused = cuts.empty_cells(sieve.size)
         place = sieve.low, sieve.scale, 0, stop - start
-        cut_kernels.fill_cells(columns, *line, residual, *_NO_SHIFT, weight, *place, cells, *unused)
+        cuts.fill_cells(columns, *line, residual, *_NO_SHIFT, weight, *place, cells, *unused)
         kernels.project(columns, *line, 0, stop - start, z)
         rows: RowsInCells = z, residual, weight, cells
         for finer in sieve.finer:
             rows = chosen_rows(rows, np.flatnonzero(finer.family[rows[3]] >= 0))
-            cut_kernels.refine_cells(rows[0], rows[3], finer.family, finer.extent, finer.size)
+            cuts.refine_cells(rows[0], rows[3], finer.family, finer.extent, finer.size)
         return rows
 
     def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
@@ -196,7 +197,7 @@ class Part:
             n = span[1] - span[0]
             heavy = np.empty(min(n, len(self.weight)), np.int64)
             room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
-            found = cut_kernels.gather(self.columns, *line, *leftover, self.weight, cells, survives, *span, *room)
+            found = cuts.gather(self.columns, *line, *leftover, self.weight, cells, survives, *span, *room)
             # Copies, because the rows found are few and the room is not.
             return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()
 

@@ -159,7 +159,7 @@ class RowSource(Protocol):
     """Raw rows in blocks.
 
     A source may check its rows when it is first asked; one that holds all rows in memory answers with a
-    :class:`~bgn.engines.memory.MemoryEngine`.
+    :class:`~bgn.engines.memory.engine.MemoryEngine`.
     """
 
     weighted: bool

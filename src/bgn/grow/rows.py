@@ -9,7 +9,7 @@ import numpy as np
 
 from bgn.engines.block import Plan, Sample, weight_exponent
 from bgn.engines.integers import Grid
-from bgn.engines.memory import MemoryEngine
+from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.part import Part
 from bgn.engines.protocol import Engine, Integers
 from bgn.engines.requests import RawBlock, RowSource

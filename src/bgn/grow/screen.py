@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from bgn.compiled import compiled
-from bgn.engines.cut_kernels import gain
-from bgn.engines.kernels import project
+from bgn.engines.kernels.cuts import gain
+from bgn.engines.kernels.rows import project
 
 FINE = 256  # bins of one column
 COARSE = 32  # bins of each column of a pair

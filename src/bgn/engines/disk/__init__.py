@@ -1,0 +1,1 @@
+"""Rows in files, a block at a time."""

@@ -1,0 +1,318 @@
+"""Rows on disk: blocks in a scratch folder, of which a few at a time are mapped to memory.
+
+The input is read once, checked, and copied to the scratch folder a block at a time, columns contiguous, so that a cut
+reads two columns and not all. Once every row has its role, each block is rewritten as rows that learn and rows that
+validate. A question maps a block's files, is answered as if the rows were in memory, and lets go of them.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.block import Block, Plan, Sample, Survey
+from bgn.engines.celled import CellEngine
+from bgn.engines.cells import CellSums, merge
+from bgn.engines.disk.folder import OwnedFolder, remove_abandoned
+from bgn.engines.disk.table import BLOCK_BYTES, Piece, Rows
+from bgn.engines.part import NO_OUTPUT, Part, Regions, merge_regions
+from bgn.engines.requests import Answer, Arguments, CellPart, RawBlock, RowPart, answer
+from bgn.engines.split import Hashes, row_hashes
+from bgn.model.neuron import Neuron
+
+# With many threads blocks are smaller, so that those in memory hold no more than this.
+_MOST_MAPPED = 16 * BLOCK_BYTES
+_REGIONS_AT_ONCE = 1 << 20
+
+
+class Scratch:
+    """A temporary folder and the threads that work in it; both are gone when it is closed.
+
+    The folder is made when first needed, in the one that the environment variable ``BGN_SCRATCH`` names or in the
+    system's folder for temporary files. What processes that were killed have left there is removed at the start.
+    """
+
+    def __init__(self, threads: int = 1) -> None:
+        self.threads = threads
+        self._folder: OwnedFolder | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._numbers = count()
+
+    def __enter__(self) -> Self:
+        remove_abandoned(os.environ.get("BGN_SCRATCH"))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        if self._folder is not None:
+            self._folder.remove()
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        if self._folder is None:
+            self._folder = _new_folder()
+        return self._folder.path
+
+    def reserve(self, needed: int) -> None:
+        """Refuse at once what there is no room for."""
+        free = shutil.disk_usage(self.folder).free
+        if needed > free:
+            raise self._full(f"{needed:,} bytes are needed and {free:,} are free")
+
+    def _full(self, told: str) -> OSError:
+        where = self.folder.parent
+        return OSError(f"not enough room in {where}: {told}. Name another folder with BGN_SCRATCH.")
+
+    def write(self, array: NDArray[Any], path: str | None = None) -> str:
+        """Write an array to a file, behind what it holds; a new one unless told."""
+        path = path or f"{self.folder}/{next(self._numbers)}"
+        try:
+            with open(path, "ab") as file:
+                file.write(np.ascontiguousarray(array).data)
+        except OSError as error:
+            raise self._full("it is full") if error.errno == errno.ENOSPC else error from None
+        return path
+
+    def map(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        """Run `work` on every item, on the threads there are; the results in order."""
+        if self.threads == 1 or len(items) < 2:
+            return map(work, items)
+        self._pool = self._pool or ThreadPoolExecutor(self.threads)
+        return self._pool.map(work, items)
+
+
+def _new_folder() -> OwnedFolder:
+    """Make a temporary folder where the user wants it."""
+    where = os.environ.get("BGN_SCRATCH")
+    try:
+        return OwnedFolder(where or None)
+    except OSError as error:
+        if not where:
+            raise
+        raise type(error)(
+            f"BGN_SCRATCH must name a folder that temporary files can be written to; got {where!r} "
+            f"({error.strerror}). Name another, or unset it for the system's own."
+        ) from None
+
+
+def _mapped(path: str, dtype: Any, *shape: int) -> NDArray[Any]:
+    """A file as an array, mapped for as long as somebody holds it.
+
+    It may be written to, which kernels compiled for rows in memory expect. (`numpy.memmap` does the same and takes
+    ten times as long.)
+    """
+    handle = os.open(path, os.O_RDWR)
+    try:
+        return np.frombuffer(mmap.mmap(handle, 0), dtype).reshape(shape)
+    finally:
+        os.close(handle)
+
+
+class _Block(Block):
+    """Raw rows in files, hashed when they were written; answers like a block in memory, and is as short-lived."""
+
+    def __init__(self, files: dict[str, str], dtype: Any) -> None:
+        n = os.path.getsize(files["target"]) // 8
+        weight = _mapped(files["weight"], np.float64, n) if "weight" in files else None
+        columns = _mapped(files["columns"], dtype, -1, n)
+        super().__init__(columns, _mapped(files["target"], np.float64, n), weight)
+        self._hashes: Hashes = _mapped(files["hashes"], np.uint64, n)
+
+    def hashes(self, seed: int) -> Hashes:
+        """The hashes written beside the rows."""
+        return self._hashes
+
+
+class OnDisk:
+    """Rows in files, copied to a scratch folder; see :class:`bgn.engines.requests.RowSource`.
+
+    `largest` is the largest absolute value of every column, `low` and `high` the reach of the target.
+    """
+
+    def __init__(self, rows: Rows, scratch: Scratch, seed: int) -> None:
+        self._scratch, self.weighted, self._dtype = scratch, rows.weighted, rows.dtype
+        self.largest = np.zeros(rows.n_columns)
+        self.low, self.high = np.inf, -np.inf
+        scratch.reserve(rows.n_rows * (rows.n_columns * rows.dtype.itemsize + 16 + 8 * rows.weighted))
+        size = min(BLOCK_BYTES, _MOST_MAPPED // scratch.threads)
+        self._blocks = [self._store(piece, seed) for piece in rows.pieces(size)]
+        self._parts: dict[bool, list[PartOnDisk]] | None = None
+        self._samples: list[Sample] = []
+
+    def _store(self, piece: Piece, seed: int) -> dict[str, str]:
+        """Write the raw rows of a block."""
+        assert piece.target is not None
+        reach = np.maximum(piece.columns.max(axis=1), -piece.columns.min(axis=1))
+        self.largest = np.maximum(self.largest, reach)
+        self.low, self.high = min(self.low, piece.target.min()), max(self.high, piece.target.max())
+        arrays = {"columns": piece.columns, "target": piece.target, "weight": piece.weight}
+        arrays["hashes"] = row_hashes(piece.columns, piece.target, seed)
+        return {name: self._scratch.write(array) for name, array in arrays.items() if array is not None}
+
+    def ask(
+        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Any]:  # fmt: skip
+        """Put a request to all blocks; large answers are merged as they come."""
+        given: Any = arguments
+        if request is RawBlock.sample:
+            self._arranged(*given)
+            return self._samples
+        answers = self._scratch.map(
+            lambda files: answer(self._block(files), request, *arguments, **named), self._blocks
+        )
+        if request is RawBlock.survey:
+            return [reduce(_merge_surveys, answers)]
+        if request is RawBlock.smallest:
+            return [reduce(lambda one, other: np.union1d(one, other)[: given[-1]], answers)]
+        return [*answers]
+
+    def _block(self, files: dict[str, str]) -> _Block:
+        return _Block(files, self._dtype)
+
+    def engine(self, plan: Plan, held_out: bool) -> CellEngine:
+        """The rows that learn, or those that validate."""
+        parts = self._arranged(plan)[held_out]
+        return CellEngine(PartsOnDisk(parts, self._scratch), plan.grid)
+
+    def _arranged(self, plan: Plan) -> dict[bool, list[PartOnDisk]]:
+        """Give every row its role, once: each block becomes a part that learns and one that validates."""
+        if self._parts is None:
+
+            def arrange(files: dict[str, str]) -> tuple[Sample, dict[bool, PartOnDisk]]:
+                block = self._block(files)
+                parts = {role: PartOnDisk.of(block.part(plan, role), self._scratch) for role in (False, True)}
+                sample = block.sample(plan)
+                del block
+                for path in files.values():
+                    os.unlink(path)
+                return sample, parts
+
+            arranged = [*self._scratch.map(arrange, self._blocks)]
+            self._samples = [sample for sample, _ in arranged]
+            self._parts = {role: [parts[role] for _, parts in arranged if parts[role].n_rows] for role in (False, True)}
+        return self._parts
+
+
+class PartOnDisk:
+    """A part whose columns, targets, weights and answers are in files; see :class:`bgn.engines.part.Part`."""
+
+    def __init__(self, scratch: Scratch, files: dict[str, str], n_rows: int, dtype: Any, limit: int) -> None:
+        self._scratch, self._files, self.n_rows = scratch, files, n_rows
+        self._dtype, self._limit = dtype, limit
+        self._groups = 0
+        self._output = NO_OUTPUT
+
+    @classmethod
+    def of(cls, part: Part, scratch: Scratch) -> PartOnDisk:
+        """Write a part in memory to disk."""
+        arrays = {"columns": part.columns, "target": part.target, "weight": part.weight}
+        files = {name: scratch.write(array) for name, array in arrays.items() if array.size}
+        return cls(scratch, files, part.n_rows, part.columns.dtype, part.limit)
+
+    def ask(
+        self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> Answer:  # fmt: skip
+        """Put a request to the rows, in memory for as long as it takes."""
+        given: Any = arguments
+        if request is RowPart.put:
+            self._make_room(given[0])
+        part = self._part()
+        told = answer(part, request, *arguments, **named)
+        self._output = part.output
+        return told
+
+    def _part(self) -> Part:
+        files, n = self._files, self.n_rows
+        part = Part(
+            _mapped(files["columns"], self._dtype, -1, n),
+            _mapped(files["target"], np.int64, n),
+            _mapped(files["weight"], np.int64, n) if "weight" in files else None,
+            self._limit,
+            below=_mapped(files["below"], np.uint8, -1, n) if "below" in files else None,
+        )
+        if self._groups:
+            part.codes = _mapped(files["codes"], np.uint8, -1, n)
+        part.output = self._output
+        return part
+
+    def _make_room(self, slot: int) -> None:
+        """Lengthen the file of answers; written, not mapped, because a full disk must be an error and not a crash."""
+        while slot >> 3 >= self._groups:
+            zeros = np.zeros(self.n_rows, np.uint8)
+            self._files["codes"] = self._scratch.write(zeros, self._files.get("codes"))
+            self._groups += 1
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> PartOnDisk:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        part = self._part()
+        files = {name: path for name, path in self._files.items() if name in ("target", "weight")}
+        for k in range(0, len(neurons), 8):
+            columns = part.answers(neurons[k : k + 8])
+            below = np.packbits(columns > 0, axis=0, bitorder="little")
+            files["columns"] = self._scratch.write(columns, files.get("columns"))
+            files["below"] = self._scratch.write(below, files.get("below"))
+        return PartOnDisk(self._scratch, files, self.n_rows, np.int8, self._limit)
+
+
+class PartsOnDisk:
+    """Parts on disk, a few of them in memory at a time; see :class:`bgn.engines.requests.Parts`."""
+
+    def __init__(self, parts: Sequence[PartOnDisk], scratch: Scratch) -> None:
+        self._parts, self._scratch = parts, scratch
+
+    def ask(
+        self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Any]:  # fmt: skip
+        """Put a request to all parts; large answers are merged as they come."""
+        answers = self._scratch.map(lambda part: part.ask(request, *arguments, **named), self._parts)
+        if request is CellPart.cells:
+            return [reduce(_merge_cells, answers)]
+        return [*answers] if request is not CellPart.regions else [_merge_regions(answers)]
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnDisk:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        parts = [*self._scratch.map(lambda part: part.next_layer(neurons), self._parts)]
+        return PartsOnDisk(parts, self._scratch)
+
+
+def _merge_surveys(one: Survey, other: Survey) -> Survey:
+    return Survey(
+        one.n_rows + other.n_rows,
+        one.total + other.total,
+        min(one.low, other.low),
+        max(one.high, other.high),
+        one.counts + other.counts,
+    )
+
+
+def _merge_cells(one: list[CellSums], other: list[CellSums]) -> list[CellSums]:
+    return [merge(pair) for pair in zip(one, other, strict=True)]
+
+
+def _merge_regions(answers: Iterator[Regions]) -> Regions:
+    """Put the regions of all parts together whenever they have become many."""
+    held: list[Regions] = []
+    for regions in answers:
+        held.append(regions)
+        if len(held) > 1 and sum(len(keys) for keys, _ in held[1:]) > max(_REGIONS_AT_ONCE, len(held[0][0])):
+            held = [merge_regions(held)]
+    return merge_regions(held)

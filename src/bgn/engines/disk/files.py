@@ -1,0 +1,235 @@
+"""Files of rows, read a block at a time: ``.npy``, Parquet, a folder of either, and memory maps.
+
+One small class per format. Errors name the file and the column; a file that changes while it is read is one of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.disk.arrays import Held, Npy, Reader
+from bgn.engines.disk.stamp import Listing, Stamp, changed
+from bgn.require import require
+
+_KINDS = (".npy", ".parquet")
+_LEAVE_OUT = "or leave it out with columns=."
+
+
+class File(Protocol):
+    """What each format offers. Columns go by label: names, or positions where there are none."""
+
+    name: str
+    n_rows: int
+    named: bool
+    labels: Sequence[Any]
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """What the file was when it was opened, if it is one."""
+        ...
+
+    def label(self, key: Any, argument: str) -> Any:
+        """The label that a user's `key` stands for."""
+        ...
+
+    def check(self, labels: Sequence[Any]) -> None:
+        """Refuse columns that hold no numbers."""
+        ...
+
+    def single(self, labels: Sequence[Any]) -> bool:
+        """True when these columns are all float32."""
+        ...
+
+    def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
+        """Yield the columns, each an array of float64 or float32, so many rows at a time."""
+        ...
+
+
+class _Array:
+    """A ``.npy`` file or a memory map: columns go by position."""
+
+    named = False
+
+    def __init__(self, name: str, array: Reader) -> None:
+        self.name, self._array, self.stamp = name, array, array.stamp
+        if len(array.shape) != 2:
+            raise ValueError(f"{name} must have two dimensions, rows and columns; got shape {array.shape}.")
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} must hold numbers; its dtype is {array.dtype}.")
+        self.n_rows = array.shape[0]
+        self.labels: Sequence[Any] = range(array.shape[1])
+
+    def label(self, key: Any, argument: str) -> int:
+        n = len(self.labels)
+        if isinstance(key, str | bool) or not isinstance(key, int | np.integer) or not -n <= key < n:
+            raise ValueError(f"{argument}: {self.name} has columns 0 to {n - 1}, without names; got {key!r}.")
+        return int(key) % n
+
+    def check(self, labels: Sequence[int]) -> None:
+        pass  # all of an array is of one kind
+
+    def single(self, labels: Sequence[int]) -> bool:
+        return bool(self._array.dtype == np.float32)
+
+    def blocks(self, labels: Sequence[int], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
+        for start in range(0, self.n_rows, rows):
+            yield list(self._array.columns(labels, start, min(start + rows, self.n_rows)))
+
+
+class _Parquet:
+    """A Parquet file; the row index that pandas may have stored is left out."""
+
+    named = True
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._pa, self.stamp = str(path), require("pyarrow", extra="parquet"), Stamp.of(path)
+        with self._open() as file:
+            self.n_rows = file.metadata.num_rows
+            self._types = {field.name: field.type for field in file.schema_arrow}
+            if len(self._types) < len(file.schema_arrow):
+                raise ValueError(f"{self.name} has two columns of the same name; rename one.")
+        self.labels: Sequence[Any] = [name for name in self._types if not name.startswith("__index_level_")]
+
+    def _open(self) -> Any:
+        parquet = require("pyarrow.parquet", extra="parquet")
+        try:
+            # Read ahead, Arrow would hold all of the file in memory.
+            return parquet.ParquetFile(self.name, buffer_size=1 << 20, pre_buffer=False)
+        except (self._pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{self.name} is no Parquet file that can be read ({error}).") from None
+
+    def label(self, key: Any, argument: str) -> str:
+        if key not in self.labels:
+            raise ValueError(
+                f"{argument}: {self.name} has no column {key!r}; it has {', '.join(map(repr, self.labels))}."
+            )
+        return str(key)
+
+    def check(self, labels: Sequence[str]) -> None:
+        for label in labels:
+            types, kind = self._pa.types, self._kind(self.label(label, "columns"))
+            if types.is_temporal(kind):
+                raise ValueError(
+                    f"{self.name}: column {label!r} holds dates or durations ({kind}). Make numbers of it {_LEAVE_OUT}"
+                )
+            numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+            if not any(is_one(kind) for is_one in numbers):
+                raise ValueError(f"{self.name}: column {label!r} holds {kind}, not numbers. Encode it {_LEAVE_OUT}")
+
+    def _kind(self, label: str) -> Any:
+        kind = self._types[label]
+        return kind.value_type if self._pa.types.is_dictionary(kind) else kind
+
+    def single(self, labels: Sequence[str]) -> bool:
+        return all(self._kind(label) == self._pa.float32() for label in labels)
+
+    def blocks(self, labels: Sequence[str], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
+        with self._open() as file:
+            for group in range(file.num_row_groups):
+                batches = file.iter_batches(rows, [group], columns=list(labels), use_threads=False)
+                while (batch := self._next(batches, group)) is not None:
+                    yield [self._numbers(batch.column(label)) for label in labels]
+
+    def _next(self, batches: Iterator[Any], group: int) -> Any:
+        """The next rows, or None; a file that is damaged inside is named."""
+        try:
+            return next(batches, None)
+        except (self._pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{self.name} is damaged in row group {group} ({error}).") from None
+
+    def _numbers(self, column: Any) -> NDArray[Any]:
+        if self._pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if self._pa.types.is_boolean(column.type):
+            column = column.cast(self._pa.int8())
+        kind = self._pa.float32() if column.type == self._pa.float32() else self._pa.float64()
+        return np.asarray(column.cast(kind, safe=False).to_numpy(zero_copy_only=False))
+
+
+# -- opening and checking -------------------------------------------------------------------------------------
+
+
+def open_files(X: Any) -> tuple[list[File], Listing]:
+    """The files of a path or a memory map, in the order of their names, and the folder they are in."""
+    if isinstance(X, np.memmap):
+        return [_Array("X", Held(X, "X"))], Listing(None, [])
+    if not isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X must be a path to a file or a folder, or a memory map; got {type(X).__name__}. Rows that are in memory "
+            "need not be read in blocks: use them as they are, or save them with numpy.save and give the path."
+        )
+    path = Path(X).expanduser()
+    if path.is_dir():
+        found = _inside(path)
+    elif path.is_file():
+        found = [path]
+    else:
+        raise FileNotFoundError(f"there is no file or folder {str(path)!r}.")
+    files = [_open_file(each) for each in found]
+    if sum(file.n_rows for file in files) == 0:
+        raise ValueError(f"{path} has no rows.")
+    return files, Listing(path if path.is_dir() else None, found)
+
+
+def all_blocks(
+    files: Sequence[File], listing: Listing, labels: Sequence[Any], rows: int
+) -> Iterator[tuple[File, int, Sequence[NDArray[Any]]]]:
+    """Yield the blocks of all files, each with its file and its first row, for as long as all is as it was opened."""
+    _check_same(files, listing)
+    for file in files:
+        done = 0
+        blocks = file.blocks(labels, rows)
+        for block in blocks if file.stamp is None else file.stamp.watch(blocks):
+            done += len(block[0])
+            yield file, done - len(block[0]), block
+            del block  # while the next one is read nobody needs it
+        if done != file.n_rows:
+            raise changed(file.name, f"it had {file.n_rows:,} rows and {done:,} were read")
+    _check_same(files, listing)
+
+
+def _check_same(files: Sequence[File], listing: Listing) -> None:
+    if listing.folder is not None:
+        listing.check(_inside(listing.folder))
+    for file in files:
+        if file.stamp is not None:
+            file.stamp.check()
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The files of a folder in the order of their names; like Spark's marks, "_x" and ".x" are no rows."""
+    found = sorted(each for each in folder.iterdir() if each.name[0] not in "._")
+    if folders := [each.name for each in found if each.is_dir()]:
+        raise ValueError(f"{folder} holds the folder {folders[0]!r}; the files must lie side by side in one folder.")
+    if others := [each.name for each in found if _suffix(each) not in _KINDS]:
+        raise ValueError(
+            f"{folder} holds {others[0]!r}, which is no .npy or .parquet file. Move it elsewhere, or begin its name "
+            "with an underscore to have it passed over."
+        )
+    if not found:
+        raise ValueError(f"the folder {folder} holds no .npy or .parquet file.")
+    first, odd = found[0], [each for each in found if _suffix(each) != _suffix(found[0])]
+    if odd:
+        raise ValueError(
+            f"{folder} must hold files of one kind; it has {first.name!r} and {odd[0].name!r}. Give each kind a folder."
+        )
+    return found
+
+
+def _suffix(path: Path) -> str:
+    return ".parquet" if path.suffix.lower() == ".pq" else path.suffix.lower()
+
+
+def _open_file(path: Path) -> File:
+    kind = _suffix(path)
+    if kind == ".npy":
+        return _Array(str(path), Npy(path))
+    if kind == ".parquet":
+        return _Parquet(path)
+    raise ValueError(f"cannot read {str(path)!r}: rows on disk are .npy or .parquet files, or a folder of either.")

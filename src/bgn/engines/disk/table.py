@@ -1,0 +1,236 @@
+"""Rows on disk as one table: some columns of some files, a target and weights, in blocks.
+
+A table is one ``.npy`` or Parquet file, a folder of either (its files in the order of their names), or a memory map.
+It is never loaded whole.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.disk.arrays import Held, Npy, Reader
+from bgn.engines.disk.files import File, all_blocks, open_files
+from bgn.engines.protocol import Floats
+
+# A block holds about so many bytes of columns, and at most so many rows.
+BLOCK_BYTES = 1 << 24
+_BLOCK_ROWS = 1 << 20
+
+
+def on_disk(X: Any) -> bool:
+    """True for a path, for a memory map and for rows that are read block by block."""
+    return isinstance(X, str | os.PathLike | np.memmap | Rows)
+
+
+def read_blocks(
+    X: str | os.PathLike[str] | NDArray[Any], columns: Sequence[str] | Sequence[int] | None = None
+) -> Iterator[NDArray[Any]]:
+    """Yield the rows of a file, a folder or a memory map a block at a time, so that they never fill the memory.
+
+    Whatever takes an array of rows then works on rows of any number: ``predict``, :func:`bgn.shap_values`.
+
+    Parameters
+    ----------
+    X : path or memmap
+        A ``.npy`` or Parquet file, a folder of either (in the order of the files' names), or a memory map.
+    columns : sequence of str or sequence of int, optional
+        The columns to read, in that order: names for Parquet, positions otherwise. All unless told.
+
+    Yields
+    ------
+    ndarray of float64 or float32, shape (some rows, columns)
+        About 16 MB of them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from bgn import Layer, Network, read_blocks
+    >>> network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 3.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(folder + "/rows.npy", [[1.0, 5.0], [2.0, 5.0]])
+    ...     [network.predict(rows) for rows in read_blocks(folder + "/rows.npy")]
+    [array([2., 4.])]
+    """
+    table = Table(X, columns=columns)
+    for piece in table.pieces(BLOCK_BYTES):
+        yield piece.columns.T
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Consecutive rows: columns (columns, rows) and, where the table has them, target and weights."""
+
+    columns: NDArray[Any]
+    target: Floats | None = None
+    weight: Floats | None = None
+
+
+class Rows(ABC):
+    """Rows that can be read block by block: how many at most, of how many columns and of which kind."""
+
+    n_rows: int
+    n_columns: int
+    dtype: np.dtype[Any]
+    weighted: bool = False
+    names: tuple[str, ...] | None = None
+    target_name: str | None = None
+
+    @abstractmethod
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """Yield all rows, checked, in blocks of about `size` bytes."""
+
+
+class Table(Rows):
+    """Rows in files, with the columns to read, perhaps a target and weights.
+
+    `target` and `weight` are a column of the files, an array of one value a row, or a path to such an array. `known`
+    are the columns to read where columns have names.
+    """
+
+    def __init__(
+        self, X: Any, *, columns: Any = None, target: Any = None, weight: Any = None, known: Any = None
+    ) -> None:
+        self._files, self._listing = open_files(X)
+        first = self._files[0]
+        columns = known if known is not None and first.named else columns
+        self.n_rows = sum(file.n_rows for file in self._files)
+        self._keys: dict[str, Any] = {}
+        self._vectors: dict[str, Reader] = {}
+        for name, value in (("target", target), ("sample_weight", weight)):
+            if _is_column(value):
+                self._keys[name] = first.label(value, name)
+            elif value is not None:
+                self._vectors[name] = _vector(value, "y" if name == "target" else name, self.n_rows)
+        self.weighted = weight is not None
+        self._labels = self._chosen(columns)
+        self.n_columns = len(self._labels)
+        self.names = tuple(self._labels) if first.named else None
+        self.target_name = self._keys.get("target") if first.named else None
+        self._read = [*self._labels, *self._keys.values()]
+        for file in self._files:
+            if columns is None:
+                _check_alike(first, file)
+            file.check(self._read)
+        single = all(file.single(self._labels) for file in self._files)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    def _chosen(self, columns: Any) -> list[Any]:
+        """The labels of the columns to read, those of target and weights left out."""
+        first, taken = self._files[0], set(self._keys.values())
+        if columns is None:
+            chosen = [label for label in first.labels if label not in taken]
+        else:
+            chosen = [first.label(key, "columns") for key in columns]
+        if both := taken.intersection(chosen):
+            raise ValueError(f"columns must leave out the target and the weights; got {both.pop()!r} in it.")
+        if twice := [label for label, times in Counter(chosen).items() if times > 1]:
+            raise ValueError(f"columns must name every column once; got {twice[0]!r} more than once.")
+        if not chosen:
+            raise ValueError(f"{first.name} has no column left to learn from.")
+        return chosen
+
+    def pieces(self, size: int) -> Iterator[Piece]:
+        """Yield all rows, checked, in blocks of about `size` bytes; small files are put together."""
+        rows = rows_in(size, self.n_columns)
+        held: list[Piece] = []
+        for piece in self._each(rows):
+            held.append(piece)
+            del piece  # while the next one is read nobody needs it
+            if sum(each.columns.shape[1] for each in held) >= rows:
+                yield _joined(held)
+                held = []
+        if held:
+            yield _joined(held)
+
+    def _each(self, rows: int) -> Iterator[Piece]:
+        start = 0
+        for file, row, block in all_blocks(self._files, self._listing, self._read, rows):
+            n = len(block[0])
+            if n == 0:
+                continue
+            for label, values in zip(self._read, block, strict=True):
+                _check_finite(values, f"{file.name}: column {label!r}", row)
+            beside = dict(zip(self._keys, block[self.n_columns :], strict=True))
+            piece = self._piece(block[: self.n_columns], beside, start, n)
+            del block, values, beside
+            yield piece
+            del piece
+            start += n
+
+    def _piece(self, block: Sequence[NDArray[Any]], beside: dict[str, Any], start: int, n: int) -> Piece:
+        columns = np.empty((self.n_columns, n), self.dtype)
+        for to, values in zip(columns, block, strict=True):
+            to[:] = values
+        for name, vector in self._vectors.items():
+            beside[name] = vector.columns([0], start, start + n)[0].astype(np.float64)
+            if vector.stamp is not None:
+                vector.stamp.check()
+            _check_finite(beside[name], "y" if name == "target" else name, start)
+        weight = beside.get("sample_weight")
+        if weight is not None and (weight < 0).any():
+            raise ValueError(f"Negative values in sample_weight: row {start + int(np.argmin(weight))}, for instance.")
+        target = beside.get("target")
+        return Piece(columns, *(None if v is None else v.astype(np.float64) for v in (target, weight)))
+
+
+def rows_in(size: int, n_columns: int) -> int:
+    """How many rows of so many columns make about `size` bytes."""
+    return max(1, min(size // (8 * n_columns), _BLOCK_ROWS))
+
+
+def _joined(pieces: Sequence[Piece]) -> Piece:
+    if len(pieces) == 1:
+        return pieces[0]
+    columns, target, weight = zip(*((each.columns, each.target, each.weight) for each in pieces), strict=True)
+    return Piece(
+        np.concatenate(columns, axis=1),
+        None if target[0] is None else np.concatenate(target),
+        None if weight[0] is None else np.concatenate(weight),
+    )
+
+
+def _is_column(key: Any) -> bool:
+    """True for what names a column, and not an array or a path to one."""
+    text = isinstance(key, str) and not key.endswith(".npy")
+    return text or (isinstance(key, int | np.integer) and not isinstance(key, bool))
+
+
+def _vector(value: Any, name: str, n_rows: int) -> Reader:
+    """An array of one number per row, or a path to one."""
+    path = isinstance(value, str | os.PathLike)
+    array: Reader = Npy(Path(value).expanduser()) if path else Held(np.asanyarray(value), name)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold numbers; got {array.dtype}.")
+    if array.shape != (n_rows,):
+        raise ValueError(f"{name} must have one value for each of the {n_rows} rows of X; got shape {array.shape}.")
+    return array
+
+
+def _check_alike(first: File, file: File) -> None:
+    if set(first.labels) == set(file.labels):
+        return
+    if not first.named:
+        raise ValueError(
+            f"{file.name} has {len(file.labels)} columns, {first.name} has {len(first.labels)}; they must be alike."
+        )
+    lacking = [label for label in first.labels if label not in file.labels]
+    there = f"lacks the column {lacking[0]!r}" if lacking else "has a column more"
+    raise ValueError(f"{file.name} {there}, unlike {first.name}; name the columns to use with columns=.")
+
+
+def _check_finite(values: NDArray[Any], what: str, row: int) -> None:
+    good = np.isfinite(values)
+    if not good.all():
+        bad = int(np.argmin(good))
+        kind = "NaN" if np.isnan(values[bad]) else "infinity"
+        raise ValueError(f"{what} holds {kind} in row {row + bad} (the first is row 0). Drop or fill such rows.")

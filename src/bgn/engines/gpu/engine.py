@@ -1,0 +1,283 @@
+"""Rows in torch tensors, on a GPU: a cut is a sort and running sums of integers.
+
+Every sum is a sum of integers and every float is rounded once a step, as in :mod:`bgn.engines.part`: torch runs one
+operation after the other and fuses none, so the bits are the same. Tensors on a CPU work as well. On a GPU
+:mod:`bgn.engines.gpu.fused` does most of it faster, for rows without weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bgn.engines.cells import Best, Sieve
+from bgn.engines.gpu.bits import Answers, count
+from bgn.engines.gpu.cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
+from bgn.engines.gpu.sums import group_sums, numbers, project
+from bgn.engines.integers import Grid
+from bgn.engines.kernels.rows import LIMB
+from bgn.engines.memory.engine import PartsInMemory
+from bgn.engines.merged import MergedEngine
+from bgn.engines.outputs import same
+from bgn.engines.part import PROBES
+from bgn.engines.protocol import Cut, Floats, Integers, Measures, Output, Question
+from bgn.model.neuron import Neuron, Projection
+
+# Projections to keep, and rows from which on it pays to sort cells before rows.
+_LINES = 3
+ROWS_FOR_CELLS = 1 << 24
+# Bytes to hold at once of columns made whole.
+_ROOM = 1 << 29
+_NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
+
+
+class TensorPart:
+    """Rows on one device and the answers of the neurons of the layer being grown; see `bgn.engines.part.Part`.
+
+    Parameters
+    ----------
+    columns : tensor, shape (columns, rows)
+        Each column contiguous; float64, float32 or int8.
+    target : int64 tensor
+    weight : int64 tensor or None
+    limit : int
+        Residuals beyond this are clipped where they are squared.
+    """
+
+    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, limit: int) -> None:
+        self.columns, self.target, self.weight, self.limit = columns, target, weight, limit
+        self.n_columns, self.n_rows = columns.shape
+        self.n_weight = self.n_rows if weight is None else int(weight.sum())
+        # On the device: a division by a number of the host is a product with its reciprocal.
+        self._divisor = torch.full((), self.n_weight, dtype=torch.float64, device=columns.device)
+        self.answers = Answers(self.n_rows, columns.device)
+        self.output = _NO_OUTPUT
+        # Residuals and their sums; the current output's first.
+        self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(self._sum(target)))]
+        self._whole: Tensor | None = None
+        self._lines: dict[Projection, Tensor] = {}
+
+    def _sum(self, values: Tensor, where: Tensor | None = None) -> Tensor:
+        """The weighted sum of `values`, one a row or columns of them, over all rows or those marked."""
+        if where is not None:
+            values = values * where
+        return (values if self.weight is None else values * self.weight).sum(dim=-1)
+
+    def _total(self, total: Tensor, squares: Tensor | None = None) -> Total:
+        return Total(self.n_weight, total, total / self._divisor, squares)
+
+    def measure(self) -> Measures:
+        """Sums and extremes."""
+        n = min(self.n_rows, PROBES)
+        index = torch.from_numpy(np.arange(n) * self.n_rows // n).to(self.target.device)
+        low, high = zip(*(torch.aminmax(column) for column in self.columns), strict=True)
+        return Measures(
+            self.n_rows,
+            self.n_weight,
+            int(self._known[0][2].sum),
+            self._squares(self.target),
+            numbers(low).astype(np.float64),
+            numbers(high).astype(np.float64),
+            self.columns[:, index].cpu().numpy(),
+        )
+
+    # -- cuts ----------------------------------------------------------------------------------------------
+
+    def _project(self, direction: Projection) -> Tensor:
+        """The projection of every row; the last few are kept, for the neurons that come of them."""
+        z = self._lines.get(direction)
+        if z is None:
+            while len(self._lines) >= _LINES:
+                del self._lines[next(iter(self._lines))]
+            z = self._lines[direction] = project(self.columns, direction)
+        return z
+
+    def best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int]:
+        """The best cut next to a row between two `edges`, or of all; and the sum of all residuals."""
+        (gain, n, s, below, above), everything, first, last = self._best(sieve, edges)
+        if edges is not None and gain > 0 and (first or last):
+            z = self._project(sieve.projection)
+            if first:
+                below = float(torch.where(z < edges[0], z, -torch.inf).max())
+            if last:
+                above = float(torch.where(z < edges[1], torch.inf, z).min())
+        return (gain, n, s, below, above), everything
+
+    def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
+        """The best cut, the sum of all residuals, and if no row between the edges is below the cut, or above."""
+        residual, total = self.residual(sieve.output)
+        rows = Rows(self._project(sieve.projection), residual, self.weight)
+        if edges is not None:
+            lined = line_up_window(rows, edges)
+        elif self.n_rows < ROWS_FOR_CELLS:
+            lined = line_up(rows)
+        else:
+            lined = line_up_cells(rows, sieve, total)
+        best, place, everything = best_of(lined, total)
+        return best, everything, place == 0, place == len(lined.z)
+
+    # -- answers and outputs -------------------------------------------------------------------------------
+
+    def put(self, slot: int, neuron: Neuron) -> Integers:
+        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
+        fires = self._project(neuron.projection) >= neuron.threshold
+        changed = self.answers.put(slot, fires)
+        fired = count(fires) if self.weight is None else (self.weight * fires).sum()
+        told = numbers([fired, self._sum(self.target, fires), changed])
+        if told[2]:
+            self._forget(slot)
+        return told
+
+    def _forget(self, slot: int) -> None:
+        """Drop residuals that depend on a slot."""
+        self._known = [known for known in self._known if not known[0].weights[slot : slot + 1].any()]
+
+    def move(self, source: int, target: int) -> None:
+        """Copy the answers of one slot to another."""
+        self.answers.put(target, self.answers.of(source))
+        self._forget(target)
+
+    def residual(self, output: Output) -> tuple[Tensor, Total]:
+        """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
+        for known, residual, total in self._known:
+            if same(known, output):
+                return residual, total
+        residual, total = self._work_out(output)
+        self._known = [*self._known[:1], (output, residual, total)]
+        return residual, total
+
+    def _work_out(self, output: Output) -> tuple[Tensor, Total]:
+        residual = self.answers.subtracted(self.target, output)
+        return residual, self._total(self._sum(residual))
+
+    def settle(self, output: Output) -> Integers:
+        """Make `output` the current one; the limbs of the sum of squared residuals."""
+        residual, total = self.residual(output)
+        self.output, self._known = output, [(output, residual, total)]
+        return self._squares(residual) if total.squares is None else total.squares.cpu().numpy()
+
+    def _squares(self, residual: Tensor) -> Integers:
+        residual = residual.clamp(-self.limit, self.limit)
+        a, b = residual >> LIMB, residual & ((1 << LIMB) - 1)
+        squared = b * b
+        return numbers(
+            [self._sum(a * a), self._sum(a * b), self._sum(squared >> LIMB), self._sum(squared & ((1 << LIMB) - 1))]
+        )
+
+    def largest(self) -> int:
+        """The largest residual of the current output."""
+        return int(self.residual(self.output)[0].abs().max())
+
+    def fourth_powers(self, unit: float) -> int:
+        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
+        share = (self.residual(self.output)[0].double() * unit).abs().clamp(max=1.0)
+        share *= share
+        return int(self._sum((share * share * 1073741824.0).round().long()))
+
+    def correlation(self, slot: int) -> int:
+        """The current residual summed over the rows where a slot fires."""
+        return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
+
+    def overlaps(self, slot: int, width: int) -> Integers:
+        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+        if self.weight is None:
+            return self.answers.together(slot, width).cpu().numpy()
+        fired = self.weight * self.answers.of(slot)
+        return numbers([(fired * self.answers.of(k)).sum() for k in range(width)])
+
+    # -- columns -------------------------------------------------------------------------------------------
+
+    def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
+        """Sum of every integer column over all rows, or over those where `slot` fires."""
+        fires = None if slot is None else self.answers.of(slot)
+        return _joined([self._sum(columns, fires) for columns in self._columns(centre, scale)])
+
+    def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the target, the target without its last `shift` bits."""
+        target = self.target >> shift
+        return _joined([self._products(columns, target) for columns in self._columns(centre, scale)])
+
+    def target_sum(self, shift: int) -> int:
+        """Sum of the targets without their last `shift` bits."""
+        return int(self._sum(self.target >> shift))
+
+    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of every integer column squared."""
+        return _joined([self._products(columns, columns) for columns in self._columns(centre, scale)])
+
+    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+        """Limbs of one integer column times all."""
+        one = self._made_whole(slice(column, column + 1), centre, scale)
+        return _joined([self._products(columns, one) for columns in self._columns(centre, scale)])
+
+    def _columns(self, centre: Floats, scale: Floats) -> Iterator[Tensor]:
+        """The columns as whole numbers, some at a time; those of +-1 are quick to make, others are kept."""
+        some = max(1, _ROOM // (8 * max(self.n_rows, 1)))
+        parts = [slice(k, k + some) for k in range(0, self.n_columns, some)]
+        if not self.columns.is_floating_point():
+            yield from (self._made_whole(part, centre, scale) for part in parts)
+            return
+        if self._whole is None:
+            self._whole = torch.empty(self.columns.shape, dtype=torch.int32, device=self.columns.device)
+            for part in parts:
+                self._whole[part] = self._made_whole(part, centre, scale)
+        yield from (self._whole[part] for part in parts)
+
+    def _made_whole(self, part: slice, centre: Floats, scale: Floats) -> Tensor:
+        """Some columns as whole numbers, which 32 bits hold."""
+        ends = torch.from_numpy(np.stack([centre[part], scale[part]])[..., None]).to(self.columns.device)
+        return ((self.columns[part].double() - ends[0]) * ends[1]).round_().int()
+
+    def _products(self, columns: Tensor, other: Tensor) -> Tensor:
+        """Limbs of columns times another."""
+        product = columns.long() * other
+        return torch.stack([self._sum(product >> 31), self._sum(product & 0x7FFFFFFF)], dim=1)
+
+    # -- depth and theory ----------------------------------------------------------------------------------
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> TensorPart:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
+        for row, neuron in zip(columns, neurons, strict=True):
+            row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1
+        return type(self)(columns, self.target, self.weight, self.limit)
+
+    def explained(self, width: int, shift: int) -> int:
+        """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole
+        number of ``2**shift`` each."""
+        target = self.target if self.weight is None else self.target * self.weight
+        _, n, s = group_sums(self.answers.keys(width), self.weight, target)
+        s = s.double()
+        return int(s.mul_(s).div_(n).mul_(2.0**-shift).round_().long().sum())
+
+
+def _joined(sums: Sequence[Tensor]) -> Integers:
+    return torch.cat(list(sums)).cpu().numpy()
+
+
+class TensorEngine(MergedEngine[TensorPart]):
+    """Rows in tensors, in one part."""
+
+    def __init__(self, part: TensorPart, grid: Grid) -> None:
+        self.part = part
+        super().__init__(PartsInMemory([part]), grid)
+
+    def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
+        """Answer each question with its best cut, when the answer is wanted; None where there is none."""
+        for question in map(self._without_narrow_window, questions):
+            cut = None
+            if self.can_project(question.projection):
+                sieve = self._sieve(question)
+                best, total = self.part.best(sieve, None if question.window is None else edges_of(sieve))
+                cut = self._cut(question.projection, total, best)
+            yield cut
+
+    def _explained(self, shift: int) -> int:
+        return self.part.explained(len(self.output.weights), shift)
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
+        """The same rows with the +-1 answers of `neurons` for columns."""
+        return TensorEngine(self.part.next_layer(neurons), self.grid)

@@ -1,0 +1,203 @@
+"""The kernels of the exact cut: rows in cells, cells judged, the rows of the promising ones sorted.
+
+Written like those in :mod:`bgn.engines.kernels.rows`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgn.compiled import compiled
+from bgn.engines.kernels.rows import BLOCK, project, shift
+
+
+@compiled
+def add_to_cells(z, residual, weight, cells, count, sums, extent):
+    """Add rows to their cells: weight, residual sum, sum of positive residuals, smallest and largest `z`."""
+    if len(weight) > 0:
+        for i in range(len(z)):
+            c = np.int64(cells[i])
+            r = residual[i] * weight[i]
+            count[c] += weight[i]
+            sums[c, 0] += r
+            sums[c, 1] += max(r, 0)
+            extent[c, 0] = min(extent[c, 0], z[i])
+            extent[c, 1] = max(extent[c, 1], z[i])
+    else:
+        for i in range(len(z)):
+            c = np.int64(cells[i])
+            r = residual[i]
+            count[c] += 1
+            sums[c, 0] += r
+            sums[c, 1] += max(r, 0)
+            extent[c, 0] = min(extent[c, 0], z[i])
+            extent[c, 1] = max(extent[c, 1], z[i])
+
+
+def empty_cells(size):
+    """Cells without rows: count, sums and extent as `add_to_cells` wants them.
+
+    Not compiled: an interrupt while numba hands arrays over would surface as a SystemError.
+    """
+    extent = np.empty((size, 2))
+    extent[:, 0] = np.inf
+    extent[:, 1] = -np.inf
+    return np.zeros(size, np.int64), np.zeros((size, 2), np.int64), extent
+
+
+@compiled
+def fill_cells(
+    columns, index, coefficients, residual, row, bit, up, down, weight, low, scale, start, stop,
+    cells, count, sums, extent,
+):  # fmt: skip
+    """Put every row's projection in a cell and add up what a cut needs to know of the cell.
+
+    To the residual comes `up` where the bit of `row` is set and `down` elsewhere (`row` may be empty when both are
+    zero). The cell is ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (rows),
+    `count` (cells), `sums` (cells x 2) and `extent` (cells x 2), see `add_to_cells`. O(rows).
+    """
+    top = np.float64(len(count) - 1)
+    z, shifted = np.empty(BLOCK), np.empty(BLOCK, np.int64)
+    for begin in range(start, stop, BLOCK):
+        end = min(begin + BLOCK, stop)
+        project(columns, index, coefficients, begin, end, z)
+        values = residual[begin:end]
+        if up != 0 or down != 0:
+            shift(values, row[begin:end], bit, up, down, 0, end - begin, shifted)
+            values = shifted[: end - begin]
+        part = cells[begin:end]
+        for i in range(end - begin):
+            part[i] = np.uint16(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
+        rows = weight[begin:end] if len(weight) > 0 else weight
+        add_to_cells(z[: end - begin], values, rows, part, count, sums, extent)
+
+
+@compiled
+def gain(n, s, rows, total):
+    """Drop of the mean squared residual when a side of weight `n` and residual sum `s` gets its own mean."""
+    below = np.float64(n)
+    excess = np.float64(s) - below * (np.float64(total) / np.float64(rows))
+    return excess * excess / (below * np.float64(rows - n))
+
+
+@compiled
+def judge_cells(count, sums, extent, starts, rows, total, best, survives, prefix):
+    """Find the best cut at an edge between cells, and mark the cells that may hide a better one.
+
+    Cells come in ``len(starts)`` equal families; `starts` holds the weight and sum before each family. `best` is
+    the incumbent and the result: gain, weight below, sum below, projection just below and just above; of equal
+    gains the smallest cut wins. The gain is jointly convex in (n, s), so inside a cell it stays below the largest
+    of the four corners of the box its cuts live in. `prefix` (cells x 2) receives weight and sum before each
+    cell. Returns the new best and the number of surviving cells.
+    """
+    best_gain, best_n, best_s, best_low, best_high = best
+    size = len(count) // len(starts)
+    for family in range(len(starts)):
+        n, s = starts[family, 0], starts[family, 1]
+        before = np.inf
+        for c in range(family * size, (family + 1) * size):
+            prefix[c, 0] = n
+            prefix[c, 1] = s
+            if count[c] == 0:
+                continue
+            if before < np.inf:
+                g = gain(n, s, rows, total)
+                if g > best_gain or (g == best_gain and extent[c, 0] < best_high):
+                    best_gain, best_n, best_s, best_low, best_high = g, n, s, before, extent[c, 0]
+            n += count[c]
+            s += sums[c, 0]
+            before = extent[c, 1]
+    survivors = 0
+    for c in range(len(count)):
+        survives[c] = 0
+        if count[c] > 1 and extent[c, 0] < extent[c, 1]:
+            n0, n1 = prefix[c, 0] + 1, prefix[c, 0] + count[c] - 1
+            s1 = prefix[c, 1] + sums[c, 1]
+            s0 = prefix[c, 1] + sums[c, 0] - sums[c, 1]
+            bound = max(
+                max(gain(n0, s0, rows, total), gain(n0, s1, rows, total)),
+                max(gain(n1, s0, rows, total), gain(n1, s1, rows, total)),
+            )
+            if bound * (1.0 + 1e-9) >= best_gain:
+                survivors += 1
+                survives[c] = 1
+    return (best_gain, best_n, best_s, best_low, best_high), survivors
+
+
+@compiled
+def reach_of(columns, index, coefficients, size, probes):
+    """Return (low, scale) for `size` cells over the projections of a few rows, evenly spaced."""
+    rows = columns.shape[1]
+    z = np.empty(1)
+    low, high = np.inf, -np.inf
+    for p in range(probes):
+        i = p * rows // probes
+        project(columns, index, coefficients, i, i + 1, z)
+        low, high = min(low, z[0]), max(high, z[0])
+    scale = np.float64(size) / (high - low) if high > low else 1.0
+    return low, scale if 0.0 < scale < 1e307 else 1.0
+
+
+@compiled
+def gather(
+    columns, index, coefficients, residual, row, bit, up, down, weight, cells, survives, start, stop,
+    z, to_residual, to_weight, to_cells,
+):  # fmt: skip
+    """Copy the rows whose cell survives, projection included, to the last four arrays; return how many they are.
+
+    The residual is shifted as in `fill_cells`.
+    """
+    shifted = up != 0 or down != 0
+    part = cells[start:stop]
+    chosen = np.empty(stop - start + 1, np.int64)
+    found = 0
+    for i in range(stop - start):
+        chosen[found] = start + i
+        found += np.int64(survives[part[i]])
+    for k in range(found):
+        i = chosen[k]
+        value = coefficients[0] * np.float64(columns[index[0], i])
+        for j in range(1, len(index)):
+            term = coefficients[j] * np.float64(columns[index[j], i])
+            value = value + term
+        z[k] = value
+        to_residual[k] = residual[i]
+        if shifted:
+            to_residual[k] += up if (row[i] >> bit) & 1 else down
+        to_cells[k] = cells[i]
+        if len(weight) > 0:
+            to_weight[k] = weight[i]
+    return found
+
+
+@compiled
+def refine_cells(z, cells, family, extent, size):
+    """Replace each row's cell by a finer one: `size` cells for every surviving one, numbered by `family`."""
+    for i in range(len(z)):
+        c = np.int64(cells[i])
+        low, high = extent[c, 0], extent[c, 1]
+        share = (z[i] - low) / (high - low) * np.float64(size)
+        inner = np.int64(min(max(share, 0.0), np.float64(size - 1)))
+        cells[i] = np.uint16(family[c] * size + inner)
+
+
+@compiled
+def scan_sorted(z, cells, residual, weight, prefix, rows, total, best):
+    """Try every cut between unequal neighbours of one cell; arrays are sorted by `z`.
+
+    Starts from the incumbent and returns the winner. Of equal gains the smallest cut wins.
+    """
+    best_gain, best_n, best_s, best_low, best_high = best
+    weighted = len(weight) > 0
+    n, s = 0, 0
+    for i in range(len(z)):
+        if i == 0 or cells[i] != cells[i - 1]:
+            n, s = prefix[cells[i], 0], prefix[cells[i], 1]
+        elif z[i] != z[i - 1]:
+            g = gain(n, s, rows, total)
+            if g > best_gain or (g == best_gain and z[i] < best_high):
+                best_gain, best_n, best_s, best_low, best_high = g, n, s, z[i - 1], z[i]
+        w = weight[i] if weighted else 1
+        n += w
+        s += w * residual[i]
+    return best_gain, best_n, best_s, best_low, best_high

@@ -1,0 +1,281 @@
+"""``bgn fit``, the installed command: every format, every option, every refusal, and what a kill leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bgn
+from bgn.persist import read
+from tests.command import COMMAND, run
+
+SMALL = ("--size", 3, "--max-features", 1, "--replacements", 2, "--quiet")
+
+
+@pytest.fixture(scope="module")
+def rents() -> pd.DataFrame:
+    """Rents that depend on a word, a number and a month, with nothing missing."""
+    generator = np.random.default_rng(0)
+    rows = 300
+    table = pd.DataFrame(
+        {
+            "area": generator.uniform(20, 120, rows).round(1),
+            "kind": generator.choice(["flat", "house", "loft"], rows),
+            "listed": pd.Timestamp("2020-01-01") + pd.to_timedelta(generator.integers(0, 700, rows), "D"),
+            "lift": generator.random(rows) < 0.5,
+            "floor": generator.integers(0, 4, rows),
+        }
+    )
+    table["rent"] = (
+        400
+        + 300 * (table["area"] >= 60)
+        + 250 * (table["kind"] == "loft")
+        + 80 * (table["listed"].dt.month >= 7)
+        + generator.normal(0, 5, rows)
+    ).round(2)
+    return table
+
+
+@pytest.fixture(scope="module")
+def fitted(rents: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the table as CSV and the model that the command made of it."""
+    folder = tmp_path_factory.mktemp("fitted")
+    rents.to_csv(folder / "rents.csv", index=False)
+    done = run(
+        "fit", folder / "rents.csv", "--target", "rent", "--dates", "expand", *SMALL,
+        "--unit", "area=m²", "--unit", "rent=€", "--out", folder / "model.json", "--report", folder / "report.html",
+    )  # fmt: skip
+    (folder / "card.txt").write_text(done.out)
+    return folder
+
+
+def test_the_card_tells_the_equation_figures_and_files(fitted: Path) -> None:
+    card = (fitted / "card.txt").read_text()
+    assert "rent (€) = " in card
+    assert "[kind = loft]" in card
+    assert " m²]" in card
+    for words in ("R2", "MSE", "MAE", "this model", "linear model", "predicting the mean", "3 neurons", "Theorem 1"):
+        assert words in card, words
+    assert f"model written to {fitted / 'model.json'}" in card
+    assert "<html" in (fitted / "report.html").read_text()
+
+
+def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFrame) -> None:
+    model = bgn.load(fitted / "model.json")
+    file = read(fitted / "model.json")
+    assert isinstance(model, bgn.BGNRegressor)
+    assert model.max_width == 3
+    assert list(model.feature_names_in_) == list(file.preparation.names)
+    assert model.network_.target_name == "rent"
+    assert file.units == {"area": "m²", "rent": "€"}
+    assert file.figures["model"]["mse"] < file.figures["linear"]["mse"] < file.figures["mean"]["mse"]
+    assert model.history_.network() == model.network_
+    done = run("predict", fitted / "model.json", fitted / "rents.csv")
+    predicted = [float(line) for line in done.out.splitlines()[1:]]
+    assert np.mean((np.array(predicted) - rents["rent"]) ** 2) < 0.2 * rents["rent"].var()
+    assert run("show", fitted / "model.json").out in (fitted / "card.txt").read_text() + "\n"
+
+
+def test_the_path_is_kept(fitted: Path) -> None:
+    lines = run("path", fitted / "model.json").out.splitlines()
+    assert lines[0].split() == ["layer", "width", "train", "MSE", "valid.", "MSE"]
+    assert sum("chosen" in line for line in lines) == 1
+    plain = json.loads(run("path", fitted / "model.json", "--json").out)
+    assert [row["width"] for row in plain["path"]] == [0, 1, 2, 3]
+    errors = [row["train_mse"] for row in plain["path"]]
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_report_on_a_fitted_model(fitted: Path, tmp_path: Path) -> None:
+    run("report", fitted / "model.json", fitted / "rents.csv", "-o", tmp_path / "r.html")
+    assert (tmp_path / "r.html").stat().st_size > 1000
+
+
+def networks_agree(first: Path, second: Path) -> bool:
+    return bool(bgn.load(first).network_ == bgn.load(second).network_)
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "parquet", "xlsx", "-"])
+def test_every_format_makes_the_same_model(fitted: Path, rents: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
+    path: Any = tmp_path / f"rents.{suffix}"
+    stdin = b""
+    if suffix == "parquet":
+        rents.astype({"kind": "category"}).to_parquet(path)
+    elif suffix == "xlsx":
+        rents.to_excel(path, index=False, sheet_name="all")
+    elif suffix == "tsv":
+        rents.to_csv(path, index=False, sep="\t")
+    else:
+        path, stdin = "-", (fitted / "rents.csv").read_bytes()
+    sheet = ("--sheet", "all") if suffix == "xlsx" else ()
+    run("fit", path, "-t", "rent", "--dates", "expand", *SMALL, *sheet, "-o", tmp_path / "m.json", stdin=stdin)
+    assert networks_agree(tmp_path / "m.json", fitted / "model.json")
+
+
+def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> None:
+    done = run(
+        "fit", fitted / "rents.csv", "-t", "rent", "--drop", "listed", "--categorical", "floor", "--max-categories", 4,
+        "--size", 2, "--max-features", 1, "--layers", 2, "--direction", "debiased", "--output", "full",
+        "--shrinkage", 3, "--learning-rate", 0.5, "--replacements", 1, "--patience", 5, "--select", "compact",
+        "--validation", 0.3, "--max-seconds", 60, "--seed", 7, "--test", 0.25, "--sep", ",", "--decimal", ".", "--json",
+        "--out", tmp_path / "m.json",
+    )  # fmt: skip
+    card = json.loads(done.out)
+    assert card["rows_train"] + card["rows_test"] == 300
+    assert abs(card["rows_test"] - 75) < 3
+    assert set(card["figures"]) == {"model", "linear", "mean"}
+    assert card["files"] == {"model": str(tmp_path / "m.json")}
+    settings = read(tmp_path / "m.json").settings
+    wanted = {
+        "max_width": 2, "max_features": 1, "max_layers": 2, "direction": "debiased", "output": "full", "shrinkage": 3.0,
+        "learning_rate": 0.5, "max_replacements": 1, "patience": 5, "select": "compact", "validation_fraction": 0.3,
+        "max_seconds": 60.0, "random_state": 7,
+    }  # fmt: skip
+    assert settings is not None
+    assert {name: settings[name] for name in wanted} == wanted
+    assert "floor = 2" in read(tmp_path / "m.json").network.names
+
+
+def test_nothing_given_is_diabetes_and_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
+    card = json.loads(run("fit", "--json", *SMALL).out)
+    assert card["data"] == "diabetes:measured"
+    assert card["features"] == 10
+    run("fit", "diabetes", "--paper", "--size", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
+    found = read(tmp_path / "m.json").settings
+    wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0).get_params()
+    assert found == json.loads(json.dumps(wanted))
+
+
+def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tmp_path: Path) -> None:
+    x = np.linspace(0, 1, 200)
+    pd.DataFrame({"x": x, "z": x[::-1] ** 2, "y": 3 * x}).to_csv(tmp_path / "t.csv", index=False)
+    done = run("fit", tmp_path / "t.csv", "-t", "y", *SMALL, "--test", 0)
+    assert "on the training rows" in done.out
+    assert "warning: a linear model is better on these rows." in done.out
+
+
+# -- missing values, words, dates --------------------------------------------------------------------------
+
+
+def test_missing_values_are_refused_dropped_or_filled(rents: pd.DataFrame, tmp_path: Path) -> None:
+    holes = rents.drop(columns="listed")
+    holes.loc[:9, "area"] = np.nan
+    holes.loc[5:14, "kind"] = None
+    holes.loc[290:, "rent"] = np.nan
+    path = tmp_path / "t.csv"
+    holes.to_csv(path, index=False)
+    told = "25 of 300 rows have missing values ('area' 10, 'kind' 10, 'rent' 10)"
+    err = run("fit", path, "-t", "rent", *SMALL, code=1).err
+    assert err == f"bgn: {told}; add --missing drop to leave them out, or --missing impute to fill them in."
+    small = [each for each in SMALL if each != "--quiet"]
+    done = run("fit", path, "-t", "rent", *small, "--missing", "drop", "--json")
+    assert done.err == f"note: {told}: left out.\n"
+    card = json.loads(done.out)
+    assert card["rows_train"] + card["rows_test"] == 275
+    done = run("fit", path, "-t", "rent", *small, "--missing", "impute", "--json", "-o", tmp_path / "m.json")
+    assert done.err.splitlines() == [
+        f"note: {told}: 15 filled in with the median or the commonest value.",
+        "note: 10 rows without 'rent' are left out.",
+    ]
+    card = json.loads(done.out)
+    assert card["rows_train"] + card["rows_test"] == 290
+    done = run("predict", tmp_path / "m.json", path)
+    assert "15 of 300 rows had missing values filled in as at fit." in done.err
+    assert "" not in done.out.splitlines()
+
+
+def test_dates_are_refused_or_expanded(rents: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rents.assign(listed=rents["listed"].dt.strftime("%d/%m/%Y")).to_csv(path, index=False)
+    assert "column 'listed' holds 2" in (err := run("fit", path, "-t", "rent", *SMALL, code=1).err)
+    assert "--date-format" in err
+    err = run("fit", path, "-t", "rent", *SMALL, "--date-format", "%d/%m/%Y", code=1).err
+    assert "column 'listed' holds dates; add --dates expand" in err
+    run(
+        "fit", path, "-t", "rent", *SMALL, "--date-format", "%d/%m/%Y", "--dates", "expand", "-o", tmp_path / "m.json",
+        "--drop", "area", "--drop", "kind",
+    )  # fmt: skip
+    assert "listed month" in read(tmp_path / "m.json").network.names
+    assert "" not in run("predict", tmp_path / "m.json", path).out.splitlines()
+
+
+# -- refusals ----------------------------------------------------------------------------------------------
+
+
+def test_wrong_usage(fitted: Path) -> None:
+    path = fitted / "rents.csv"
+    err = run("fit", path, code=2).err
+    assert "--target is needed: which of 'area', 'kind', 'listed', 'lift', 'floor', 'rent' to predict?" in err
+    for wrong, message in (
+        (("--size", 0), "--size"),
+        (("--shrinkage", "much"), "must be a number or 'auto'; got 'much'"),
+        (("--unit", "area"), "must read COL=UNIT; got 'area'"),
+        (("--dates", "maybe"), "--dates"),
+        (("--test", 2), "--test"),
+        (("--test", "nan"), "'nan' is not a number"),
+    ):
+        assert message in run("fit", path, "-t", "rent", *wrong, code=2).err
+
+
+def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
+    path = fitted / "rents.csv"
+    (tmp_path / "few.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "comma.csv").write_text("x;y\n1;2,5\n2;3,5\n")
+    (tmp_path / "mark.csv").write_text("x,y\n1,2\n2,3\n3,?\n")
+    (tmp_path / "none.csv").write_text("x,y\n")
+    (tmp_path / "one.csv").write_text("y\n1\n2\n")
+    (tmp_path / "empty.csv").write_text("x,y\n,1\n,2\n")
+    for arguments, message in (
+        ((path, "-t", "price"), "--target: "),
+        ((path, "-t", "kind"), "column 'kind' must hold numbers; it holds "),
+        ((path, "-t", "rent", "--drop", "price"), "--drop: "),
+        ((path, "-t", "rent", "--drop", "rent"), "--drop: 'rent' is the target"),
+        ((path, "-t", "rent", "--categorical", "price"), "--categorical: "),
+        ((path, "-t", "rent", "--categorical", "rent"), "--categorical: 'rent' is the target"),
+        ((path, "-t", "rent", "--drop", "listed", "--out", tmp_path), "is a folder; name a file in it."),
+        ((path, "-t", "rent", "--unit", "price=EUR"), "--unit: "),
+        ((path, "-t", "rent", "--sheet", "May"), "--sheet is for Excel workbooks, and "),
+        ((path, "-t", "rent", "--drop", "listed", "--max-categories", 2), "holds 3 different words"),
+        ((path, "-t", "rent", "--drop", "listed", "--out", tmp_path / "no" / "m.json"), "--out: the folder "),
+        ((path, "-t", "rent", "--drop", "listed", "--report", tmp_path / "no" / "m.html"), "--report: the folder "),
+        ((tmp_path / "few.csv", "-t", "y"), "1 complete rows to learn from; at least 2 are needed"),
+        ((tmp_path / "comma.csv", "-t", "y"), "it holds '2,5'. If the comma is a decimal mark, add --decimal ','."),
+        ((tmp_path / "mark.csv", "-t", "y"), "it holds '?'."),
+        ((tmp_path / "none.csv", "-t", "y"), "must hold numbers; it holds nothing"),
+        ((tmp_path / "one.csv", "-t", "y"), "no column left to learn from"),
+        ((tmp_path / "empty.csv", "-t", "y"), "no column with values to learn from"),
+        (("boston",), "there is no file 'boston'. Nor is it a table of ours: bike, diabetes"),
+        (("housing:other",), "columns of 'housing' must be one of 'statlib', 'averaged'; got 'other'"),
+    ):
+        assert message in run("fit", *arguments, code=1).err
+    left = sorted(each.stem for each in tmp_path.iterdir())
+    assert left == ["comma", "empty", "few", "mark", "none", "one"]
+
+
+# -- killed ------------------------------------------------------------------------------------------------
+
+
+def test_a_kill_leaves_no_file_or_a_whole_one(fitted: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.json"
+    command = [COMMAND, "fit", fitted / "rents.csv", "-t", "rent", "--drop", "listed", *SMALL, "--out", out]
+    started = time.perf_counter()
+    subprocess.run([*map(str, command)], check=True, capture_output=True)
+    whole = time.perf_counter() - started
+    out.unlink()
+    for share in (0.6, 0.9, 1.0):
+        child = subprocess.Popen([*map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(share * whole)
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        if out.exists():
+            assert bgn.load(out).max_width == 3
+            out.unlink()

@@ -1,0 +1,98 @@
+"""``bgn effect``, ``bgn margin``, ``bgn simplify`` and ``bgn explain --background``, in process and as installed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import bgn
+from bgn import Layer, Network
+from bgn.cli.app import bgn as app
+from tests.command import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("measure")
+    network = Network(
+        [Layer([[1.0, 0.0, 0.0], [1.0, 0.5, 0.0]], [-3.1234, -60.777])], [10.1, 20.2], 500.0,
+        ["rooms", "area", "year"], "price",
+    )  # fmt: skip
+    bgn.save(network, path / "model.json")
+    X = np.array([[2.0, 50.0, 2019], [4.0, 120.0, 2020], [3.0, 90.0, 2021], [5.0, 60.0, 2022]])
+    frame = pd.DataFrame(X, columns=["rooms", "area", "year"])
+    frame["price"] = network.predict(X)
+    frame.to_csv(path / "houses.csv", index=False)
+    frame.head(1).to_csv(path / "one.csv", index=False)
+    return path
+
+
+def ask(folder: Path, command: str, *options: object, data: str = "houses.csv", code: int = 0) -> str:
+    done = CliRunner().invoke(app, [str(each) for each in (command, folder / "model.json", folder / data, *options)])
+    assert done.exit_code == code, done.output
+    return done.stderr if code else done.stdout
+
+
+def test_effect_gives_steps_and_levels(folder: Path) -> None:
+    plain = json.loads(ask(folder, "effect", "rooms", "--json"))
+    network = bgn.load(folder / "model.json")
+    rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
+    expected = bgn.effect(network, "rooms", background=rows)
+    assert plain["breakpoints"] == expected.breakpoints.tolist()
+    assert plain["levels"] == expected.levels.tolist()
+    assert ask(folder, "effect", "rooms").startswith("mean prediction over 4 rows\nrooms below")
+    assert "hue" in ask(folder, "effect", "hue", code=1)
+
+
+def test_margin_by_row_and_by_column(folder: Path) -> None:
+    plain = json.loads(ask(folder, "margin", "--row", 1, "--json"))
+    assert [line["column"] for line in plain] == ["rooms", "area"]
+    assert plain[0]["up_to"] == pytest.approx(3.1234)
+    lines = ask(folder, "margin").splitlines()
+    assert lines[0].split() == ["row", "column", "distance"]
+    assert len(lines) == 5
+    assert "--row must be a complete row" in ask(folder, "margin", "--row", 9, code=1)
+
+
+def test_simplify_writes_a_model_that_predicts_alike(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "simple.json"
+    text = ask(folder, "simplify", "-o", out)
+    assert "mean squared error" in text
+    rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]]
+    np.testing.assert_allclose(bgn.load(out).predict(rows), bgn.load(folder / "model.json").predict(rows), rtol=0.01)
+    plain = json.loads(ask(folder, "simplify", "--scorecard", "--json"))
+    assert len(plain["scorecard"]["points"]) == 2
+
+
+def test_points_are_those_of_the_lines_above_them(tmp_path: Path) -> None:
+    network = Network(
+        [Layer([[1.0, 0.0], [0.0, 1.0]], [-3.0, -60.0])], [-10.0, 20.0], 500.0, ["rooms", "area"], "price"
+    )
+    bgn.save(network, tmp_path / "model.json")
+    frame = pd.DataFrame([[2.0, 50.0], [4.0, 120.0], [2.0, 90.0], [5.0, 40.0]], columns=["rooms", "area"])
+    frame.assign(price=network.predict(frame)).to_csv(tmp_path / "houses.csv", index=False)
+    text = ask(tmp_path, "simplify", "--scorecard", "-o", tmp_path / "points.json")
+    card = json.loads(ask(tmp_path, "simplify", "--scorecard", "--json"))["scorecard"]
+    assert card == {"points": [2, 1], "unit": 20.0, "intercept": 470.0}
+    assert "points 2, 1, line by line; one point is 20, start at 470" in text
+    found = bgn.as_terms(bgn.load(tmp_path / "points.json"))
+    assert (found.base, [term.weight for term in found.terms]) == (470.0, [40.0, 20.0])
+
+
+def test_explain_against_other_rows(folder: Path) -> None:
+    assert "nothing to compare it with" in ask(folder, "explain", data="one.csv", code=1)
+    against = ("--background", folder / "houses.csv", "--json")
+    one = json.loads(ask(folder, "explain", "--row", 1, *against, data="one.csv"))
+    assert one == json.loads(ask(folder, "explain", "--row", 1, "--json"))
+    assert any(one["values"].values())
+
+
+def test_the_installed_commands(folder: Path) -> None:
+    for command, *options in (("effect", "area"), ("margin",), ("simplify",)):
+        installed = run(command, folder / "model.json", folder / "houses.csv", *options)
+        assert installed.out == ask(folder, command, *options)

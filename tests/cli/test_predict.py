@@ -1,0 +1,359 @@
+"""The installed command on saved models: predict, show, path, explain, report, data."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow.csv import write_csv
+from pyarrow.parquet import write_table
+
+import bgn
+from bgn import Layer, Network
+from bgn.preparation import Category, Date, Number, Preparation
+from tests.command import COMMAND, run
+
+PREPARATION = Preparation(
+    (
+        Number("rooms"),
+        Category("kind", ("flat", "house")),
+        Date("sold", ("year", "month")),
+        Number("garden", boolean=True),
+        Number("unread"),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    weights = np.zeros((4, len(PREPARATION.names)))
+    weights[0, 0] = 1.0
+    weights[1, 1] = 1.0
+    weights[2, [3, 4]] = 1.0, 0.1
+    weights[3, 5] = 1.0
+    network = Network(
+        [Layer(weights, [-3.0, -0.5, -2020.6, -0.5])], [10.0, 1.0, 100.0, 0.5], 500.0, PREPARATION.names, "price"
+    )
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    bgn.save(network, path, preparation=PREPARATION, units={"rooms": "rooms", "price": "k$"})
+    return path
+
+
+@pytest.fixture(scope="module")
+def houses() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "id": ["a", 'b "quoted"', "c, comma", "d"],
+            "sold": pd.to_datetime(["2019-01-02", "2020-05-31", "2020-06-01", "2020-12-24"]),
+            "garden": [True, False, True, False],
+            "rooms": [2.0, 3.0, 4.0, 5.0],
+            "kind": ["flat", "house", "flat", "house"],
+            "unread": [1.0, 2.0, 3.0, 4.0],
+            "price": [1.0, 2.0, 3.0, 4.0],
+        }
+    )
+
+
+def expected(houses: pd.DataFrame) -> list[float]:
+    sold = houses["sold"].dt.year + 0.1 * houses["sold"].dt.month
+    answers = [
+        10.0 * np.where(houses["rooms"] >= 3, 1, -1),
+        1.0 * np.where(houses["kind"] == "flat", 1, -1),
+        100.0 * np.where(sold >= 2020.6, 1, -1),
+        0.5 * np.where(houses["garden"], 1, -1),
+    ]
+    return list(500.0 + sum(answers))
+
+
+def numbers(text: str) -> list[float]:
+    lines = text.splitlines()
+    assert lines[0] == "prediction"
+    return [float(line) for line in lines[1:]]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "xlsx"])
+def test_every_format_gives_the_same_predictions(
+    model: Path, houses: pd.DataFrame, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"houses.{suffix}"
+    if suffix == "parquet":
+        houses.to_parquet(path)
+    elif suffix == "xlsx":
+        houses.to_excel(path, index=False, sheet_name="stock")
+    else:
+        houses.to_csv(path, index=False, sep="\t" if suffix == "tsv" else ",")
+    done = run("predict", model, path)
+    assert numbers(done.out) == expected(houses)
+    assert done.err == "note: the model does not know the column 'id': ignored.\n"
+    if suffix == "xlsx":
+        assert numbers(run("predict", model, path, "--sheet", "stock").out) == expected(houses)
+        assert "has no sheet 'other'; it has 'stock'" in run("predict", model, path, "--sheet", "other", code=1).err
+
+
+def test_columns_in_any_order_from_a_pipe_with_other_marks(model: Path, houses: pd.DataFrame) -> None:
+    backwards = houses[houses.columns[::-1]].drop(columns=["id", "unread", "price"])
+    text = backwards.to_csv(index=False, sep=";", decimal=",")
+    done = run("predict", model, "-", "--decimal", ",", stdin=text)
+    assert numbers(done.out) == expected(houses)
+    assert done.err == ""
+    text = "﻿" + backwards.to_csv(index=False, sep="|", lineterminator="\r\n")
+    assert numbers(run("predict", model, "-", "--sep", "|", stdin=text).out) == expected(houses)
+    with_index = houses.drop(columns="id").to_csv()
+    assert numbers(run("predict", model, "-", stdin=with_index).out) == expected(houses)
+
+
+def test_a_missing_column_is_named_and_an_unread_one_is_not_missed(model: Path, houses: pd.DataFrame) -> None:
+    text = houses.drop(columns=["rooms", "kind", "unread"]).to_csv(index=False)
+    assert "standard input lacks" not in text
+    err = run("predict", model, "-", code=1, stdin=text).err
+    assert "lacks the columns 'kind', 'rooms'; it has 'id', 'sold', 'garden', 'price'" in err
+
+
+def test_missing_values_and_unseen_words(model: Path, houses: pd.DataFrame) -> None:
+    odd = houses.drop(columns="id").astype({"rooms": object, "kind": object})
+    odd.loc[0, "rooms"] = np.nan
+    odd.loc[1, "kind"] = np.nan
+    odd.loc[2, "kind"] = "castle"
+    odd.loc[3, "kind"] = "castle"
+    done = run("predict", model, "-", stdin=odd.to_csv(index=False))
+    plain = expected(houses)
+    assert done.out.splitlines() == ["prediction", "", "", str(plain[2] - 2.0), str(plain[3])]
+    assert done.err.splitlines() == [
+        "note: column 'kind' holds 'castle', which was not there at fit: counted as none of the known.",
+        "note: 2 of 4 rows lack a value the model reads: their predictions are empty.",
+    ]
+
+
+def test_kept_columns_stay_what_they_are(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    numbered = houses.assign(number=np.arange(len(houses)))
+    numbered.to_parquet(tmp_path / "houses.parquet")
+    keep = "--keep", "number", "--keep", "sold"
+    run("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.parquet")
+    kept = pd.read_parquet(tmp_path / "kept.parquet")
+    assert kept["number"].dtype == np.int64
+    assert kept["sold"].dtype.kind == "M"
+    run("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.csv")
+    assert (tmp_path / "kept.csv").read_text().splitlines()[1].startswith("0,")
+
+
+def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "houses.csv"
+    houses.to_csv(path, index=False)
+    for suffix, read in (("csv", pd.read_csv), ("tsv", pd.read_table), ("parquet", pd.read_parquet)):
+        out = tmp_path / f"out.{suffix}"
+        assert run("predict", model, path, "--keep", "id", "-o", out) == ("", "")
+        found = read(out)
+        assert list(found.columns) == ["id", "prediction"]
+        assert list(found["id"]) == list(houses["id"])
+        assert list(found["prediction"]) == expected(houses)
+    run("predict", model, path, "--keep", "sold", "--keep", "rooms", "-o", tmp_path / "out.csv")
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert list(found["sold"]) == [str(day) for day in houses["sold"].dt.date]
+    assert list(found["rooms"]) == list(houses["rooms"])
+    refused = [
+        (("-o", tmp_path / "out.xls"), "--out must end in .csv, .tsv or .parquet"),
+        (("-o", tmp_path / "no" / "out.csv"), "no does not exist; make it first"),
+        (("--keep", "colour"), "lacks the column 'colour'"),
+        (("--keep", "prediction"), "would name two columns alike"),
+    ]
+    for arguments, message in refused:
+        assert message in run("predict", model, path, *arguments, code=1).err
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["houses.csv", "out.csv", "out.parquet", "out.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no header line"),
+        (b"a,b\n1,2\n", "lacks the columns"),
+        (b"rooms,rooms\n1,2\n", "has two columns named 'rooms'"),
+        (b"rooms,kind,sold,garden\n1,flat,2020-01-01\n", "standard input: row 1 has 3 fields, and the header 4."),
+        (
+            b"rooms,kind,sold,garden\nmany,flat,2020-01-01,true\n",
+            "standard input: row 1, column 'rooms': 'many' is not a number",
+        ),
+        (b"rooms,kind,sold,garden\n1,flat,yesterday,true\n", "row 1, column 'sold': 'yesterday' is not a date"),
+        (b"rooms,kind,sold,garden,\xff\n1,flat,2020-01-01,true,1\n", "not UTF-8"),
+        (b"rooms,kind,sold,garden\n1,\xff,2020-01-01,true\n", "row 1, column 'kind' is not UTF-8 text"),
+    ],
+)
+def test_bad_text_is_refused(model: Path, content: bytes, message: str) -> None:
+    assert message in run("predict", model, "-", code=1, stdin=content).err
+
+
+def test_no_rows_give_no_predictions(model: Path) -> None:
+    assert run("predict", model, "-", stdin="rooms,kind,sold,garden\n").out.splitlines() == ["prediction"]
+
+
+def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 no")
+    (tmp_path / "x.xlsx").write_bytes(b"PK no")
+    (tmp_path / "x.csv.gz").write_bytes(b"no")
+    (tmp_path / "x.doc").write_bytes(b"no")
+    pd.DataFrame({"rooms": [[1]], "kind": ["flat"], "sold": ["x"], "garden": [True]}).to_parquet(tmp_path / "l.parquet")
+    for name, message in (
+        ("x.parquet", "x.parquet' is no Parquet file that can be read"),
+        ("x.xlsx", "is no workbook that can be read"),
+        ("x.csv.gz", "gzip"),
+        ("x.doc", "cannot tell the format of"),
+        ("l.parquet", "column 'rooms': the column holds list"),
+        ("none.csv", "there is no file"),
+        (".", "is not a file"),
+    ):
+        assert message in run("predict", model, tmp_path / name, code=1).err
+    (tmp_path / "bad.json").write_text("{}")
+    assert "it is not a bgn model" in run("predict", tmp_path / "bad.json", "diabetes", code=1).err
+    assert "none.json: No such file" in run("show", tmp_path / "none.json", code=1).err
+
+
+def test_dates_written_otherwise(tmp_path: Path) -> None:
+    preparation = Preparation((Date("day", ("month", "weekday", "hour"), "%d/%m/%Y %H:%M"),))
+    network = Network([Layer(np.eye(3), [-2.0, -3.0, -12.5])], [1.0, 10.0, 100.0], 0.0, preparation.names)
+    bgn.save(network, tmp_path / "m.json", preparation=preparation)
+    done = run("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
+    assert numbers(done.out) == [111.0, -1.0 + 10.0 - 100.0]
+
+
+def test_imputation_is_repeated(tmp_path: Path) -> None:
+    preparation = Preparation(
+        (Number("a", fill=5.0), Category("b", (1.0, 2.5), 2.5), Date("c", ("year",), None, (2001.0,)))
+    )
+    network = Network(
+        [Layer(np.eye(4), [-4.5, -0.5, -0.5, -2000.5])], [1.0, 10.0, 100.0, 1000.0], 0.0, preparation.names
+    )
+    bgn.save(network, tmp_path / "m.json", preparation=preparation)
+    done = run(
+        "predict", tmp_path / "m.json", "-", stdin="a,b,c\n,,\n4,1,1999-01-01\nNA,2.50,2002-01-01\n5,7,2002-02-02\n"
+    )
+    assert numbers(done.out) == [1091.0, -1091.0, 1091.0, 891.0]
+    assert "2 of 3 rows had missing" not in done.err
+    assert "2 of 4 rows had missing values filled in as at fit" in done.err
+    assert "column 'b' holds 7.0, which was not there at fit" in done.err
+
+
+def test_many_blocks_are_one_table(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    many = pa.Table.from_pandas(pd.concat([houses] * 65_000, ignore_index=True).drop(columns=["id"]))
+    write_table(many, tmp_path / "many.parquet")
+    write_csv(many.slice(0, 80_000), tmp_path / "many.csv")
+    for name, rows in (("many.parquet", 260_000), ("many.csv", 80_000)):
+        run("predict", model, tmp_path / name, "-o", tmp_path / "out.parquet")
+        found = pd.read_parquet(tmp_path / "out.parquet")["prediction"]
+        np.testing.assert_array_equal(found, np.tile(expected(houses), rows // 4))
+
+
+def test_a_reader_that_leaves_is_no_error(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("rooms,kind,sold,garden\n" + "1,flat,2020-01-01,true\n" * 200_000)
+    done = subprocess.run(
+        f"set -o pipefail; {COMMAND} predict {model} {path} | head -n 2", shell=True, executable="/bin/bash",
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[0] == b"prediction"
+    assert done.stderr == b""
+    assert done.returncode == 0
+
+
+# -- show, path, explain, report ---------------------------------------------------------------------------
+
+
+def test_show(model: Path) -> None:
+    network = bgn.load(model)
+    units = {"rooms": "rooms", "price": "k$"}
+    for option, form in ((), "text"), (("--latex",), "latex"), (("--markdown",), "markdown"), (("--html",), "html"):
+        assert run("show", model, *option).out == bgn.equation(network, format=form, units=units) + "\n"
+    assert run("show", model, "--digits", 8).out == bgn.equation(network, digits=8, units=units) + "\n"
+    plain = json.loads(run("show", model, "--json").out)
+    assert plain["target"] == "price"
+    assert plain["base"] == 500.0 - 111.5
+    assert plain["terms"][0] == {
+        "weight": 200.0, "columns": [3, 4], "coefficients": [1.0, 0.1], "relation": ">=", "threshold": 2020.6,
+    }  # fmt: skip
+    assert plain["features_used"] == ["rooms", "kind = flat", "sold year", "sold month", "garden"]
+
+
+def test_path_needs_a_history(model: Path) -> None:
+    assert "was saved without a history" in run("path", model, code=1).err
+
+
+def test_explain(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "houses.csv"
+    houses.to_csv(path, index=False)
+    lines = run("explain", model, path).out.splitlines()
+    assert lines[0] == "mean |SHAP value| over 4 rows (exact)"
+    assert lines[1].split()[:2] == ["sold", "month"]
+    plain = json.loads(run("explain", model, path, "--json", "-o", tmp_path / "values.csv").out)
+    assert plain["base_value"] == np.mean(expected(houses))
+    values = pd.read_csv(tmp_path / "values.csv")
+    np.testing.assert_allclose(values.sum(axis=1), expected(houses))
+    np.testing.assert_allclose(values["rooms"].abs().mean(), plain["importance"]["rooms"])
+    text = run("explain", model, path, "--row", 3).out
+    assert text.splitlines()[0].split() == ["mean", "prediction", f"{np.mean(expected(houses)):.6g}"]
+    assert text.splitlines()[-1].split() == ["prediction", f"{expected(houses)[2]:.6g}"]
+    assert f"rooms {values['rooms'][2]:+.4g} at 4" in " ".join(text.split())
+    assert "--row must be a complete row" in run("explain", model, path, "--row", 9, code=1).err
+
+
+def test_report(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "houses.csv"
+    houses.to_csv(path, index=False)
+    run("report", model, path, "-o", tmp_path / "r.html", "--title", "Houses & more")
+    assert "Houses &amp; more" in (tmp_path / "r.html").read_text()
+    houses.drop(columns="price").to_csv(path, index=False)
+    assert "lacks the column 'price'" in run("report", model, path, code=1).err
+
+
+# -- data, version, usage ----------------------------------------------------------------------------------
+
+
+def test_data(tmp_path: Path) -> None:
+    env = {**os.environ, "BGN_DATA": str(tmp_path / "own"), "BGN_CACHE": str(tmp_path / "cache"), "no_proxy": "*"}
+    lines = run("data", "list", env=env).out.splitlines()
+    assert len(lines) == 8
+    assert lines[2].split()[:5] == ["diabetes", "442", "10", "progression", "yes"]
+    assert run("data", "path", env=env).out.strip() == str(tmp_path / "cache")
+    assert "comes with scikit-learn" in run("data", "path", "diabetes", env=env, code=1).err
+    assert "run: bgn data get bike" in run("data", "path", "bike", env=env, code=1).err
+    assert "442 rows" in run("data", "get", "diabetes", env=env).out
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "bike_sharing_hour.csv.gz").write_bytes(gzip.compress(b"half"))
+    assert "does not hold 'hour.csv' as published" in run("data", "get", "bike", env=env, code=1).err
+    assert run("data", "path", "bike", env=env).out.strip() == str(tmp_path / "own" / "bike_sharing_hour.csv.gz")
+    assert "'boston'" in run("data", "get", "boston", env=env, code=2).err
+
+
+@pytest.mark.skipif("BGN_DATA" not in os.environ, reason="BGN_DATA does not name a folder with the raw tables")
+def test_built_in_tables_can_be_predicted(tmp_path: Path) -> None:
+    table = bgn.datasets.load("power_plant")
+    network = Network([Layer([[1.0, 0, 0, 0]], [-20.0])], [-10.0], 450.0, table.feature_names, table.target_name)
+    bgn.save(network, tmp_path / "m.json")
+    found = pd.read_csv(io.StringIO(run("predict", tmp_path / "m.json", "power_plant").out))["prediction"]
+    np.testing.assert_array_equal(found, network.predict(table.X))
+
+
+def test_the_command_starts_light_and_says_what_it_lacks() -> None:
+    heavy = ("numba", "scipy", "sklearn", "pandas", "matplotlib", "jinja2", "rich")
+    code = f"import sys, bgn.cli.app; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code]) == b"[]\n"
+    code = "import sys; sys.modules['click'] = None; from bgn.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b"bgn: the command line needs the package 'click'. Run: pip install 'bgn[cli]'\n"
+
+
+def test_version_help_and_usage(model: Path) -> None:
+    assert run("--version").out == f"bgn {bgn.__version__}\n"
+    assert "bgn predict model.json new.csv" in run("--help").out
+    for name in ("fit", "predict", "show", "path", "explain", "report", "data"):
+        assert f"bgn {name}" in run(name, "--help").out
+    for wrong in (["frob"], ["predict"], ["show", model, "--digits", "0"], ["predict", model, "x.csv", "--frob"]):
+        assert "Error:" in run(*wrong, code=2).err
+    assert "--sep must be one character" in run("predict", model, "x.csv", "--sep", ",,", code=1).err

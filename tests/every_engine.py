@@ -1,0 +1,210 @@
+"""The places where rows can live, for tests: each fits a model on given rows, and all must grow the same network.
+
+An entry of `ENGINES` is a function ``fit(model, X, y, sample_weight=None, eval_set=None)`` that puts the rows where
+its engine wants them and returns the fitted model.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import bgn.engines.disk.engine as disk
+import bgn.estimators as estimators
+from bgn import BGNRegressor
+from bgn.engines.block import Block, Plan
+from bgn.engines.celled import CellEngine
+from bgn.engines.memory.engine import PartsInMemory, RowsInMemory
+from bgn.engines.requests import answer
+from tests.optional import torch
+
+
+class InBlocks(RowsInMemory):
+    """Rows in memory, in uneven blocks of which one is empty."""
+
+    number = 2
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> None:
+        super().__init__(X, y, sample_weight, threads)
+        edges = np.sort(np.random.default_rng(self.number).integers(0, len(y), self.number - 1))
+        edges = [0, *edges.tolist(), len(y), len(y)][: self.number + 2]
+        weight = (lambda a, b: None) if sample_weight is None else (lambda a, b: sample_weight[a:b])
+        self._blocks = [Block(X[a:b].T, y[a:b], weight(a, b)) for a, b in pairwise(edges)]
+
+    def ask(self, request: Callable[..., Any], *arguments: Any) -> list[Any]:
+        return [answer(block, request, *arguments) for block in self._blocks]
+
+    def engine(self, plan: Plan, held_out: bool) -> CellEngine:
+        parts = [block.part(plan, held_out, self._threads) for block in self._blocks]
+        return CellEngine(PartsInMemory(parts), plan.grid)
+
+
+def local_cluster(**options: Any) -> Any:
+    """Start a cluster; Dask gives the thread of its loop ten seconds, which a busy machine may not keep."""
+    import distributed
+
+    for _ in range(5):
+        try:
+            return distributed.LocalCluster(**options)
+        except AssertionError:
+            continue
+    raise TimeoutError("no cluster could be started in a minute")
+
+
+def in_memory(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+    return model.fit(X, y, sample_weight, eval_set)
+
+
+def _with_source(source: Any, model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
+    """Fit on rows in memory that `source` makes an engine's own."""
+    kept = estimators.RowsInMemory
+    estimators.RowsInMemory = source
+    try:
+        return model.fit(*arguments, **more)
+    finally:
+        estimators.RowsInMemory = kept
+
+
+def in_blocks(number: int) -> Callable[..., BGNRegressor]:
+    """Fit on so many blocks and an empty one."""
+
+    class Source(InBlocks):
+        pass
+
+    Source.number = number
+    return partial(_with_source, Source)
+
+
+def in_tensors(model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
+    """Fit on the tensors' engine, without a GPU."""
+    from bgn.engines.gpu.block import Tensors
+
+    def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
+        weight = None if sample_weight is None else torch.from_numpy(sample_weight)
+        return Tensors(torch.from_numpy(X), torch.from_numpy(y), weight)
+
+    return _with_source(source, model, *arguments, **more)
+
+
+def on_gpu(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+    """Fit on CUDA tensors; everything beside X stays an array."""
+    X = torch.tensor(np.asarray(X), device="cuda")
+    if eval_set is not None:
+        eval_set = torch.tensor(np.asarray(eval_set[0]), device="cuda"), eval_set[1]
+    return model.fit(X, y, sample_weight, eval_set)
+
+
+def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[..., BGNRegressor]:
+    """Fit on files in small blocks; the names that columns get there are taken off again."""
+
+    def fit(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+        kept = disk.BLOCK_BYTES
+        disk.BLOCK_BYTES = 8 * X.shape[1] * max(70, len(y) // 3)
+        try:
+            with TemporaryDirectory() as folder:
+                if eval_set is not None:
+                    held = write(Path(folder, "held"), *eval_set, None)
+                    eval_set = held["X"] if "target" in held else (held["X"], held["y"])
+                model.fit(**write(Path(folder, "rows"), X, y, sample_weight), eval_set=eval_set)
+        finally:
+            disk.BLOCK_BYTES = kept
+        vars(model).pop("feature_names_in_", None)
+        model.history_ = replace(model.history_, feature_names=None, target_name=None)
+        model.network_ = model.history_.network()
+        return model
+
+    return fit
+
+
+def arrays(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """Memory maps of `.npy` files."""
+    folder.mkdir()
+    given = {"X": X, "y": y, "sample_weight": sample_weight}
+    for name, value in given.items():
+        if value is not None:
+            np.save(folder / f"{name}.npy", value)
+            given[name] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return given
+
+
+def parquet(folder: Path, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """A folder of Parquet files, one of them without rows, and small groups of rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pa_parquet
+
+    folder.mkdir()
+    columns = {f"x{j}": column for j, column in enumerate(X.T)} | {"y": y}
+    table = pa.table(columns if sample_weight is None else columns | {"w": sample_weight})
+    for k, (start, stop) in enumerate(((0, 70), (70, 70), (70, len(y)))):
+        pa_parquet.write_table(table[start:stop], folder / f"{k}.parquet", row_group_size=40)
+    return {"X": folder, "target": "y", "sample_weight": None if sample_weight is None else "w"}
+
+
+@cache
+def cluster() -> Any:
+    """Two workers in this process, closed with it."""
+    import distributed
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    client = distributed.Client(**options, set_as_default=False)
+    atexit.register(client.close)
+    return client
+
+
+def on_cluster(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None) -> BGNRegressor:
+    """Fit on Dask arrays in uneven partitions, one of them empty."""
+    import dask.array as da
+
+    from bgn.dask import DaskBGNRegressor
+
+    def collection(rows: Any) -> Any:
+        edges = [0, len(rows) // 10, len(rows) // 10, len(rows) // 2, len(rows)]
+        return da.from_array(rows, chunks=(tuple(np.diff(edges).tolist()), *rows.shape[1:]))
+
+    weight = None if sample_weight is None else collection(sample_weight)
+    held = None if eval_set is None else tuple(map(collection, eval_set))
+    on_dask = DaskBGNRegressor(**model.get_params(), client=cluster())
+    return on_dask.fit(collection(X), collection(y), weight, held).to_local()
+
+
+ENGINES: dict[str, Callable[..., BGNRegressor]] = {
+    "memory": in_memory,
+    "disk .npy": on_disk(arrays),
+    "disk Parquet": on_disk(parquet),
+    **{f"{number} blocks": in_blocks(number) for number in (1, 2, 7, 23)},
+    "torch cpu": in_tensors,
+    "dask": on_cluster,
+    **({"torch cuda": on_gpu} if find_spec("torch") and torch.cuda.is_available() else {}),
+}
+
+# However few the rows, a pass over a cluster takes 10 ms; there these stand for every setting (case, direction, output,
+# layers) and test, unless pytest is told to run them everywhere.
+ON_CLUSTER = {
+    ("weights", "lasso", "stagewise", 1),
+    ("float32", "lasso", "full", 1),
+    ("plain", "debiased", "stagewise", 3),
+    ("weights", "debiased", "full", 1),
+    ("float32", "search", "stagewise", 3),
+    ("plain", "search", "full", 3),
+    "test_rows_of_weight_zero_are_left_out",
+    "test_recorded_errors_are_those_of_the_network",
+    "test_weights_out_of_reach_are_named_wherever_the_rows_are",
+    "test_columns_too_small_to_learn_from_are_named_wherever_the_rows_are",
+}
+
+
+def worth_running(test: str, parameters: dict[str, Any]) -> bool:
+    """False for a growth test on a cluster that others stand for."""
+    if parameters.get("engine") != "dask":
+        return True
+    setting = (parameters.get("case"), *parameters.get("setting", {}).values())
+    return test in ON_CLUSTER or setting in ON_CLUSTER

@@ -1,0 +1,115 @@
+"""What the documentation shows is built from the published runs, and from nothing else."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments import STUDIES, pages, records
+from experiments.__main__ import main
+from experiments.publish import RESULTS
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
+
+# Nothing to train with, none of the peers, no raw tables, no way to have them.
+BARE = """
+import sys, urllib.request
+from pathlib import Path
+class Absent:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] in ("torch", "imodels", "interpret", "lightgbm", "pygam", "xgboost", "pandas"):
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Absent())
+urllib.request.urlopen = None
+from experiments import pages
+print(*pages.build(Path(sys.argv[1])))
+"""
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder with all that the pages show."""
+    folder = tmp_path_factory.mktemp("generated")
+    bare = {name: value for name, value in os.environ.items() if name != "BGN_DATA"} | {"BGN_CACHE": str(folder)}
+    command = [sys.executable, "-c", BARE, str(folder)]
+    found = subprocess.run(command, cwd=ROOT, env=bare, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.split() == PUBLISHED
+    return folder
+
+
+def test_the_pages_show_all_that_is_published_and_nothing_else(built):
+    text = " ".join(path.read_text(encoding="utf-8") for path in pages.GENERATED.parent.glob("*.rst"))
+    shown = {pages.file(kind, name, built) for kind, name in re.findall(r"published-(table|figure):: (\S+)", text)}
+    assert shown == {path for path in built.rglob("*") if path.suffix in (".rst", ".svg")} != set()
+
+
+def test_equations_keep_their_signs(built):
+    lines = (built / "reduced" / "housing_model-printed.rst").read_text(encoding="utf-8").splitlines()
+    assert "   * - \\ + 1.27" in lines
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_runs_are_in_order_with_their_origin(name, tmp_path):
+    path = RESULTS / f"{name}.jsonl"
+    runs = records.read(path)
+    records.write(tmp_path / "again.jsonl", runs.values())
+    assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes(), "python -m experiments publish repairs it"
+    assert path.stat().st_size < 10_000_000
+    for run in runs.values():
+        assert run.finished
+        assert len(run.checksum) == 64
+        assert {"python", "bgn", "numpy", "scikit-learn"} <= run.versions.keys()
+
+
+def test_only_what_changed_is_built_again(tmp_path):
+    results, folder = tmp_path / "results", tmp_path / "generated"
+    runs = records.read(RESULTS / "timing.jsonl")
+    records.write(results / "timing.jsonl", runs.values())
+    assert pages.build(folder, results) == ["timing"]
+    assert pages.build(folder, results) == []
+    pages.file("table", "reduced/timing", folder).unlink()
+    assert pages.build(folder, results) == ["timing"]
+    records.write(results / "timing.jsonl", [])
+    assert pages.build(folder, results) == ["timing"]
+    assert [path.name for path in folder.rglob("*.*")] == ["timing.json"]
+
+
+def test_published_tables_are_printed(capsys):
+    assert main(["accuracy", "--published"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("Test MSE\n\ntable        whose    BGN, best of two")
+    assert "Made by `python -m experiments accuracy --reduced`" in err
+    assert "BGN, size no concern" not in out
+    assert main(["accuracy", "--published", "--full", "--datasets", "bike", "--format", "csv"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith('table,whose,"BGN, best of two",')
+    assert "BGN, size no concern" in out
+
+
+def test_published_figures_are_drawn_where_one_says(tmp_path, capsys):
+    study = ["figures", "--published", "--methods", "growth"]
+    assert main(study) == 0
+    out, err = capsys.readouterr()
+    assert not out
+    assert "a figure, drawn with --output FOLDER" in err
+    assert main([*study, "--output", str(tmp_path / "new")]) == 0
+    assert {path.suffix for path in (tmp_path / "new").iterdir()} == {".png", ".svg"}
+
+
+def test_what_is_not_published_is_said(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["timing", "--smoke", "--published"])
+    assert "no runs of timing with --smoke are published" in capsys.readouterr().err
+
+
+def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
+    assert main(["all", "--status", "--store", str(tmp_path / "none")]) == 0
+    found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", capsys.readouterr().out, re.MULTILINE))
+    assert found.keys() == STUDIES.keys()
+    hours = sum(run.seconds for run in records.read(RESULTS / "peers.jsonl").values()) / 3600
+    assert found["peers"] == f"{hours:.1f} h"

@@ -1,0 +1,167 @@
+"""Published runs are lines of JSON that come back to the bit, merge in git and say which of them is damaged."""
+
+import doctest
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments import data, records
+from experiments.options import Options
+from experiments.publish import publish
+from experiments.runner import Estimate, Work, alike, chosen
+from experiments.store import Run, Store, Task, merge
+
+ROOT = Path(__file__).parents[2]
+TASK = Task("accuracy", "diabetes", "bnn", {"hidden_layers": [100], "learning_rate": 0.1}, 0, "paper")
+
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+values = plain | st.just(float("inf")) | st.lists(plain, max_size=3) | st.dictionaries(st.text(), plain, max_size=2)
+names = st.sampled_from(["bgn", "bnn", "tree 3"])
+tasks = st.builds(
+    Task, st.just("accuracy"), st.sampled_from(["bike", "housing:averaged"]), names,
+    st.dictionaries(st.text(max_size=3), plain, max_size=2), st.integers(0, 20), st.just("paper"), st.integers(1, 2),
+)  # fmt: skip
+runs = st.builds(
+    Run, tasks, st.sampled_from(["0" * 64, "1" * 64]), st.dictionaries(st.text(), values, max_size=3),
+    st.none() | st.text(), st.floats(0, 1e6), st.sampled_from(["2026-01-01", "2026-01-02"]),
+    st.dictionaries(st.text(), st.text(), max_size=2),
+)  # fmt: skip
+
+
+def run_of(task, error=None, finished="2026-01-01 00:00:00", seconds=1.0, **figures):
+    return Run(task, "0" * 64, figures, error, seconds, finished, {"numpy": "2.0"})
+
+
+@settings(max_examples=40)
+@given(st.lists(runs, max_size=4), st.randoms(use_true_random=False))
+def test_runs_come_back_to_the_bit_and_make_the_same_file_in_any_order(found, chance):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "s.jsonl"
+        records.write(path, found)
+        before = path.read_bytes()
+        back = records.read(path)
+        assert back == records.settled(found)
+        assert {key: repr(run) for key, run in back.items()} == {
+            key: repr(records._run(records.line(run))) for key, run in records.settled(found).items()
+        }
+        mixed = [*found, *back.values()]
+        chance.shuffle(mixed)
+        records.write(path, mixed)
+        assert path.read_bytes() == before
+        assert before.splitlines() == sorted(before.splitlines())
+
+
+def test_a_float_is_written_in_full(tmp_path):
+    path = tmp_path / "s.jsonl"
+    kept = run_of(TASK, sum=0.1 + 0.2, low=5e-324, zero=-0.0, whole=3.0, count=3)
+    records.write(path, [kept])
+    (found,) = records.read(path).values()
+    assert repr(found.figures) == repr(dict(sorted(kept.figures.items())))
+
+
+def test_a_line_begins_with_what_a_reader_looks_for():
+    beginning = '{"dataset":"diabetes","method":"bnn","parameters":{"hidden_layers":[100],"learning_rate":0.1},'
+    assert records.line(run_of(TASK)).startswith(f'{beginning}"split":"paper","seed":0,"study":"accuracy","revision":1')
+    assert doctest.testmod(records).failed == 0 < doctest.testmod(records).attempted
+
+
+def test_of_two_runs_of_a_task_the_later_one_that_succeeded_is_kept(tmp_path):
+    early, late = run_of(TASK, finished="2026-01-01", test_mse=1.0), run_of(TASK, finished="2026-01-02", test_mse=2.0)
+    failed = run_of(TASK, "ValueError: no", "2026-01-03")
+    for order in ([early, late, failed], [failed, late, early], [late, failed, early]):
+        assert records.settled(order) == {TASK.key("0" * 64): late}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "<<<<<<< ours", "", "{}", "[1]", "7", '{"dataset":"bike"', "\udcff", "[" * 100_000,
+        records.line(run_of(TASK))[:-1], records.line(run_of(TASK)).replace('"seed":0', '"seed":"0"'),
+        records.line(run_of(TASK)).replace('"error":null', '"error":7'), records.line(run_of(TASK)) + "x",
+        records.line(run_of(TASK)).replace('"revision":1', '"revision":true'),
+        records.line(run_of(TASK)).replace('"learning_rate":0.1', '"learning_rate":NaN'),
+    ],
+)  # fmt: skip
+def test_a_damaged_line_is_named(tmp_path, damage):
+    path = tmp_path / "accuracy.jsonl"
+    lines = [records.line(run_of(TASK)), damage, records.line(run_of(replace(TASK, seed=1)))]
+    path.write_bytes("\n".join(lines).encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=re.escape(f"{path}, line 2, is no run (")) as told:
+        records.read(path)
+    assert len(str(told.value).replace(str(path), "")) < 400
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="python -m experiments publish"):
+        records.read(tmp_path / "none.jsonl")
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_git_merges_the_runs_of_two_branches(tmp_path):
+    def git(*words):
+        settings = ("-c", "user.name=n", "-c", "user.email=e", "-c", "core.hooksPath=", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *settings, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    def commit(*found):
+        records.write(path, found)
+        git("add", ".")
+        git("commit", "-m", "runs")
+
+    path = tmp_path / "experiments" / "results" / "accuracy.jsonl"
+    shutil.copy(ROOT / ".gitattributes", tmp_path)
+    old, redone = run_of(TASK, test_mse=1.0), run_of(TASK, finished="2026-01-09", test_mse=2.0)
+    ours, theirs = (run_of(replace(TASK, seed=seed)) for seed in (1, 2))
+    git("init", "-b", "main")
+    commit(old)
+    git("checkout", "-b", "other")
+    commit(old, theirs)
+    git("checkout", "main")
+    commit(redone, ours)
+    git("merge", "other")
+    assert publish(["accuracy"], results=path.parent) == [path]
+    assert path.read_text().splitlines() == [records.line(run) for run in (redone, ours, theirs)]
+
+
+def test_publishing_adds_what_a_study_shows_and_replaces_what_failed(tmp_path):
+    tasks = list(chosen("trees", Options()).values())[:3]
+    stored = [replace(run_of(task, test_mse=1.0), checksum=data.checksum(task.dataset)) for task in tasks]
+    records.write(tmp_path / "trees.jsonl", [
+        replace(stored[0], figures={"test_mse": 7.0}), replace(stored[1], figures={}, error="ValueError: no"),
+    ])  # fmt: skip
+    with Store(tmp_path / "runs.sqlite") as store:
+        store.add([*stored, run_of(TASK)])
+    publish(["trees"], tmp_path / "runs.sqlite", tmp_path)
+    found = records.read(tmp_path / "trees.jsonl")
+    assert sorted(run.figures["test_mse"] for run in found.values()) == [1.0, 1.0, 7.0]
+    with pytest.raises(ValueError, match="no runs of timing to publish"):
+        publish(["timing"], tmp_path / "runs.sqlite", tmp_path)
+    assert merge(tmp_path / "all.sqlite", [tmp_path / "trees.jsonl", tmp_path / "runs.sqlite"]) == 4
+
+
+def test_what_was_done_elsewhere_tells_how_long_it_takes_here():
+    missing, other = replace(TASK, seed=1), replace(TASK, seed=2)
+    elsewhere = [run_of(TASK, seconds=10.0), run_of(missing, seconds=30.0)]
+    work = Work({}, {}, {"m": missing})
+    estimate = Estimate(work, elsewhere)
+    assert estimate.seconds(estimate.cost([missing])) == 30.0
+    assert estimate.seconds(estimate.cost([other])) == pytest.approx(20.0)  # alike in cost: the mean
+    half = Estimate(replace(work, done={"t": run_of(TASK, seconds=5.0)}), elsewhere)  # twice as fast here
+    assert half.seconds(half.cost([missing])) == 15.0
+    assert Estimate(work).seconds(1.0) != Estimate(work).seconds(1.0)  # nan
+
+
+def test_only_times_of_such_a_device_tell():
+    grown = run_of(replace(TASK, method="bgn"))
+    trained = run_of(TASK)
+    on_gpu = replace(trained, versions={"device": "cuda"})
+    found = [grown, trained, on_gpu, run_of(TASK, "ValueError: no")]
+    assert alike(found, "cpu") == [grown, trained]
+    assert alike(found, "cuda") == [grown, on_gpu]
+    assert alike(found, "auto") == [grown, trained, on_gpu]

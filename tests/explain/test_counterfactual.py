@@ -1,0 +1,335 @@
+"""Counterfactuals against exhaustive search over the arrangement's cells."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+import bgn
+from bgn import Layer, Network
+from tests.optional import pandas as pd
+from tests.reference.explain import cheapest_cell
+
+counterfactual = partial(bgn.counterfactual, max_seconds=600)  # a busy machine takes its time
+
+
+def random_problem(seed):
+    """A small network, a row and limits of every kind, as arguments for both sides."""
+    rng = np.random.default_rng(seed)
+    d, depth = int(rng.integers(1, 5)), int(rng.choice([1, 1, 1, 2]))
+    width = int(rng.integers(1, 5))
+    grid = rng.random() < 0.5
+    weights = np.zeros((width, d))
+    for row in weights:
+        read = rng.permutation(d)[: rng.integers(1, 4)]
+        row[read] = rng.choice([1.0, -1.0, 0.5, 2.0, rng.uniform(0.2, 1.5)], len(read))
+    x = rng.integers(-3, 4, d).astype(float) if grid else rng.normal(size=d).round(2) * 2
+    on = Layer(weights, np.zeros(width)).project(rng.integers(-3, 4, (width, d)).astype(float)).diagonal()
+    layers = [Layer(weights, -(on if grid else on + rng.normal(size=width).round(2)))]
+    if depth == 2:
+        inner = rng.choice([1.0, -1.0, 2.0, 0.0, 0.5], (int(rng.integers(1, 4)), width))
+        layers.append(Layer(inner, rng.choice([0.0, 1.0, -1.0, 0.3], len(inner))))
+    output = rng.choice([1.0, -1.0, 0.5, 2.0], layers[-1].width) * rng.choice([1.0, rng.random()])
+    network = Network(layers, output, float(rng.normal()), [f"c{i}" for i in range(d)])
+
+    low, high, integer, groups = np.full(d, -8.0), np.full(d, 8.0), np.zeros(d, dtype=bool), []
+    options = {"bounds": dict.fromkeys(range(d), (-8.0, 8.0))}
+    if d >= 3 and rng.random() < 0.3:
+        x[:2] = np.eye(2)[rng.integers(2)]
+        groups, options["one_hot"] = [(0, 1)], [(0, 1)]
+        low[:2], high[:2], integer[:2] = 0.0, 1.0, True
+        options["bounds"][0] = options["bounds"][1] = (0, 1)
+    if rng.random() < 0.3:
+        column = int(rng.integers(len(groups) * 2, d))
+        x[column] = np.rint(x[column])
+        integer[column], options["integer"] = True, [f"c{column}"]
+    if rng.random() < 0.4:
+        column = d - 1
+        direction = rng.choice(["increase", "decrease", "immutable", "box"])
+        if direction == "immutable":
+            options["immutable"] = [column]
+            low[column] = high[column] = x[column]
+        elif direction == "box":
+            low[column], high[column] = np.sort(rng.integers(-4, 5, 2)).astype(float)
+            options["bounds"][column] = (low[column], high[column])
+        else:
+            options["bounds"][column] = str(direction)
+            low[column], high[column] = (x[column], 1000.0) if direction == "increase" else (-1000.0, x[column])
+    constraints = []
+    if d >= 2 and rng.random() < 0.3:
+        options["constraints"] = [f"c{d - 1} <= c{d - 2}"]
+        constraints.append((np.eye(d)[d - 1] - np.eye(d)[d - 2], 0.0))
+        if rng.random() < 0.5:
+            options["constraints"].append(({"c0": 2.0, f"c{d - 1}": 1.0}, ">=", -3))
+            constraints.append((-2 * np.eye(d)[0] - np.eye(d)[d - 1], 3.0))
+    costs = np.ones(d) if rng.random() < 0.5 else rng.uniform(0.2, 3.0, d).round(2)
+    options["costs"] = None if (costs == 1).all() else costs
+    max_changed = options["max_changed"] = None if rng.random() < 0.6 else int(rng.integers(1, 4))
+    values = np.unique(network.predict(rng.uniform(-6, 6, (200, d))))
+    wanted = rng.choice(["at_least", "at_most", "between"])
+    pick = float(rng.choice(values)) + (float(rng.choice([0.0, 0.1, -0.1])) if rng.random() < 0.5 else 0.0)
+    least, most = (
+        (pick, np.inf) if wanted == "at_least" else (-np.inf, pick) if wanted == "at_most" else (pick, pick + 0.3)
+    )
+    options["at_least"] = least if np.isfinite(least) else None
+    options["at_most"] = most if np.isfinite(most) else None
+    limits = {
+        "costs": costs, "low": low, "high": high, "integer": integer, "groups": groups, "constraints": constraints,
+        "max_changed": max_changed,
+    }  # fmt: skip
+    return network, x, least, most, options, limits
+
+
+def assert_obeys(answer, network, x, least, most, limits):
+    """Every limit, checked on the answer itself, and the prediction fed back."""
+    row = answer.x
+    prediction = network.predict([row])[0]
+    assert answer.prediction == prediction
+    if answer.found:
+        assert least <= prediction <= most
+        assert answer.cost == pytest.approx(np.abs(row - x) @ limits["costs"])
+    assert (row >= limits["low"]).all()
+    assert (row <= limits["high"]).all()
+    assert (row[limits["integer"]] == np.rint(row[limits["integer"]])).all()
+    for group in limits["groups"]:
+        assert sorted(row[list(group)]) == [0.0] * (len(group) - 1) + [1.0]
+    for a, b in limits["constraints"]:
+        assert a @ row <= b + 1e-12
+    grouped = {column: group for group in limits["groups"] for column in group}
+    changed = {grouped.get(column, column) for column in np.flatnonzero(row != x)}
+    assert limits["max_changed"] is None or len(changed) <= limits["max_changed"]
+    assert answer.changes == {f"c{i}": (x[i], row[i]) for i in np.flatnonzero(row != x)}
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_equal_to_exhaustive_search_over_cells(block):
+    for seed in range(50 * block, 50 * block + 50):
+        network, x, least, most, options, limits = random_problem(seed)
+        answer = counterfactual(network, x, **options)
+        best, miss = cheapest_cell(network, x, least, most, **limits)
+        assert answer.optimal, seed
+        assert answer.found == np.isfinite(best), seed
+        if answer.x is not None:
+            assert_obeys(answer, network, x, least, most, limits)
+        if answer.found:
+            assert best - 1e-2 <= answer.cost <= best + 1e-5, seed
+            assert answer.gap == 0
+        else:
+            assert answer.unreachable, seed
+            away = np.inf if answer.x is None else max(least - answer.prediction, answer.prediction - most)
+            assert away == pytest.approx(miss, abs=1e-9), seed
+
+
+HOUSE = Network(
+    [Layer([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-2.0, -5.0, -10.0])],
+    [1.0, 0.5, 0.25],
+    3.0,
+    ["rooms", "age", "floor area"],
+)
+
+
+def test_strict_thresholds_to_the_last_bit():
+    down = counterfactual(HOUSE, [2.0, 0.0, 0.0], at_most=1.25)
+    assert down.x.tolist() == [np.nextafter(2.0, 0.0), 0.0, 0.0]
+    up = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_least=3.25)
+    assert up.x.tolist() == [2.0, 0.0, 0.0]
+    whole = counterfactual(HOUSE, [2.0, 0.0, 0.0], at_most=1.25, integer=["rooms"])
+    assert whole.x.tolist() == [1.0, 0.0, 0.0]
+    assert whole.changes == {"rooms": (2.0, 1.0)}
+
+
+def test_an_integer_sum_below_its_threshold():
+    """Three whole columns whose sum must fall below 6: not 6, not 5.999999."""
+    network = Network([Layer([[1.0, 1.0, 1.0]], [-6.0])], [1.0], 0.0)
+    for limit in (None, 3):
+        answer = counterfactual(network, [3.0, 2.0, 1.0], at_most=0.0, integer=[0, 1, 2], max_changed=limit)
+        assert answer.cost == 1.0
+        assert answer.optimal
+    low = dict.fromkeys(range(3), (0, 1))
+    answer = counterfactual(network, [3.0, 2.0, 1.0], at_most=0.0, integer=[0, 1, 2], bounds=low)
+    assert answer.x.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_fewest_features_first():
+    network = Network([Layer(np.eye(3), [-1.0, -1.0, -100.0])], [1.0, 1.0, 2.0], 0.0)
+    cheap = counterfactual(network, [0.0, 0.0, 0.0], at_least=0.0)
+    few = counterfactual(network, [0.0, 0.0, 0.0], at_least=0.0, costs="fewest")
+    assert cheap.x.tolist() == [1.0, 1.0, 0.0]
+    assert few.x.tolist() == [0.0, 0.0, 100.0]
+    assert few.optimal
+    three = counterfactual(network, [0.0, 0.0, 0.0], at_least=4.0, costs="fewest")
+    assert three.x.tolist() == [1.0, 1.0, 100.0]
+
+
+def test_several_answers_change_different_columns():
+    network = Network([Layer(np.eye(3), [-1.0, -2.0, -3.0])], [1.0, 1.0, 1.0], 0.0, ["a", "b", "c"])
+    answer = counterfactual(network, [0.0, 0.0, 0.0], at_least=-1.0, n=5)
+    assert [list(each.changes) for each in (answer, *answer.alternatives)] == [["a"], ["b"], ["c"]]
+    assert [each.cost for each in (answer, *answer.alternatives)] == [1.0, 2.0, 3.0]
+    pairs = counterfactual(network, [0.0, 0.0, 0.0], at_least=1.0, n=5)
+    assert [list(each.changes) for each in (pairs, *pairs.alternatives)] == [["a", "b"], ["a", "c"], ["b", "c"]]
+    none = counterfactual(network, [1.0, 0.0, 0.0], at_least=-1.0, n=3)
+    assert none.changes == {}
+    assert none.alternatives == ()
+    assert answer.as_dict()["alternatives"][0]["changes"] == {"b": {"from": 0.0, "to": 2.0}}
+
+
+def test_limits_by_name():
+    answer = counterfactual(
+        HOUSE,
+        {"rooms": 1.0, "age": 1.0, "floor area": 5.0},
+        at_least=4.5,
+        bounds={"rooms": "increase", "age": (None, 2.0), 2: (0, 8)},
+        constraints=["2*rooms - floor area <= 1e0", "age + rooms >= -3 + age"],
+    )
+    assert answer.optimal
+    rooms, age, area = answer.x
+    assert rooms + age >= 5
+    assert rooms >= 1
+    assert age <= 2
+    assert 0 <= area <= 8
+    assert 2 * rooms - area <= 1
+    assert answer.prediction == HOUSE.predict([answer.x])[0] == 4.25 + 0.0 or answer.prediction >= 4.5
+
+
+def test_rows_of_every_kind():
+    x = {"age": 1.0, "rooms": 1.0, "floor area": 5.0}
+    frame = pd.DataFrame([x])
+    wanted = counterfactual(HOUSE, [1.0, 1.0, 5.0], at_least=4.0).x.tolist()
+    for row in (x, frame, frame.iloc[0], np.array([[1.0, 1.0, 5.0]])):
+        assert counterfactual(HOUSE, row, at_least=4.0).x.tolist() == wanted
+
+
+def test_unreachable_comes_with_the_best_attainable():
+    answer = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_least=4.0, bounds={"rooms": (0, 1), "floor area": (0, 20)})
+    assert not answer.found
+    assert answer.unreachable
+    assert answer.prediction == HOUSE.predict([answer.x])[0] == 2.75
+    assert repr(answer) == "Counterfactual(unreachable: the best attainable is 2.75)"
+    between = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_least=1.5, at_most=1.7)
+    assert between.prediction in (1.25, 1.75)
+    nothing = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_least=4.0, constraints="0*rooms >= 1")
+    assert nothing.x is None
+    assert nothing.unreachable
+    assert repr(nothing) == "Counterfactual(unreachable: no row obeys the limits)"
+    assert nothing.as_dict()["prediction"] is None
+
+
+def test_nothing_may_change():
+    still = {"immutable": ["rooms", "age", "floor area"]}
+    assert counterfactual(HOUSE, [0.0, 0.0, 0.0], at_least=4.0, **still).prediction == 1.25
+    for costs in (None, "fewest"):
+        same = counterfactual(HOUSE, [0.0, 0.0, 0.0], at_most=4.0, costs=costs, **still)
+        assert same.found
+        assert same.cost == 0
+    base = Network([Layer(np.empty((0, 1)), [])], [], 2.0)
+    assert counterfactual(base, [1.0], at_least=3.0).unreachable
+    assert counterfactual(base, [1.0], at_least=1.0).found
+
+
+def test_a_row_outside_its_bounds_comes_in():
+    answer = counterfactual(HOUSE, [9.0, 0.0, 0.0], at_least=0.0, bounds={"rooms": (0, 3)})
+    assert answer.x.tolist() == [3.0, 0.0, 0.0]
+
+
+def test_equality_constraints():
+    answer = counterfactual(HOUSE, [1.0, 1.0, 5.0], at_least=4.0, constraints="rooms == age")
+    assert answer.x[0] == pytest.approx(answer.x[1], abs=1e-6)
+    assert answer.cost == pytest.approx(3.0, abs=1e-6)
+
+
+def test_one_hot_groups_stay_one_hot():
+    network = Network(
+        [Layer([[1, 0, 0, 0], [0, 1, 0, 1.0], [0, 0, 1, 0]], [-0.5, -3.0, -0.5])], [1.0, 2.0, 0.25], 0.0, list("abcx")
+    )
+    limits = {"one_hot": [("a", "b", "c")], "bounds": {"x": (0, 2)}}
+    answer = counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, **limits)
+    assert answer.x.tolist() == [0.0, 1.0, 0.0, 2.0]
+    assert counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, max_changed=2, **limits).found
+    assert counterfactual(network, [1.0, 0.0, 0.0, 1.0], at_least=0.5, max_changed=1, **limits).unreachable
+
+
+def random_network(seed, neurons, features):
+    rng = np.random.default_rng(seed)
+    weights = np.zeros((neurons, features))
+    for row in weights:
+        row[rng.permutation(features)[:2]] = rng.normal(size=2)
+    network = Network([Layer(weights, rng.normal(size=neurons))], rng.normal(size=neurons), 0.0)
+    rows = rng.normal(size=(500, features))
+    return network, rows[0], network.predict(rows).max()
+
+
+def test_when_time_is_up_the_gap_is_told():
+    network, x, wanted = random_network(0, 100, 12)
+    answer = counterfactual(network, x, at_least=wanted, max_seconds=0.6)
+    assert not answer.unreachable
+    if answer.found:
+        assert network.predict([answer.x])[0] >= wanted
+        assert answer.optimal == (answer.gap == 0)
+        assert 0 <= answer.gap <= 1
+
+
+def test_twenty_neurons_and_eight_features_are_solved():
+    network, x, wanted = random_network(1, 20, 8)
+    answer = counterfactual(network, x, at_least=wanted)
+    assert answer.optimal
+    assert network.predict([answer.x])[0] >= wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "at_least or at_most must be given"),
+        ({"at_least": 2.0, "at_most": 1.0}, "at_least must not be above at_most; got 2.0 and 1.0"),
+        ({"at_least": 1.0, "n": 0}, "n must be at least 1; got 0"),
+        ({"at_least": 1.0, "max_seconds": 0}, "max_seconds must be positive; got 0"),
+        ({"at_least": 1.0, "max_changed": 0}, "max_changed must be at least 1; got 0"),
+        ({"at_least": 1.0, "costs": [1.0, 1.0, 0.0]}, "costs must be a positive number for each of the 3 columns"),
+        ({"at_least": 1.0, "costs": "cheap"}, "or 'fewest'; got 'cheap'"),
+        ({"at_least": 1.0, "costs": {"hue": 1.0}}, "costs must name a column"),
+        ({"at_least": 1.0, "bounds": {"rooms": 3}}, "bounds of 'rooms' must be"),
+        ({"at_least": 1.0, "bounds": {"rooms": (3, 2)}}, "bounds of 'rooms' must have low <= high"),
+        ({"at_least": 1.0, "immutable": "rooms"}, "immutable must be a list of columns; got the text 'rooms'"),
+        ({"at_least": 1.0, "integer": ["age"]}, "integer has 'age', but x has 0.5 there"),
+        ({"at_least": 1.0, "one_hot": [("rooms", "age")]}, "one_hot group rooms, age must have a single 1 in x"),
+        ({"at_least": 1.0, "constraints": ["rooms < age"]}, "needs one of '<=', '>=' and '==' once"),
+        ({"at_least": 1.0, "constraints": ["rooms <= hue"]}, "cannot be read from 'hue' on; the columns are"),
+        ({"at_least": 1.0, "constraints": ["rooms <= 2*"]}, "cannot be read from"),
+        ({"at_least": 1.0, "constraints": ["rooms age <= 2"]}, "cannot be read from 'age"),
+        ({"at_least": 1.0, "constraints": [" <= 2"]}, "lacks a side"),
+        ({"at_least": 1.0, "constraints": [({"rooms": 1}, "<", 2)]}, "it must be '<=', '>=' or '=='"),
+        ({"at_least": 1.0, "constraints": [3]}, "constraints has 3, which cannot be read"),
+    ],
+)
+def test_bad_input_is_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        counterfactual(HOUSE, [1.0, 0.5, 0.0], **options)
+
+
+def test_bad_rows_are_named():
+    with pytest.raises(ValueError, match="x lacks 'age'"):
+        counterfactual(HOUSE, {"rooms": 1.0, "floor area": 2.0}, at_least=1.0)
+    with pytest.raises(ValueError, match="x must be one row; got 2"):
+        counterfactual(HOUSE, np.zeros((2, 3)), at_least=1.0)
+    shared = {"one_hot": [("rooms", "age"), ("age", "floor area")]}
+    with pytest.raises(ValueError, match="one_hot groups must not share columns"):
+        counterfactual(HOUSE, [1.0, 0.0, 1.0], at_least=1.0, **shared)
+
+
+def test_wanted_predictions_and_limits_that_cannot_be_are_refused():
+    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
+    with pytest.raises(ValueError, match="at_least must be a finite number; got nan"):
+        counterfactual(network, [0.0], at_least=float("nan"))
+    with pytest.raises(ValueError, match="at_most must be a finite number; got inf"):
+        counterfactual(network, [0.0], at_most=np.inf)
+    with pytest.raises(ValueError, match=r"immutable has 'a', but x has .* there, outside its bounds"):
+        counterfactual(network, [0.0], at_least=1, bounds={"a": (2, 3)}, immutable=["a"])
+
+
+def test_zero_is_the_neatest_number():
+    weights = [[-1.0, 0.0, 1.0], [0.0, -3.0, 0.0]]
+    network = Network([Layer(weights, [0.0, 1.0])], [1.0, 1.0], 0.0, ["a", "b", "c"])
+    answer = counterfactual(network, [2.0, 4.0, 0.0], at_least=2, immutable=["c"])
+    assert answer.changes["a"] == (2.0, 0.0)

@@ -1,0 +1,117 @@
+"""Effects against their definition: the mean prediction with the feature set in every background row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bgn import Layer, Network, effect
+from bgn.explain.crossings import crossings
+from tests.networks import problems
+
+
+def dependence(network, columns, values, background):
+    mixed = background.copy()
+    mixed[:, columns] = values
+    return network.predict(mixed).mean()
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.one_of(problems(), problems(depth=2), problems(depth=3)), st.integers(0, 3))
+def test_steps_equal_the_definition_at_every_breakpoint(problem, column):
+    network, X, background = problem
+    column %= network.n_inputs
+    found = effect(network, column, background)
+    below = np.nextafter(found.breakpoints, -np.inf)
+    values = np.concatenate([found.breakpoints, below, X[:, column], background[:, column], [-50.0, 50.0]])
+    expected = [dependence(network, [column], value, background) for value in values]
+    np.testing.assert_allclose(found(values), expected, atol=1e-10)
+    assert (np.diff(found.breakpoints) > 0).all()
+    assert (np.diff(found.levels) != 0).all()
+    assert len(found.levels) == len(found.breakpoints) + 1
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.one_of(problems(), problems(depth=2)), st.integers(0, 3), st.integers(1, 3))
+def test_pairs_equal_the_definition(problem, first, gap):
+    network, X, background = problem
+    if network.n_inputs == 1:
+        return
+    pair = [first % network.n_inputs, (first % network.n_inputs + 1 + gap % (network.n_inputs - 1)) % network.n_inputs]
+    found = effect(network, pair, background)
+    points = np.vstack([X, background])[:, pair]
+    expected = [dependence(network, pair, point, background) for point in points]
+    np.testing.assert_allclose(found(points[:, 0], points[:, 1]), expected, atol=1e-10)
+    assert found(points[:1, 0], points[:, 1]).shape == (len(points),)
+    for cell in found.cells(bounds=[[-2.0, 2.0], [-1.0, 3.0]], whole=True):
+        weights = np.random.default_rng(0).dirichlet(np.ones(len(cell.vertices)), size=5)
+        for point in weights @ cell.vertices:
+            assert cell.level == pytest.approx(dependence(network, pair, point, background), abs=1e-9)
+
+
+def area(cell):
+    x, y = cell.vertices.T
+    return abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2
+
+
+@settings(deadline=None, max_examples=40)
+@given(problems())
+def test_cells_fill_the_rectangle(problem):
+    network, _, background = problem
+    if network.n_inputs > 1:
+        cells = effect(network, (0, 1), background).cells(bounds=[[-2.0, 2.0], [-1.0, 3.0]])
+        assert sum(map(area, cells)) == pytest.approx(16.0)
+
+
+@settings(deadline=None, max_examples=100)
+@given(problems(), st.integers(0, 3), st.sampled_from([1.0, 1e-300, 1e200, 1e-17]))
+def test_crossings_are_the_first_float_of_the_new_answer(problem, column, scale):
+    network, _, background = problem
+    column %= network.n_inputs
+    layer = network.layers[0]
+    network = Network([Layer(layer.weights, layer.bias * scale)], network.output_weights, 0.0)
+    for neuron in np.flatnonzero(layer.weights[:, column]):
+        for row, value in zip(background, crossings(network.layers[0], neuron, column, background), strict=True):
+            upper = 1.0 if layer.weights[neuron, column] > 0 else -1.0
+            for x, answer in ((value, upper), (np.nextafter(value, -np.inf), -upper)):
+                row[column] = x
+                assert network.hidden([row])[0, neuron] == answer
+
+
+def test_crossings_that_never_come():
+    """A tiny weight cannot move a large sum past its threshold within the floats."""
+    network = Network([Layer([[1e-300, 1.0], [-1e-300, 1.0]], [-1e300, -1e300])], [1.0, 1.0], 0.0)
+    rows = np.zeros((1, 2))
+    assert crossings(network.layers[0], 0, 0, rows).tolist() == [np.inf]
+    assert crossings(network.layers[0], 1, 0, rows).tolist() == [-np.inf]
+    found = effect(network, 0, rows)
+    assert found.breakpoints.tolist() == []
+    assert found.levels.tolist() == [-2.0]
+
+
+def test_names_and_refusals():
+    network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, ["a", "b"])
+    assert repr(effect(network, "a", [[0.0, 0.0]])) == "Effect(a: 1 steps, from -1 to 1)"
+    assert repr(effect(network, ("a", "b"), [[0.0, 0.0]])) == "PairEffect(a x b: 0 joint lines)"
+    for feature, message in (
+        ("c", "feature must name a column, one of a, b"),
+        (2, "or give its position from 0 to 1; got 2"),
+        (("a", "a"), "one column or two different ones"),
+        (("a", "b", "a"), "one column or two different ones"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            effect(network, feature, [[0.0, 0.0]])
+    with pytest.raises(ValueError, match="background must be a table"):
+        effect(network, "a")
+    with pytest.raises(ValueError, match="bounds must be two pairs"):
+        effect(network, ("a", "b"), [[0.0, 0.0]]).cells()
+
+
+def test_too_many_cells_are_refused():
+    rng = np.random.default_rng(0)
+    network = Network([Layer([[1.0, 1.0, 1.0]], [0.0])], [1.0], 0.0)
+    found = effect(network, (0, 1), rng.normal(size=(400, 3)))
+    with pytest.raises(ValueError, match="lines cut the rectangle into too many cells"):
+        found.cells(bounds=[[-9.0, 9.0], [-9.0, 9.0]])

@@ -1,0 +1,137 @@
+"""Margins, checked by moving each row just short of them and just past them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bgn import Layer, Network, margin
+from tests.networks import problems
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.one_of(problems(), problems(depth=2)))
+def test_one_column_at_a_time_just_short_and_just_past(problem):
+    network, X, background = problem
+    rows = np.vstack([X, background])
+    found = margin(network, rows)
+    before = network.predict(rows)
+    for row in range(len(rows)):
+        for column in range(network.n_inputs):
+            for value, back in ((found.up[row, column], -np.inf), (found.down[row, column], np.inf)):
+                moved = np.repeat(rows[row : row + 1], 30, axis=0)
+                if np.isfinite(value):
+                    moved[0, column] = value
+                    assert abs(network.predict(moved[:1])[0] - before[row]) > 1e-13
+                    last = np.nextafter(value, back)
+                    steps = np.linspace(rows[row, column], last, 30)  # of subnormal length may go past the end
+                    moved[:, column] = np.clip(steps, min(rows[row, column], last), max(rows[row, column], last))
+                else:
+                    moved[:, column] = np.linspace(rows[row, column], np.copysign(100.0, value), 30)
+                np.testing.assert_allclose(network.predict(moved), before[row], atol=1e-11)
+    np.testing.assert_array_equal(found.distance, np.minimum(found.up - rows, rows - found.down))
+
+
+def changed_within(network, row, radius, scale):
+    """Whether any of many points in a ball has another prediction."""
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(3000, network.n_inputs))
+    directions /= np.linalg.norm(directions, axis=1)[:, np.newaxis]
+    lengths = radius * rng.random(3000) ** (1 / network.n_inputs)
+    moved = row + directions * lengths[:, np.newaxis] * scale
+    return np.abs(network.predict(moved) - network.predict([row])).max() > 1e-11
+
+
+@settings(deadline=None, max_examples=100)
+@given(problems(), st.booleans())
+def test_euclidean_just_short_and_just_past(problem, scaled):
+    network, X, _ = problem
+    scale = np.linspace(0.5, 2.0, network.n_inputs) if scaled else np.ones(network.n_inputs)
+    found = margin(network, X, units=scale)
+    for row, distance, nearest in zip(X, found.euclidean, found.nearest, strict=True):
+        if np.isinf(distance):
+            assert not changed_within(network, row, 100.0, scale)
+            continue
+        np.testing.assert_allclose(np.linalg.norm((nearest - row) / scale), distance, atol=1e-12)
+        if distance > 1e-9:
+            assert not changed_within(network, row, distance * (1 - 1e-6), scale)
+        # Just past: in a small ball around the foot.
+        assert changed_within(network, nearest, 1e-6 * (1 + np.abs(nearest).max()), scale) or (
+            abs(network.predict([nearest]) - network.predict([row])) > 1e-11
+        )
+
+
+@settings(deadline=None, max_examples=40)
+@given(problems(depth=2))
+def test_deeper_euclidean_just_short_and_just_past(problem):
+    network, X, _ = problem
+    found = margin(network, X)
+    assert found.exact.all()
+    for row, distance, nearest in zip(X, found.euclidean, found.nearest, strict=True):
+        if np.isinf(distance):
+            assert not changed_within(network, row, 20.0, 1.0)
+        else:
+            if distance > 1e-6:
+                assert not changed_within(network, row, distance * (1 - 1e-5), 1.0)
+            assert abs(network.predict([nearest]) - network.predict([row])) > 1e-11 or changed_within(
+                network, nearest, 1e-6 * (1 + np.abs(nearest).max()), 1.0
+            )
+
+
+def test_neurons_that_cancel_do_not_count():
+    network = Network([Layer([[1.0], [2.0], [1.0]], [-1.0, -2.0, -5.0])], [1.0, -1.0, 2.0], 0.0)
+    found = margin(network, [[0.0]])
+    assert found.up.tolist() == [[5.0]]
+    assert found.down.tolist() == [[-np.inf]]
+    assert found.euclidean.tolist() == [5.0]
+
+
+def test_a_prediction_on_a_threshold_alone_counts():
+    """Fires at 1 and above, and at 1 and below: both only at 1."""
+    network = Network([Layer([[1.0], [-1.0]], [-1.0, 1.0])], [1.0, 1.0], 0.0)
+    found = margin(network, [[0.0], [1.0]])
+    assert found.up.tolist() == [[1.0], [np.nextafter(1.0, 2.0)]]
+    assert found.euclidean.tolist() == [1.0, 0.0]
+
+
+def test_a_row_on_a_threshold_that_two_neurons_share():
+    """At 2 both fire; beside it they cancel differently from what all turning would give."""
+    shared = Layer([[1.0], [-1.0]], [-2.0, 2.0])
+    shallow = Network([shared], [1.0, -1.0], 0.0)
+    deep = Network([shared, Layer([[1.0, -1.0]], [-1.0])], [1.0], 0.0)
+    for network in (shallow, deep):
+        assert margin(network, [[2.0]]).euclidean[0] == pytest.approx(0.0, abs=1e-8)
+        assert margin(network, [[0.0]]).euclidean[0] == pytest.approx(2.0)
+    gone = Network([shared, Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0)
+    assert margin(gone, [[0.0]]).euclidean[0] == pytest.approx(2.0)
+
+
+def test_thresholds_a_rounding_error_apart_are_passed_together():
+    first = Layer([[-0.7], [-1.0]], [0.28, 0.4])
+    network = Network([first, Layer([[1.0, 1.0]], [0.0])], [1.0], 0.0)
+    assert margin(network, [[0.3]]).euclidean[0] == pytest.approx(0.1)
+    assert margin(network, [[0.5]]).euclidean[0] == pytest.approx(0.1)
+
+
+def test_an_unfinished_search_says_so():
+    rng = np.random.default_rng(0)
+    layers = [Layer(rng.normal(size=(8, 3)), rng.normal(size=8)), Layer(np.ones((1, 8)), [-7.5])]
+    network = Network(layers, [1.0], 0.0)
+    row = np.zeros((1, 3))
+    short, whole = margin(network, row, max_cells=2), margin(network, row, max_cells=100_000)
+    assert not short.exact[0]
+    assert whole.exact[0]
+    assert short.euclidean[0] <= whole.euclidean[0] * (1 + 1e-6)
+
+
+def test_refusals_and_names():
+    network = Network([Layer([[1.0, 1.0]], [-1.0])], [1.0], 0.0, ["a", "b"])
+    assert margin(network, [[0.0, 0.0]], units={"a": 2.0}).euclidean[0] == pytest.approx(1 / 5**0.5)
+    for units in ([1.0], [1.0, 0.0], [1.0, np.inf]):
+        with pytest.raises(ValueError, match="units must be a positive number for each of the 2 columns"):
+            margin(network, [[0.0, 0.0]], units=units)
+    with pytest.raises(ValueError, match="units must name a column"):
+        margin(network, [[0.0, 0.0]], units={"c": 1.0})
+    assert repr(margin(network, [[0.0, 1.0]])) == "Margin(1 rows, 2 features, nearest change at 0)"

@@ -1,0 +1,110 @@
+"""``bgn fit --stream``: the same model as from memory, and what cannot be had block by block."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bgn.cli.stream as stream
+from bgn import BGNRegressor
+from bgn.cli.card import compare, make_card
+from bgn.cli.prepare import Choices
+from bgn.cli.source import open_source
+from bgn.cli.train import Wanted
+from tests.command import run
+
+SMALL = ("--size", 3, "--replacements", 2, "--quiet")
+
+
+@pytest.fixture(scope="module")
+def rents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rents with words, codes, dates, holes and an empty column, in groups of a few rows."""
+    generator, rows = np.random.default_rng(0), 300
+    table = pd.DataFrame(
+        {
+            "area": generator.uniform(20, 120, rows).round(1),
+            "kind": pd.Categorical(generator.choice(["flat", "house", "loft"], rows)),
+            "quarter": generator.choice(["north", "south"], rows),
+            "listed": pd.Timestamp("2020-03-01") + pd.to_timedelta(generator.integers(0, 700, rows), "h"),
+            "lift": generator.random(rows) < 0.5,
+            "floor": generator.integers(0, 4, rows),
+            "nothing": None,
+        }
+    )
+    table["rent"] = 400 + 300 * (table["area"] >= 60) + 250 * (table["kind"] == "loft") + generator.normal(0, 5, rows)
+    table.loc[5, "area"], table.loc[7, "kind"], table.loc[200, "rent"] = np.nan, None, np.inf
+    path = tmp_path_factory.mktemp("stream") / "rents.parquet"
+    table.to_parquet(path, row_group_size=64)
+    return path
+
+
+@pytest.mark.parametrize("test", [0, 0.2])
+def test_the_same_model_as_in_memory(rents: Path, tmp_path: Path, test: float) -> None:
+    options = (
+        "--missing",
+        "drop",
+        "--dates",
+        "expand",
+        "--categorical",
+        "floor",
+        "--test",
+        test,
+        "--layers",
+        2,
+        *SMALL,
+    )
+    for how in ("--stream", "--no-stream"):
+        files = "--out", tmp_path / f"model{how}.json", "--report", tmp_path / f"report{how}.html"
+        card = json.loads(run("fit", rents, "-t", "rent", *options, *files, how, "--json").out)
+        (tmp_path / f"card{how}.json").write_text(json.dumps({**card, "seconds": 0, "files": None}))
+    for name in ("model{}.json", "report{}.html", "card{}.json"):
+        assert (tmp_path / name.format("--stream")).read_text() == (tmp_path / name.format("--no-stream")).read_text()
+
+
+def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
+    def refused(*options: object) -> str:
+        return run("fit", rents, "--stream", *SMALL, *options, code=1).err
+
+    assert "--missing impute needs all rows in memory" in refused("-t", "rent", "--missing", "impute")
+    assert "column 'listed' holds dates" in refused("-t", "rent")
+    whole = "-t", "rent", "--drop", "listed"
+    assert "3 of 300 rows have missing values ('area' 1, 'kind' 1, 'rent' 1); add --missing drop" in refused(*whole)
+    assert "'kind' holds 3 different words" in refused(*whole, "--max-categories", 2)
+    assert "--target: column 'quarter' must hold numbers" in refused("-t", "quarter", "--drop", "listed")
+    assert "has no column 'price'" in refused("-t", "price")
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    assert "--stream reads Parquet files" in run("fit", tmp_path / "rows.csv", "-t", "b", "--stream", code=1).err
+    pd.DataFrame({"a": [1.0], "b": [2.0]}).to_parquet(tmp_path / "one.parquet")
+    assert "1 complete rows" in run("fit", tmp_path / "one.parquet", "-t", "b", "--stream", code=1).err
+    pd.DataFrame({"a": [None, None], "b": [2.0, 3.0]}).to_parquet(tmp_path / "none.parquet")
+    assert "no column with values" in run("fit", tmp_path / "none.parquet", "-t", "b", "--stream", code=1).err
+
+
+def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
+    source = open_source(str(rents), None, ".", None)
+    assert 0 < stream.available_memory() < sys.maxsize or not Path("/proc/meminfo").exists()
+    assert stream.too_large(source, 2**30) is None
+    assert "takes about 9.6e-05 GB and 1e-05 GB are free: its rows stay on disk" in stream.too_large(source, 10**4)
+    assert stream.too_large(open_source("diabetes", None, ".", None), 0) is None
+
+
+def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(stream, "KEPT", 100)
+    source = open_source(str(rents), None, ".", None)
+    rows = stream.Streamed(Wanted(source, "rent", ["listed"], Choices(), "drop", 0.2, 0))
+    learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
+    assert rows.n_rows == 297
+    assert 230 < learnt < 245
+    assert 20 < sum(int((~held).sum()) for _, _, held in rows._kept) < 150
+    assert 5 < sum(int(held.sum()) for _, _, held in rows._kept) < 50
+    model = BGNRegressor(max_width=2, random_state=0)
+    kept = rows.fit(model)
+    card = make_card(model, "rents", kept, compare(model.network_, (kept.X, kept.y), kept.judged), {}, 1.0, {})
+    assert (card.rows_train, card.rows_test) == (learnt, 297 - learnt)
+    card.show()
+    assert f"on {len(kept.y_test)} of {297 - learnt} test rows" in capsys.readouterr().out

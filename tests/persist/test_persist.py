@@ -1,0 +1,450 @@
+"""Saved models: exact round trips, refusal of everything else, whole files or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+
+import bgn
+from bgn import Layer, ModelFileError, Network
+from bgn.persist import read
+from bgn.preparation import Category, Date, Number, Preparation
+from tests.optional import pandas as pd
+from tests.round_trips import bits, timeless
+
+KEPT = Path(__file__).parents[1] / "data"
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+outputs = st.floats(-3e307, 3e307)  # five of them at most: their sum is finite
+names = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    widths = [draw(st.integers(0, 4)), *draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))]
+    layers = [
+        Layer(
+            np.array(draw(st.lists(finite, min_size=a * b, max_size=a * b))).reshape(b, a),
+            np.array(draw(st.lists(finite, min_size=b, max_size=b))).reshape(b),
+        )
+        for a, b in pairwise(widths)
+    ]
+    output = draw(st.lists(outputs, min_size=widths[-1], max_size=widths[-1]))
+    features = draw(st.none() | st.lists(names, min_size=widths[0], max_size=widths[0], unique=True))
+    return Network(layers, output, draw(outputs), features, draw(st.none() | names))
+
+
+def example() -> Network:
+    layer = Layer([[1.0, 0.0, 0.0], [0.59, 1.0, 0.0], [0.0, 0.0, -1.0]], [-65.46, -63.56, 0.5])
+    return Network([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "model.json"
+    preparation = Preparation((Number("income"), Number("age", fill=41.5), Category("kind", ("flat",), "flat")))
+    figures = {"test": {"r2": 0.5, "mse": 0.1}}
+    bgn.save(example(), path, units={"income": "k$"}, figures=figures, preparation=preparation)
+    return path
+
+
+# -- round trips -------------------------------------------------------------------------------------------
+
+
+@given(networks())
+@settings(max_examples=300)
+def test_round_trip_is_exact_to_the_bit(tmp_path_factory: pytest.TempPathFactory, network: Network) -> None:
+    path = tmp_path_factory.getbasetemp() / "round.json"
+    bgn.save(network, path)
+    assert bits(bgn.load(path)) == bits(network)
+
+
+def test_the_file_keeps_everything_and_can_be_read(saved: Path) -> None:
+    found = read(saved)
+    assert found.network == found.model() == example()
+    assert found.library == bgn.__version__
+    assert found.units == {"income": "k$"}
+    assert found.figures == {"test": {"r2": 0.5, "mse": 0.1}}
+    assert found.preparation == Preparation(
+        (Number("income"), Number("age", fill=41.5), Category("kind", ("flat",), "flat"))
+    )
+    lines = saved.read_text().splitlines()
+    assert '{"columns": [0, 1], "weights": [0.59, 1.0], "bias": -63.56},' in [line.strip() for line in lines]
+    assert max(map(len, lines)) <= 120
+    assert len(json.loads(saved.read_text())["checks"]) == 5
+
+
+def test_figures_that_are_not_finite_do_not_cost_the_model(tmp_path: Path) -> None:
+    figures = {"model": {"r2": float("nan"), "mse": float("inf"), "mae": 1.5}}
+    bgn.save(example(), tmp_path / "m.json", figures=figures)
+    assert read(tmp_path / "m.json").figures == {"model": {"mae": 1.5}}
+
+
+def test_preparations_come_back() -> None:
+    preparation = Preparation(
+        (
+            Number("a", boolean=True),
+            Category("b", (1.0, 2.5), 2.5),
+            Category("c", ("x", "y")),
+            Date("d", ("year", "hour"), "%d/%m/%Y", (2004.0, 12.5)),
+            Date("e", ("weekday",)),
+        )
+    )
+    from bgn.persist import parts
+
+    assert parts.preparation_in(json.loads(json.dumps(parts.preparation_out(preparation))), "") == preparation
+
+
+def test_rows_given_are_the_rows_checked(tmp_path: Path) -> None:
+    rows = np.arange(21.0).reshape(7, 3)
+    bgn.save(example(), tmp_path / "m.json", rows=rows)
+    checks = json.loads((tmp_path / "m.json").read_text())["checks"]
+    assert [check["inputs"] for check in checks] == rows[:5].tolist()
+    assert [check["prediction"] for check in checks] == example().predict(rows[:5]).tolist()
+
+
+def test_wide_dense_networks_fit_in_a_file(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    network = Network(
+        [Layer(generator.normal(size=(200, 300)), generator.normal(size=200))], generator.normal(size=200), 0
+    )
+    bgn.save(network, tmp_path / "m.json")
+    assert bits(bgn.load(tmp_path / "m.json")) == bits(network)
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("version*.json")), ids=lambda path: path.stem)
+def test_files_of_earlier_versions_load_for_ever(path: Path) -> None:
+    file = read(path)
+    expected = json.loads(path.with_suffix(".predictions").read_text())
+    X = np.array(expected["inputs"])
+    if file.network.feature_names is not None:
+        X = pd.DataFrame(X, columns=list(file.network.feature_names))
+    np.testing.assert_array_equal(bgn.load(path).predict(X), expected["predictions"])
+    assert (file.preparation is not None) == (path.stem in ("version1_deep", "version1_regressor"))
+    if file.settings is not None:
+        history = bgn.load(path).history_
+        assert history.network() == file.network
+        assert [history.network(width).depth for width in range(len(history.paths[history.best_layer]))]
+
+
+# -- estimators --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Any:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    # Without validation rows the widest network is chosen.
+    settings = {"max_width": 4, "max_replacements": 2, "validation_fraction": 0.0}
+    return bgn.BGNRegressor(**settings, random_state=np.int64(0)).fit(X, y)
+
+
+def test_an_estimator_comes_back_fitted(fitted: Any, tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    bgn.save(fitted, tmp_path / "m.json", rows=X)
+    found = bgn.load(tmp_path / "m.json")
+    assert type(found) is bgn.BGNRegressor
+    assert found.get_params() == fitted.get_params()
+    assert bits(found.network_) == bits(fitted.network_)
+    assert found.n_features_in_ == 10
+    assert list(found.feature_names_in_) == list(X.columns)
+    assert timeless(found.history_) == timeless(fitted.history_)
+    assert found.history_.network(2) == fitted.history_.network(2)
+    np.testing.assert_array_equal(found.predict(X), fitted.predict(X))
+    assert found.score(X, y) == fitted.score(X, y)
+    bgn.save(found, tmp_path / "again.json", rows=X)
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+def test_the_same_fit_writes_the_same_file(fitted: Any, tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
+    bgn.save(fitted, tmp_path / "a.json")
+    bgn.save(clone(fitted).fit(X, y), tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_callbacks_are_not_kept(tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = bgn.BGNRegressor(max_width=1, callbacks=[lambda record: None], random_state=0).fit(X, y)
+    bgn.save(model, tmp_path / "m.json")
+    loaded = bgn.load(tmp_path / "m.json")
+    assert loaded.callbacks is None
+    assert loaded.fit(X, y).network_ == model.network_
+
+
+def test_deep_estimators_and_generators_as_settings(tmp_path: Path) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = bgn.BGNRegressor(max_width=3, max_layers=2, max_replacements=0, random_state=np.random.RandomState(0)).fit(
+        X, y
+    )
+    bgn.save(model, tmp_path / "m.json")
+    found = bgn.load(tmp_path / "m.json")
+    assert found.random_state is None
+    assert not hasattr(found, "feature_names_in_")
+    assert timeless(found.history_) == timeless(model.history_)
+    np.testing.assert_array_equal(found.predict(X), model.predict(X))
+
+
+def test_a_changed_network_is_saved_without_its_history(fitted: Any, tmp_path: Path) -> None:
+    changed = clone(fitted)
+    changed.history_, changed.network_ = fitted.history_, fitted.history_.network(1)
+    bgn.save(changed, tmp_path / "m.json")
+    found = bgn.load(tmp_path / "m.json")
+    assert found.network_.widths == (1,)
+    assert not hasattr(found, "history_")
+
+
+def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> None:
+    history = fitted.history_
+    record = history.records[-1]
+    many = tuple(replace(record, width=width, kind="replacement") for width in range(100) for _ in range(300))
+    long = clone(fitted)
+    long.network_, long.history_ = fitted.network_, replace(history, records=history.records + many)
+    bgn.save(long, tmp_path / "m.json")
+    found = bgn.load(tmp_path / "m.json").history_
+    assert len(found.records) == len({(r.layer, r.width, r.kind) for r in long.history_.records})
+    last = replace(history.paths[0][-1], neurons=history.paths[0][-1].neurons * 1000)
+    long.history_ = replace(history, paths=((*history.paths[0], *[last] * 300),))
+    bgn.save(long, tmp_path / "m.json")
+    assert not hasattr(bgn.load(tmp_path / "m.json"), "history_")
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("settings", "wings"), 2, "settings has 'wings', which this version of bgn does not know. Upgrade bgn"),
+        (("settings",), None, "kind must be 'network', or 'regressor' with settings"),
+        (("settings", "max_width"), {}, "settings must be a number; got an object of 0"),
+        (("history", "best_width"), 1, "history does not lead to the network of the file"),
+        (("history", "best_layer"), 9, "history does not lead to a network: layer must be between 0 and 0; got 9"),
+        (("history", "paths", 0, "snapshots"), [], r"history.paths\[0\].snapshots must hold one of width 0 at least"),
+        (("history", "paths", 0, "snapshots", 2, "output_weights"), [1e308, 1e308], "predict what float64 can hold"),
+        (("history", "paths", 0, "snapshots", 1, "train_mse"), 1e308, "a squared error of at most 1e[+]306"),
+        (("history", "paths", 0, "neurons", 0, "columns"), [1, 1], r"neurons\[0\].columns must be different"),
+        (("history", "paths"), [], r"history.paths must have one entry a layer \(1\); got 0"),
+        (("history", "paths", 0, "snapshots", 4, "base"), 0.0, "history does not lead to the network of the file"),
+        (
+            ("history", "paths", 0, "snapshots", 4, "neurons"),
+            [0, 1, 2, 99],
+            r"neurons\[3\] must be a whole number from 0",
+        ),
+        (("history", "paths", 0, "snapshots", 4, "neurons"), [0], "neurons must have 4 entries; got 1"),
+        (("history", "paths", 0, "neurons", 0, "columns"), [10**9, 1], r"neurons must read columns below 10"),
+        (("history", "steps", "fields"), ["layer"], "history.steps.fields must be layer, width"),
+        (("history", "steps", "values", 0), [0], r"history.steps.values\[0\] must have 7 entries; got 1"),
+        (("history", "inputs"), [[], []], r"history.paths must have one entry a layer \(3\); got 1"),
+    ],
+)
+def test_a_changed_estimator_is_refused(
+    fitted: Any, tmp_path: Path, keys: tuple[str | int, ...], value: Any, message: str
+) -> None:
+    bgn.save(fitted, tmp_path / "m.json")
+    change(tmp_path / "m.json", *keys, value=value)
+    with pytest.raises(ModelFileError, match=message):
+        bgn.load(tmp_path / "m.json")
+
+
+# -- refusals ----------------------------------------------------------------------------------------------
+
+
+def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) -> Path:
+    content = json.loads(path.read_text())
+    place = content
+    for key in keys[:-1]:
+        place = place[key]
+    if drop:
+        del place[keys[-1]]
+    else:
+        place[keys[-1]] = value
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "message"),
+    [
+        (("format",), "other", "it is not a bgn model"),
+        (("version",), 2, r"its format is version 2; this bgn reads version 1\. Upgrade bgn"),
+        (("version",), "1", "version must be a whole number"),
+        (("version",), True, "version must be a whole number"),
+        (("kind",), "pickle", "kind must be 'network', or 'regressor' with settings"),
+        (("surplus",), 1, "unknown key 'surplus'"),
+        (("feature_names",), ["a"], "feature_names must have 3 entries; got 1"),
+        (("feature_names", 0), 5, r"feature_names\[0\] must be a string; got 5"),
+        (("feature_names", 0), "age", "feature_names must differ"),
+        (("feature_names", 0), "\ud800", "lone surrogates"),
+        (("feature_names", 0), "other", "preparation does not make the features"),
+        (("network", "inputs"), -1, "network.inputs must be a whole number"),
+        (("network", "inputs"), 2, "feature_names must have 2 entries"),
+        (("network", "layers"), [], "network.layers must hold at least one layer"),
+        (("network", "layers", 0, 1, "weights"), [1.0], r"layers\[0\]\[1\].weights must have 2 entries; got 1"),
+        (("network", "layers", 0, 1, "columns"), [0, 0], r"layers\[0\]\[1\].columns must be different and below 3"),
+        (("network", "layers", 0, 1, "columns"), [0, 3], r"layers\[0\]\[1\].columns must be different and below 3"),
+        (("network", "layers", 0, 1, "bias"), None, "bias must be a number; got None"),
+        (("network", "layers", 0, 1, "bias"), float("nan"), "the file holds NaN"),
+        (("network", "layers", 0, 1, "bias"), float("inf"), "the file holds Infinity"),
+        (("network", "layers", 0, 1, "bias"), 10**400, "a number that float64 can hold; got a huge whole number"),
+        (("network", "output_weights", 0), True, r"output_weights\[0\] must be a number; got True"),
+        (("network", "output_weights", 0), 0.7, "does not predict what its checks say"),
+        (("network", "output_weights"), [1.0], "output_weights must have 3 entries; got 1"),
+        (("network", "output_weights"), [1.7e308, 1.7e308, 0.0], "must add up to a number that float64 can hold"),
+        (("checks", 0, "inputs"), [1.0], r"checks\[0\].inputs must have 3 entries"),
+        (("figures", "test"), [], "figures must be an object"),
+        (("units", "income"), 3, "units must be a string"),
+        (("preparation", 0, "kind"), "code", "must be 'number', 'category' or 'date'; got 'code'"),
+        (("preparation", 0, "kind"), [], "must be 'number', 'category' or 'date'"),
+        (("preparation", 0, "boolean"), 1, "must be true or false"),
+        (("preparation", 2, "values"), ["flat", "flat"], "different values"),
+        (("preparation", 2, "fill"), "tent", "fill one of them"),
+    ],
+)
+def test_a_changed_file_is_refused(saved: Path, keys: tuple[str | int, ...], value: Any, message: str) -> None:
+    change(saved, *keys, value=value)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        bgn.load(saved)
+    assert str(saved) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["library", "network", "checks", "settings", "preparation", "history"])
+def test_a_lacking_key_is_named(saved: Path, key: str) -> None:
+    change(saved, key, drop=True)
+    with pytest.raises(ModelFileError, match=f"the file lacks '{key}'"):
+        bgn.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not whole JSON"),
+        (b"[]", "it is not a bgn model"),
+        (b"null", "it is not a bgn model"),
+        (b"\xff\xfe{", "not whole JSON in UTF-8"),
+        (b"[" * 100_000, "more than 16 deep"),
+        (b'{"a":' * 1_000_000, "more than 16 deep"),
+        (b"[" + b"[]," * 2_500_000 + b"[]]", "more than 2000000 lists"),
+        (b'{"format": "bgn model", "format": "bgn model"}', "'format' stands twice"),
+        (b"1" * 5000, "not whole JSON"),
+        (b'{"format": "bgn model", "version": 1e0}', "version must be a whole number"),
+    ],
+)
+def test_nonsense_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "m.json"
+    path.write_bytes(content)
+    with pytest.raises(ModelFileError, match=message):
+        bgn.load(path)
+
+
+def test_every_truncation_is_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    for length in range(0, len(whole) - 1, 7):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(ModelFileError):
+            bgn.load(saved)
+
+
+def test_a_small_file_cannot_ask_for_much_memory(saved: Path) -> None:
+    change(saved, "feature_names", value=None)
+    change(saved, "preparation", value=None)
+    change(saved, "network", "inputs", value=19_000_000)
+    with pytest.raises(ModelFileError, match=r"network\.inputs is 19000000, more than a file of \d+ bytes"):
+        bgn.load(saved)
+    change(saved, "network", "layers", value=[[{"columns": [], "weights": [], "bias": 0.0}] * 2001])
+    change(saved, "network", "inputs", value=10_000)
+    with pytest.raises(ModelFileError, match=r"network\.layers holds more than 20000000 weights"):
+        bgn.load(saved)
+
+
+@pytest.mark.parametrize("rows", [None, np.empty((0, 30_000)), np.zeros((1, 30_000))], ids=["none", "empty", "one"])
+def test_networks_of_many_inputs_without_names_load(tmp_path: Path, rows: Any) -> None:
+    weights = np.zeros((2, 30_000))
+    weights[:, [5, 29_999]] = 1.0, -2.0
+    network = Network([Layer(weights, [0.0, 1.0])], [1.0, 2.0], 0.5)
+    bgn.save(network, tmp_path / "m.json", rows=rows)
+    assert bits(bgn.load(tmp_path / "m.json")) == bits(network)
+
+
+def test_what_load_would_refuse_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.5, ["\ud800"])
+    with pytest.raises(ValueError, match=r"feature_names\[0\] must be text without lone surrogates"):
+        bgn.save(network, tmp_path / "m.json")
+    monkeypatch.setattr("bgn.persist.strict._MOST_CONTAINERS", 10)
+    with pytest.raises(ValueError, match="model cannot be saved: the file holds more than 10 lists and objects"):
+        bgn.save(example(), tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Read in the time it takes to look at every byte once; a quadratic reader would take minutes.
+SLOW = {
+    "quotes": b'\\"' * 2**21,
+    "unfinished strings": b'["' + b'\\"' * 2**21,
+    "strings": b"[" + b'"",' * 2**20,
+    "braces in strings": b'"' + b"[{" * 2**21,
+}
+
+
+@pytest.mark.parametrize("content", SLOW.values(), ids=SLOW)
+def test_every_byte_is_looked_at_once(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "m.json").write_bytes(content)
+    code = "import sys, bgn\ntry: bgn.load(sys.argv[1])\nexcept bgn.ModelFileError: pass"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "m.json")], check=True, timeout=60)
+
+
+def test_what_is_not_a_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, what in ((tmp_path / "pipe", "a pipe or a device"), ("/dev/zero", "a pipe"), (tmp_path, "a folder")):
+        with pytest.raises(ModelFileError, match=f"{path} cannot be loaded: it is {what}"):
+            bgn.load(path)
+
+
+def test_a_gigabyte_of_nonsense_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(2**30)
+    code = (
+        "import resource, sys, bgn, bgn.persist\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try: bgn.load(sys.argv[1])\n"
+        "except bgn.ModelFileError as error: assert 'longer than' in str(error)\n"
+        "else: raise SystemExit('loaded')\n"
+        "assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
+def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"model must be a bgn\.Network or a fitted BGNRegressor; got int"):
+        bgn.save(3, tmp_path / "m.json")
+    with pytest.raises(ValueError, match="preparation must make the network's features"):
+        bgn.save(example(), tmp_path / "m.json", preparation=Preparation((Number("x"),)))
+    with pytest.raises(FileNotFoundError, match=r"nowhere does not exist; make it first"):
+        bgn.save(example(), tmp_path / "nowhere" / "m.json")
+    with pytest.raises(FileNotFoundError):
+        bgn.load(tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["units", "figures", "steps"])
+def test_more_than_a_model_could_have_use_for_is_refused(tmp_path, where):
+    model = bgn.BGNRegressor(max_width=2, random_state=0).fit(*load_diabetes(return_X_y=True))
+    bgn.save(model, tmp_path / "m.json")
+    content = json.loads((tmp_path / "m.json").read_text())
+    if where == "steps":
+        content["history"]["steps"]["values"] *= 15_000
+    else:
+        content[where] = {f"{k}": {} if where == "figures" else "m" for k in range(5000)}
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=r"steps\.values has|has 5000 entries"):
+        bgn.load(tmp_path / "m.json")

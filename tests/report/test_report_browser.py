@@ -1,0 +1,273 @@
+"""The report in a real browser: it computes, obeys the keyboard, stays at home, and looks right.
+
+These need Playwright and Debian's Chromium (``make browser``); where either is missing they say so and are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import bgn
+from tests.networks import NASTY, network_of, rows_for
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine: the report was not tried in a browser (make browser installs it)")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed: the report was not tried in a browser"
+    )
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Return a function that writes a report and opens it; at the end nothing may have gone wrong in any page."""
+    troubles, requests, contexts = [], [], []
+
+    def open_report(network, rows, target, *, width=1100, scheme="light", **settings):
+        path = bgn.write_report(network, rows, target, tmp_path / "report.html", **settings)
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("dialog", lambda dialog: (troubles.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_report
+    for context in contexts:
+        context.close()
+    assert troubles == []
+    assert [url for url in requests if not url.startswith(("file://", "data:"))] == []
+
+
+def small(second: int = 0) -> tuple[bgn.Network, np.ndarray, np.ndarray]:
+    network = network_of(["a", "b", "c", "d"], 12, second=second, target="price")
+    return network, *rows_for(network, 300)
+
+
+def value(page) -> float:
+    return float(page.get_attribute("#prediction", "data-value"))
+
+
+@pytest.mark.parametrize("second", [0, 7])
+def test_the_page_predicts_as_predict_does_bit_for_bit(opened, second) -> None:
+    network, rows, target = small(second)
+    page = opened(network, rows, target)
+    tried, _ = rows_for(network, 1000, seed=9)
+    tried[:200] = np.round(tried[:200], 1)
+    # On thresholds: the leading column is set so that a first-layer neuron's sum comes to its threshold.
+    for i, row in enumerate(tried[200:400]):
+        neuron = i % network.widths[0]
+        weights = network.layers[0].weights[neuron]
+        column = int(np.argmax(np.abs(weights) == 1.0))
+        rest = network.layers[0].thresholds[neuron] - (weights @ row - weights[column] * row[column])
+        row[column] = rest / weights[column]
+    got = page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist())
+    np.testing.assert_array_equal(got, network.predict(tried))
+
+
+def test_extreme_numbers_agree_too(opened) -> None:
+    layer = bgn.Layer([[1.0, 1e-300], [1e300, 0.1], [0.0, 0.0], [-1.0, 0.0]], [-1e-308, -0.3, 0.0, 0.0])
+    network = bgn.Network([layer], [0.1, 0.2, 0.3, -0.7], 1e-17)
+    rows = np.array([[5e-324, 1.0], [1e-308, 3.0], [1e308, -1e308], [-0.0, 0.0], [0.1, 0.2], [1.0 / 3.0, 1e-20]])
+    page = opened(network, np.eye(2), np.zeros(2))
+    with np.errstate(over="ignore"):
+        expected = network.predict(rows)
+    np.testing.assert_array_equal(page.evaluate("rows => rows.map(window.bgn.predict)", rows.tolist()), expected)
+
+
+def test_sliders_fields_and_lights(opened) -> None:
+    network, rows, target = small()
+    page = opened(network, rows, target)
+    names = page.locator(".control label").all_inner_texts()
+    row = np.array([float(page.input_value(f"#c{i}")) for i in range(len(names))])
+    order = [network.names.index(name) for name in names]
+    full = np.median(rows, axis=0)
+    full[order] = row
+    assert value(page) == network.predict([full])[0]
+    terms = bgn.as_terms(network)
+    for i, new in ((0, 0.75), (1, -1.25), (0, 2.0)):
+        page.locator(f"#s{i}").fill(str(new))
+        full[order[i]] = float(page.input_value(f"#c{i}"))
+        assert value(page) == network.predict([full])[0]
+        lit = [line.get_attribute("class") == "lit" for line in page.locator(".outcome tbody tr").all()]
+        assert lit == terms.holds([full])[0].tolist()
+    page.fill("#c0", "99")
+    full[order[0]] = 99.0
+    assert value(page) == network.predict([full])[0]
+    assert "outside the data" in page.inner_text("#o0")
+    page.click("#reset")
+    assert page.inner_text("#prediction-change") == "no change"
+    assert [float(page.input_value(f"#c{i}")) for i in range(len(names))] == row.tolist()
+
+
+def test_a_zero_is_shown_as_zero(opened) -> None:
+    network = bgn.Network([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["holiday"])
+    page = opened(network, np.array([[0.0], [0.0], [1.0]]), np.zeros(3))
+    assert page.input_value("#c0") == "0"
+
+
+def test_categories_are_chosen(opened) -> None:
+    names = ["season = winter", "season = summer", "temp"]
+    layer = bgn.Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-0.5, -0.5, -10.0])
+    network = bgn.Network([layer], [5.0, -2.0, 1.0], 0.0, names)
+    rows, target = rows_for(network, 50)
+    page = opened(network, rows, target)
+    choice = page.locator(".control select")
+    for option, expected in (("winter", [1.0, 0.0, 0.0]), ("summer", [0.0, 1.0, 0.0])):
+        choice.select_option(label=option)
+        assert value(page) == network.predict([expected])[0]
+
+
+def test_what_it_takes_is_found_and_is_the_least(opened) -> None:
+    network, rows, target = small()
+    page = opened(network, rows, target)
+    names = page.locator(".control label").all_inner_texts()
+    order = [network.names.index(name) for name in names]
+    row = np.median(rows, axis=0)
+    row[order] = [float(page.input_value(f"#c{i}")) for i in range(len(names))]
+    now = network.predict([row])[0]
+    span = np.ptp(network.predict(rows))
+    for wanted in (now + 0.1 * span, now + 0.3 * span, now + 10 * span):
+        page.fill("#reach-value", repr(float(wanted)))
+        found = {}
+        for item in page.locator("#reach-list li span").all_inner_texts():
+            name, new = re.match(r"(.+) from .+ to (.+) gives", item).groups()
+            found[name] = float(new.replace("\N{MINUS SIGN}", "-"))
+        least = {}
+        for i in order:
+            grid = np.linspace(rows[:, i].min(), rows[:, i].max(), 4001)
+            tried = np.tile(row, (len(grid), 1))
+            tried[:, i] = grid
+            good = grid[network.predict(tried) >= wanted]
+            if len(good):
+                least[network.names[i]] = np.abs(good - row[i]).min()
+        assert set(found) == set(least)
+        for name, new in found.items():
+            i = network.names.index(name)
+            changed = row.copy()
+            changed[i] = new
+            assert network.predict([changed])[0] >= wanted
+            assert abs(new - row[i]) <= least[name] + 0.006 * np.ptp(rows[:, i])
+    assert "No single change" in page.inner_text("#reach-note")
+    page.fill("#reach-value", repr(float(now + 0.1 * span)))
+    page.click("#reach-list li:first-child button")
+    assert value(page) >= now + 0.1 * span
+    assert page.inner_text("#reach-note") == "The prediction is there already."
+
+
+def test_the_keyboard_reaches_everything(opened) -> None:
+    network, rows, target = small()
+    page = opened(network, rows, target)
+    page.focus("#s0")
+    before = float(page.input_value("#c0"))
+    page.keyboard.press("PageUp")
+    assert float(page.input_value("#c0")) > before
+    untouched = page.inner_text("#neuron-detail")
+    page.focus("#network g[data-neuron]")
+    assert page.inner_text("#neuron-detail").startswith("Adds ")
+    page.keyboard.press("Tab")
+    assert page.inner_text("#neuron-detail").startswith("Adds ")
+    page.focus("#s0")
+    assert page.inner_text("#neuron-detail") == untouched
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('input, select, button, svg[role=img]')].filter((element) =>
+             !(element.labels && element.labels.length) && !element.getAttribute('aria-label') &&
+             !element.textContent.trim()).map((element) => element.outerHTML.slice(0, 80))"""
+    )
+    assert unnamed == []
+
+
+def test_pointing_at_a_neuron_tells_its_term(opened) -> None:
+    network, rows, target = small()
+    page = opened(network, rows, target)
+    term = bgn.as_terms(network).terms[0]
+    page.hover(f"#network g[data-neuron='{term.neuron}']")
+    holding = int(bgn.as_terms(network).holds(rows)[:, 0].sum())
+    assert f"({holding:,})" in page.inner_text("#neuron-detail")
+    assert page.locator("#card tr.on").count() == 1
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_are_legible(opened, scheme) -> None:
+    page = opened(*small(), scheme=scheme)
+    style = "element => [getComputedStyle(element).color, getComputedStyle(document.body).backgroundColor]"
+    for selector in ("body", "h1", "figcaption", "nav a", "#prediction", "td", ".outcome tr:not(.lit) td"):
+        ink, paper = (luminance(colour) for colour in page.locator(selector).first.evaluate(style))
+        assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) > 4.5, selector
+    assert (luminance(page.locator("body").evaluate(style)[1]) < 0.1) == (scheme == "dark")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1100])
+def test_nothing_runs_off_the_side(opened, width) -> None:
+    network = network_of(NASTY, 30, target="<img src=x onerror=alert(3)>")
+    page = opened(network, *rows_for(network, 100), width=width, title="</title><script>alert(4)</script>")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    text = page.inner_text("main")
+    for name in ("<script>alert(1)</script>", "100 % of_it & {{ 7 * 7 }}", "</script><script>alert(2)</script>"):
+        assert name in text
+
+
+def test_a_phone_shows_the_prediction_above_the_sliders(opened) -> None:
+    page = opened(*small(), width=390)
+    assert page.locator("#prediction").bounding_box()["y"] < page.locator("#s0").bounding_box()["y"]
+    for text in page.locator("svg.effect text").all()[:6]:
+        assert text.bounding_box()["height"] >= 9
+
+
+def test_rows_with_large_errors_can_be_tried(opened) -> None:
+    network, rows, target = small()
+    page = opened(network, rows, target)
+    worst = int(np.argmax(np.abs(target - network.predict(rows))))
+    page.locator("button[data-row='0']").click()
+    assert value(page) == network.predict(rows[worst : worst + 1])[0]
+
+
+def test_it_prints(opened, tmp_path) -> None:
+    page = opened(*small())
+    page.emulate_media(media="print")
+    assert not page.is_visible("#what-if")
+    assert page.is_visible("#made")
+    paper = page.pdf(format="A4")
+    assert paper.startswith(b"%PDF")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 8
+
+
+def test_injected_scripts_do_not_run(browser, tmp_path) -> None:
+    network, rows, target = small()
+    path = bgn.write_report(network, rows, target, tmp_path / "r.html")
+    path.write_text(path.read_text(encoding="utf-8").replace("</main>", "<script>window.bad = 1</script></main>"))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert page.evaluate("window.bad === undefined && typeof window.bgn.predict === 'function'")
+    page.close()
