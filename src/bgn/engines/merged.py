@@ -19,8 +19,8 @@ from bgn.engines.integers import COLUMN_BITS, Grid
 from bgn.engines.kernels import cuts
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.part import PROBES
-from bgn.engines.protocol import Columns, Cut, Floats, Integers, Output, Question
-from bgn.engines.requests import Answer, Arguments, Parts, RowPart
+from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Floats, Integers, Output, Question
+from bgn.engines.requests import Arguments, Parts, Reply, RowPart
 from bgn.model.neuron import Neuron, Projection
 
 _TARGET_BITS = 31
@@ -47,16 +47,16 @@ class MergedEngine(ABC, Generic[PartKind]):
         some = min(probes.shape[1], PROBES)
         self._probes = np.ascontiguousarray(probes[:, np.arange(some) * probes.shape[1] // max(some, 1)])
         self._cells = min(CELLS, 1 << max(4, (self.n_rows // 32).bit_length()))
-        self.output = Output(np.zeros(0, np.int64), 0)
+        self.output = NO_OUTPUT
         self._columns: Columns | None = None
         self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
 
     def _sum(
-        self, request: Callable[Concatenate[PartKind, Arguments], Answer], *arguments: Arguments.args,
+        self, method: Callable[Concatenate[PartKind, Arguments], Reply], *arguments: Arguments.args,
         **named: Arguments.kwargs,
-    ) -> Answer:  # fmt: skip
-        """What all parts answer, added up."""
-        first, *others = self.parts.ask(request, *arguments, **named)
+    ) -> Reply:  # fmt: skip
+        """What all parts reply, added up."""
+        first, *others = self.parts.ask(method, *arguments, **named)
         return sum(others, first)  # type: ignore[call-overload]
 
     # -- cuts ----------------------------------------------------------------------------------------------

@@ -28,6 +28,39 @@ class Output:
     weights: Integers
     base: int
 
+    def same(self, other: Output) -> bool:
+        """True when both leave the same residual."""
+        return self is other or (self.base == other.base and np.array_equal(self.weights, other.weights))
+
+    def without(self, slot: int) -> tuple[Output, int]:
+        """The output with weight zero in a slot, and the weight that was there."""
+        weight = int(self.weights[slot]) if slot < len(self.weights) else 0
+        if weight == 0:
+            return self, 0
+        weights = self.weights.copy()
+        weights[slot] = 0
+        return Output(weights, self.base), weight
+
+    def change_to(self, other: Output) -> tuple[int, int, int] | None:
+        """The one slot whose weight differs, and what that adds to a residual where it fires and where it does not.
+
+        A neuron that has no weight here counts as one of weight zero. None where more than one weight differs.
+        """
+        width = len(self.weights)
+        if not width <= len(other.weights) <= width + 1:
+            return None
+        changes = other.weights.copy()
+        changes[:width] -= self.weights
+        (changed,) = changes.nonzero()
+        if len(changed) > 1:
+            return None
+        slot = int(changed[0]) if len(changed) else 0
+        change, silent = int(changes[slot]) if len(changed) else 0, self.base - other.base
+        return slot, silent - change, silent + change
+
+
+NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
+
 
 @dataclass(frozen=True)
 class Question:

@@ -7,8 +7,9 @@ arguments, does not type-check.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,50 @@ from bgn.engines.protocol import Engine, Floats, Integers, Measures, Output
 from bgn.model.neuron import Neuron
 
 if TYPE_CHECKING:
-    from bgn.engines.block import Plan, Sample, Survey, Weights
     from bgn.engines.cells import CellSums, RowsInCells, Sieve
     from bgn.engines.part import Regions
-    from bgn.engines.split import Hashes, Inside
+    from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
+    from bgn.engines.row_hashes import Hashes, Inside
 
-Asked = TypeVar("Asked")
-PartKind = TypeVar("PartKind", covariant=True)
-Answer = TypeVar("Answer")
+Kind = TypeVar("Kind", covariant=True)
+Receiver = TypeVar("Receiver", contravariant=True)
+Reply = TypeVar("Reply")
 Arguments = ParamSpec("Arguments")
 
 
-def answer(
-    part: Asked, request: Callable[Concatenate[Asked, Arguments], Answer], *arguments: Arguments.args,
-    **named: Arguments.kwargs,
-) -> Answer:  # fmt: skip
-    """Put a request to one part: its own method of that name answers."""
-    found: Answer = getattr(part, request.__name__)(*arguments, **named)
-    return found
+class Request(Generic[Receiver, Reply]):
+    """A method of a protocol and its arguments, which can travel to wherever rows live."""
+
+    def __init__(
+        self, method: Callable[Concatenate[Receiver, Arguments], Reply], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> None:  # fmt: skip
+        self.method, self.arguments, self.named = method, arguments, named
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return self.method.__name__
+
+    def put_to(self, one: Receiver) -> Reply:
+        """What `one` replies: its own method of that name runs."""
+        reply: Reply = getattr(one, self.name)(*self.arguments, **self.named)
+        return reply
+
+
+class Asked(ABC, Generic[Kind]):
+    """What holds several of a kind that requests can be put to, all at once."""
+
+    def ask(
+        self, method: Callable[Concatenate[Kind, Arguments], Reply], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Reply]:  # fmt: skip
+        """Put a request to all; their replies in order, perhaps merged."""
+        return self.replies(Request(method, *arguments, **named))
+
+    @abstractmethod
+    def replies(self, request: Request[Kind, Reply]) -> list[Reply]:
+        """What all reply to a request."""
 
 
 class RowPart(Protocol):
@@ -140,37 +167,33 @@ class RawBlock(Protocol):
         ...
 
 
-class Parts(Protocol[PartKind]):
+class Parts(Asked[Kind]):
     """Rows in parts, wherever they live."""
 
-    def ask(
-        self, request: Callable[Concatenate[PartKind, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> list[Answer]:  # fmt: skip
-        """Put a request to all parts; their answers in the parts' order, perhaps merged."""
-        ...
-
+    @abstractmethod
     def next_layer(self, neurons: Sequence[Neuron]) -> Self:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        ...
 
 
-class RowSource(Protocol):
+class RowSource(Asked[RawBlock]):
     """Raw rows in blocks.
 
-    A source may check its rows when it is first asked; one that holds all rows in memory answers with a
+    A source may check its rows when it is first asked; one that holds all rows in memory makes a
     :class:`~bgn.engines.memory.engine.MemoryEngine`.
     """
 
     weighted: bool
 
-    def ask(
-        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> list[Answer]:  # fmt: skip
-        """Put a request to all blocks; their answers in order, perhaps merged."""
-        ...
-
+    @abstractmethod
     def engine(self, plan: Plan, held_out: bool) -> Engine:
         """The rows that learn, or those that validate."""
-        ...
+
+
+class OneBlock(RowSource):
+    """Raw rows in one block."""
+
+    def __init__(self, block: RawBlock, weighted: bool) -> None:
+        self._block, self.weighted = block, weighted
+
+    def replies(self, request: Request[RawBlock, Reply]) -> list[Reply]:
+        return [request.put_to(self._block)]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bgn.engines.block import Plan, Sample, weight_exponent
 from bgn.engines.integers import Grid
 from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.part import Part
 from bgn.engines.protocol import Engine, Integers
+from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.engines.requests import RawBlock, RowSource
-from bgn.engines.split import find_edge
+from bgn.engines.row_hashes import find_edge
 from bgn.model.neuron import Neuron
 
 # Directions are screened on at most this many different rows.

@@ -28,7 +28,7 @@ _BLOCK_ROWS = 1 << 20
 
 def on_disk(X: Any) -> bool:
     """True for a path, for a memory map and for rows that are read block by block."""
-    return isinstance(X, str | os.PathLike | np.memmap | Rows)
+    return isinstance(X, str | os.PathLike | np.memmap | BlockwiseRows)
 
 
 def read_blocks(
@@ -61,7 +61,7 @@ def read_blocks(
     ...     [network.predict(rows) for rows in read_blocks(folder + "/rows.npy")]
     [array([2., 4.])]
     """
-    table = Table(X, columns=columns)
+    table = FileTable(X, columns=columns)
     for piece in table.pieces(BLOCK_BYTES):
         yield piece.columns.T
 
@@ -75,7 +75,7 @@ class Piece:
     weight: Floats | None = None
 
 
-class Rows(ABC):
+class BlockwiseRows(ABC):
     """Rows that can be read block by block: how many at most, of how many columns and of which kind."""
 
     n_rows: int
@@ -90,7 +90,7 @@ class Rows(ABC):
         """Yield all rows, checked, in blocks of about `size` bytes."""
 
 
-class Table(Rows):
+class FileTable(BlockwiseRows):
     """Rows in files, with the columns to read, perhaps a target and weights.
 
     `target` and `weight` are a column of the files, an array of one value a row, or a path to such an array. `known`

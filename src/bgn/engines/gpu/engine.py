@@ -14,16 +14,15 @@ import torch
 from torch import Tensor
 
 from bgn.engines.cells import Best, Sieve
-from bgn.engines.gpu.bits import Answers, count
-from bgn.engines.gpu.cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
+from bgn.engines.gpu.answers import Answers, count
+from bgn.engines.gpu.cut import ProjectedRows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu.sums import group_sums, numbers, project
 from bgn.engines.integers import Grid
 from bgn.engines.kernels.rows import LIMB
 from bgn.engines.memory.engine import PartsInMemory
 from bgn.engines.merged import MergedEngine
-from bgn.engines.outputs import same
 from bgn.engines.part import PROBES
-from bgn.engines.protocol import Cut, Floats, Integers, Measures, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Cut, Floats, Integers, Measures, Output, Question
 from bgn.model.neuron import Neuron, Projection
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
@@ -31,7 +30,6 @@ _LINES = 3
 ROWS_FOR_CELLS = 1 << 24
 # Bytes to hold at once of columns made whole.
 _ROOM = 1 << 29
-_NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 
 
 class TensorPart:
@@ -54,9 +52,9 @@ class TensorPart:
         # On the device: a division by a number of the host is a product with its reciprocal.
         self._divisor = torch.full((), self.n_weight, dtype=torch.float64, device=columns.device)
         self.answers = Answers(self.n_rows, columns.device)
-        self.output = _NO_OUTPUT
+        self.output = NO_OUTPUT
         # Residuals and their sums; the current output's first.
-        self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(self._sum(target)))]
+        self._known: list[tuple[Output, Tensor, Total]] = [(NO_OUTPUT, target, self._total(self._sum(target)))]
         self._whole: Tensor | None = None
         self._lines: dict[Projection, Tensor] = {}
 
@@ -109,7 +107,7 @@ class TensorPart:
     def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
         """The best cut, the sum of all residuals, and if no row between the edges is below the cut, or above."""
         residual, total = self.residual(sieve.output)
-        rows = Rows(self._project(sieve.projection), residual, self.weight)
+        rows = ProjectedRows(self._project(sieve.projection), residual, self.weight)
         if edges is not None:
             lined = line_up_window(rows, edges)
         elif self.n_rows < ROWS_FOR_CELLS:
@@ -143,7 +141,7 @@ class TensorPart:
     def residual(self, output: Output) -> tuple[Tensor, Total]:
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
         for known, residual, total in self._known:
-            if same(known, output):
+            if known.same(output):
                 return residual, total
         residual, total = self._work_out(output)
         self._known = [*self._known[:1], (output, residual, total)]

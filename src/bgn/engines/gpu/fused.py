@@ -15,11 +15,11 @@ from torch import Tensor
 
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu import engine, kernels
-from bgn.engines.gpu.bits import tables_of
+from bgn.engines.gpu.answers import tables_of
 from bgn.engines.gpu.cut import Total
 from bgn.engines.gpu.engine import TensorPart
-from bgn.engines.part import signs
 from bgn.engines.protocol import Floats, Integers, Output
+from bgn.engines.shared_rows import signs
 from bgn.model.neuron import Neuron, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.

@@ -20,7 +20,7 @@ BLOCK = 2048
 
 @compiled
 def project(columns, index, coefficients, start, stop, out):
-    """Write the projection of rows start..stop to `out`, one rounding a step, columns in order."""
+    """Write the projection of rows start..stop to `out`, one rounding per step, columns in order."""
     n = stop - start
     column = columns[index[0], start:stop]
     c = coefficients[0]
@@ -35,11 +35,12 @@ def project(columns, index, coefficients, start, stop, out):
 
 
 @compiled
-def fire(columns, index, coefficients, threshold, weight, target, row, bit, start, stop, out):
-    """Store the answers of one neuron in its bit of `row`.
+def fire(line, threshold, weight, target, row, bit, start, stop, out):
+    """Store the answers of one neuron in its bit of `row`; `line` holds columns, index and coefficients of `project`.
 
     `out`: weight and target sum of the rows that fire, and how many answers changed.
     """
+    columns, index, coefficients = line
     weighted = len(weight) > 0
     mask = np.uint8(1 << bit)
     clear = np.uint8(255 - (1 << bit))
@@ -85,21 +86,6 @@ def shift(residual, row, bit, fired, silent, start, stop, out):
     values, bits, part = residual[start:stop], row[start:stop], out[start:stop]
     for i in range(stop - start):
         part[i] = values[i] + (fired if (bits[i] >> bit) & 1 else silent)
-
-
-@compiled
-def plain_sum(values, weight, start, stop, out):
-    """Add the weighted sum of `values` to ``out[0]``."""
-    total = 0
-    part = values[start:stop]
-    if len(weight) > 0:
-        heavy = weight[start:stop]
-        for i in range(stop - start):
-            total += heavy[i] * part[i]
-    else:
-        for i in range(stop - start):
-            total += part[i]
-    out[0] += total
 
 
 @compiled
@@ -169,23 +155,13 @@ def group_sums(row, values, weight, start, stop, out):
 
 
 @compiled
-def answers(row, bit, weight, start, stop, out):
+def fired_weight(row, bit, weight, start, stop, out):
     """Write the weight of the rows where a neuron fires, zero elsewhere."""
     weighted = len(weight) > 0
     bits, part = row[start:stop], out[start:stop]
     for i in range(stop - start):
         w = weight[start + i] if weighted else 1
         part[i] = w if (bits[i] >> bit) & 1 else 0
-
-
-@compiled
-def move_bit(source, source_bit, target, target_bit, start, stop):
-    """Copy a neuron's answers from one bit to another."""
-    mask = np.uint8(1 << target_bit)
-    clear = np.uint8(255 - (1 << target_bit))
-    a, b = source[start:stop], target[start:stop]
-    for i in range(stop - start):
-        b[i] = (b[i] | mask) if (a[i] >> source_bit) & 1 else (b[i] & clear)
 
 
 @compiled
@@ -250,13 +226,3 @@ def region_sums(codes, groups, keys, target, weight, start, stop, place_of, name
         sums[place, 0] += w
         sums[place, 1] += w * target[i]
     return regions
-
-
-@compiled
-def explained(sums, unit):
-    """Sum over regions of squared target sum by weight, each a whole number of units; `unit` is one over a unit."""
-    total = 0
-    for k in range(len(sums)):
-        s = np.float64(sums[k, 1])
-        total += np.int64(np.rint(s * s / np.float64(sums[k, 0]) * unit))
-    return total

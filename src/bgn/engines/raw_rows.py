@@ -13,7 +13,7 @@ from bgn.engines.integers import Grid, check_reach
 from bgn.engines.part import Part
 from bgn.engines.protocol import Floats, Integers
 from bgn.engines.requests import RawBlock, RowSource
-from bgn.engines.split import Hashes, Inside, histogram, inside_bin, row_hashes
+from bgn.engines.row_hashes import Hashes, Inside, histogram, inside_bin, row_hashes
 
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30
@@ -65,7 +65,7 @@ class Sample:
     weight: Integers
 
 
-class Block:
+class RawRows:
     """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights."""
 
     def __init__(self, columns: NDArray[Any], target: Floats, weight: Floats | None = None) -> None:
@@ -141,11 +141,11 @@ class Block:
         """A hash of every row's content."""
         return row_hashes(self.columns, self.target, seed)
 
-    def _rows(self, seed: int, exponent: int | None) -> _Counted:
+    def _rows(self, seed: int, exponent: int | None) -> _HashedRows:
         """The rows with weight, hashed; the last answer is remembered."""
         known = getattr(self, "_last", None)
         if known is None or known[0] != (seed, exponent):
-            rows = _Counted(self.columns, self.target, self.hashes(seed), None)
+            rows = _HashedRows(self.columns, self.target, self.hashes(seed), None)
             if self.weight is not None:
                 rows = rows.weighted(np.rint(np.ldexp(self.weight, exponent or 0)).astype(np.int64))
             known = self._last = (seed, exponent), rows if exponent is not None else replace(rows, weight=None)
@@ -153,7 +153,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
+class _HashedRows:
     """Rows that count."""
 
     columns: NDArray[Any]
@@ -161,12 +161,12 @@ class _Counted:
     hashes: Hashes
     weight: Integers | None
 
-    def weighted(self, weight: Integers) -> _Counted:
+    def weighted(self, weight: Integers) -> _HashedRows:
         """The rows that have weight."""
         keep = weight > 0
         if keep.all():
             return replace(self, weight=weight)
-        return _Counted(self.columns[:, keep], self.target[keep], self.hashes[keep], weight[keep])
+        return _HashedRows(self.columns[:, keep], self.target[keep], self.hashes[keep], weight[keep])
 
 
 def weight_exponent(source: RowSource) -> int:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bgn.engines.part import BITS, SIGNS
 from bgn.engines.protocol import Integers, Output
-from bgn.engines.split import mix
+from bgn.engines.row_hashes import mix
 
 # Bytes to hold at once when rows are counted.
 _ROOM = 1 << 28

@@ -1,25 +1,24 @@
-"""Raw rows in torch tensors, before growth; they answer like :class:`bgn.engines.block.Block`."""
+"""Raw rows in torch tensors, before growth; they answer like :class:`bgn.engines.raw_rows.RawRows`."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Concatenate
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.block import Plan, Sample, Survey, Weights
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
 from bgn.engines.gpu.sums import group_sums
 from bgn.engines.integers import Grid
 from bgn.engines.protocol import Output
-from bgn.engines.requests import Answer, Arguments, RawBlock, answer
-from bgn.engines.split import Hashes, Inside, mix
+from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
+from bgn.engines.requests import OneBlock
+from bgn.engines.row_hashes import Hashes, Inside, mix
 
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOWEST = -(1 << 63)
@@ -42,27 +41,19 @@ def part_kind(device: str) -> type[TensorPart]:
     return FusedPart
 
 
-class Tensors:
-    """Rows in tensors of one device, in one block; see :class:`bgn.engines.requests.RowSource`."""
+class Tensors(OneBlock):
+    """Raw rows in tensors of one device, as a source."""
 
     def __init__(self, X: Tensor, y: Tensor, sample_weight: Tensor | None = None) -> None:
-        self._block = TensorBlock(X.T, y, sample_weight)
-        self.weighted = sample_weight is not None
-
-    def ask(
-        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> list[Answer]:  # fmt: skip
-        """Put a request to the block."""
-        return [answer(self._block, request, *arguments, **named)]
+        self._rows = RawTensors(X.T, y, sample_weight)
+        super().__init__(self._rows, sample_weight is not None)
 
     def engine(self, plan: Plan, held_out: bool) -> TensorEngine:
-        """The rows that learn, or those that validate."""
-        return TensorEngine(self._block.part(plan, held_out), plan.grid)
+        return TensorEngine(self._rows.part(plan, held_out), plan.grid)
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
+class _HashedTensors:
     """Rows that count: their keys are their hashes less 2^63, so that signed numbers keep their order."""
 
     columns: Tensor
@@ -71,7 +62,7 @@ class _Counted:
     weight: Tensor | None
 
 
-class TensorBlock:
+class RawTensors:
     """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights."""
 
     def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None = None) -> None:
@@ -150,7 +141,7 @@ class TensorBlock:
             return torch.full(keys.shape, not held_out, dtype=torch.bool, device=keys.device)
         return (keys <= plan.edge + _LOWEST) == held_out
 
-    def _rows(self, seed: int, exponent: int | None) -> _Counted:
+    def _rows(self, seed: int, exponent: int | None) -> _HashedTensors:
         """The rows with weight, hashed; the last answer is remembered."""
         known = getattr(self, "_last", None)
         if known is None or known[0] != (seed, exponent):
@@ -163,13 +154,13 @@ class TensorBlock:
             keys = _keys(columns, target, seed)
             known = self._last = (
                 (seed, exponent),
-                _Counted(columns, target, keys, None if exponent is None else weight),
+                _HashedTensors(columns, target, keys, None if exponent is None else weight),
             )
         return known[1]
 
 
 def _keys(columns: Iterable[Tensor], y: Tensor, seed: int) -> Tensor:
-    """What :func:`bgn.engines.split.row_hashes` says, less 2^63."""
+    """What :func:`bgn.engines.row_hashes.row_hashes` says, less 2^63."""
     with np.errstate(over="ignore"):
         start = mix(np.array([seed], dtype=np.uint64) + np.uint64(_GOLDEN + (1 << 64))).view(np.int64)[0]
     h = torch.full(y.shape, int(start), dtype=torch.int64, device=y.device)

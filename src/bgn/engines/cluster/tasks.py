@@ -22,7 +22,7 @@ from bgn import __version__
 _LOOK = 2.0  # seconds between looks at the cluster
 
 
-class Calls:
+class ClusterTasks:
     """The calls of one fit: tasks with names of their own, on the workers that hold the rows.
 
     How long to wait is set in Dask's configuration: ``bgn.no-workers`` (one minute) without any worker that runs,
@@ -60,7 +60,7 @@ class Calls:
         """Start to make something of every item that stays on the workers."""
         return self._keep(self._submit(what, function, items, *arguments))
 
-    def answers(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Any]:
+    def replies(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Any]:
         """What `function` makes of every item, here."""
         return self._collect(self._submit(what, function, items, *arguments), what)
 
