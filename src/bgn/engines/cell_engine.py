@@ -70,7 +70,6 @@ class CellEngine(MergedEngine[CellPart]):
         return finer, prune(cells, self.total, total, pruned.best, pruned.prefix[pruned.chosen])
 
     def next_layer(self, neurons: Sequence[Neuron]) -> CellEngine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         return CellEngine(self.parts.next_layer(neurons), self.grid)
 
     def _explained(self, shift: int) -> int:

@@ -1,4 +1,4 @@
-"""An engine made of parts: every question goes to all of them, and their answers are put together exactly.
+"""An engine made of parts: every request goes to all of them, and their replies are put together exactly.
 
 What the parts are and where they live is up to :class:`~bgn.engines.requests.Parts`: rows in memory, blocks on disk, a
 cluster's workers.
@@ -19,7 +19,7 @@ from bgn.engines.integers import COLUMN_BITS, Grid
 from bgn.engines.kernels import cuts
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.part import PROBES
-from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Floats, Integers, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Engine, Floats, Integers, Output, Question
 from bgn.engines.requests import Arguments, Parts, Reply, RowPart
 from bgn.model.neuron import Neuron, Projection
 
@@ -29,8 +29,8 @@ _EVERYWHERE = (-math.inf, math.inf)
 PartKind = TypeVar("PartKind", bound=RowPart)
 
 
-class MergedEngine(ABC, Generic[PartKind]):
-    """Rows in parts, as one; how cuts are found depends on the kind of part. See `bgn.engines.protocol.Engine`."""
+class MergedEngine(Engine, ABC, Generic[PartKind]):
+    """Rows in parts, as one; how cuts are found depends on the kind of part."""
 
     def __init__(self, parts: Parts[PartKind], grid: Grid) -> None:
         self.parts, self.grid = parts, grid
@@ -109,13 +109,11 @@ class MergedEngine(ABC, Generic[PartKind]):
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
-        """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
         fired, target_sum, changed = self._sum(RowPart.put, slot, neuron).tolist()
         self._fired[slot] = fired
         return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
     def move(self, source: int, target: int) -> None:
-        """Copy the answers of one slot to another."""
         self.parts.ask(RowPart.move, source, target)
         self._fired[target] = self._fired[source]
 
@@ -135,7 +133,6 @@ class MergedEngine(ABC, Generic[PartKind]):
         return math.sqrt(max(fourth / 2**30 / self.total * float(unit**4) - mean * mean, 0.0))
 
     def correlation(self, slot: int) -> int:
-        """The current residual summed over the rows where a slot fires."""
         return int(self._sum(RowPart.correlation, slot))
 
     def overlaps(self, slot: int) -> Integers:
@@ -151,7 +148,6 @@ class MergedEngine(ABC, Generic[PartKind]):
         return self._columns
 
     def lost(self) -> list[int]:
-        """The columns that vary by too little for :meth:`describe` to see."""
         _, half, scale = self._places()
         return np.flatnonzero((self._low < self._high) & (half * scale <= 0.5)).tolist()
 
@@ -187,13 +183,11 @@ class MergedEngine(ABC, Generic[PartKind]):
         )
 
     def gram(self, column: int) -> Floats:
-        """Covariances of one column with all, in integer units, times the total weight."""
         about = self.describe()
         limbs = self._sum(RowPart.gram, column, about.centre, about.scale)
         return self._covariances(limbs, about.sums, int(about.sums[column]))
 
     def cross(self, slot: int) -> Floats:
-        """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
         about, fired = self.describe(), self._fired[slot]
         sums = self._sum(RowPart.column_sums, about.centre, about.scale, slot)
         pairs = zip(sums.tolist(), about.sums.tolist(), strict=True)
@@ -202,7 +196,6 @@ class MergedEngine(ABC, Generic[PartKind]):
     # -- depth and theory ----------------------------------------------------------------------------------
 
     def bound(self) -> float:
-        """Theorem 1's bound for the answers stored, in squared steps."""
         everything = self._target_squares
         # Whole numbers again, so that the order of the regions does not matter.
         shift = max(0, everything.bit_length() - 60)

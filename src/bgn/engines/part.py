@@ -37,17 +37,15 @@ Regions = tuple[NDArray[np.uint64], Integers]
 
 
 class Part(SharedRows, CellPart):
-    """Some rows and the answers of the neurons of the layer being grown, one slot per neuron."""
+    """Some rows and the answers of the neurons of the layer being grown, one slot per neuron.
+
+    What has no docstring is a request of :class:`~bgn.engines.requests.CellPart`.
+    """
 
     def __init__(
-        self,
-        columns: NDArray[Any],
-        target: Integers,
-        weight: Integers | None,
-        limit: int,
-        threads: int = 1,
+        self, columns: NDArray[Any], target: Integers, weight: Integers | None, limit: int, threads: int = 1,
         below: NDArray[np.uint8] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         super().__init__(columns, target, weight, limit, threads, below)
         self.codes = np.zeros((1, self.n_rows), np.uint8)
         self.output = NO_OUTPUT
@@ -195,7 +193,7 @@ class Part(SharedRows, CellPart):
             if (change := known.change_to(output)) is not None:
                 slot, up, down = change
                 return self._made(leftover), self.codes[slot >> 3], slot & 7, up, down
-        residual = self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
+        residual = self._fill(kernels.look_up, self.target, self.codes, tables_of(output))
         self._known = [*self._known[:1], (output, (residual, *_NO_SHIFT))]
         return residual, *_NO_SHIFT
 
@@ -251,34 +249,28 @@ class Part(SharedRows, CellPart):
     # -- depth and theory ----------------------------------------------------------------------------------
 
     def next_layer(self, neurons: Sequence[Neuron]) -> Part:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         columns = self.answers(neurons)
         below = np.packbits(columns > 0, axis=0, bitorder="little")
         weight = self.weight if len(self.weight) else None
         return Part(columns, self.target, weight, self.limit, self.threads, below)
 
     def regions(self, width: int) -> Regions:
-        groups = (width + 7) >> 3
-        keys = _keys(1 << groups.bit_length())[:groups]
-        if width & 7:  # bits beyond the width hold old answers
-            keys = keys.copy()
-            keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
+        keys = region_keys(width)
         # Regions of several spans are put together, which does not pay where they are many.
         spans = self._spans if self._room <= _FEW_REGIONS else [(0, self.n_rows)]
-        found = merge_regions(self.each(lambda span: self._regions(groups, keys, span), spans))
+        found = merge_regions(self.each(lambda span: self._regions(keys, span), spans))
         self._room = max(_ROOM, 4 * len(found[0]))
         return found
 
-    def _regions(self, groups: int, keys: NDArray[np.uint64], span: tuple[int, int]) -> Regions:
+    def _regions(self, keys: NDArray[np.uint64], span: tuple[int, int]) -> Regions:
         """The regions of a span of rows; more room where there is too little, up to one place per row."""
         room, found = self._room, -1
         while found < 0:
             room = min(room, span[1] - span[0])
             place_of = np.full(2 << room.bit_length(), -1, np.int32)
             names, sums = np.empty(room, np.uint64), np.empty((room, 2), np.int64)
-            found = kernels.region_sums(
-                self.codes, groups, keys, self.target, self.weight, *span, place_of, names, sums
-            )
+            place = place_of, names, sums
+            found = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
             room *= 4
         return names[:found].copy(), sums[:found].copy()
 
@@ -301,9 +293,19 @@ def _keys(groups: int) -> NDArray[np.uint64]:
     return keys.reshape(groups, 256)
 
 
-def _tables(output: Output) -> tuple[Integers, int]:
-    """For every group of eight neurons, what each of their 256 answers adds; and the base."""
-    groups = (len(output.weights) + 7) >> 3
-    weights = np.zeros((groups, 8), np.int64)
+def region_keys(width: int) -> NDArray[np.uint64]:
+    """The same for the first `width` slots alone: bits beyond hold old answers."""
+    groups = (width + 7) >> 3
+    keys = _keys(1 << groups.bit_length())[:groups].copy()
+    if width & 7:
+        keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
+    return keys
+
+
+def tables_of(output: Output) -> Integers:
+    """What each of the 256 answers of a group of eight neurons adds, for one group at least; the first has the base."""
+    weights = np.zeros((max(1, (len(output.weights) + 7) >> 3), 8), np.int64)
     weights.ravel()[: len(output.weights)] = output.weights
-    return weights @ SIGNS, int(output.base)
+    tables = weights @ SIGNS
+    tables[0] += output.base
+    return tables

@@ -21,7 +21,7 @@ _NO_WEIGHT = np.empty(0, np.int64)
 
 
 class SharedRows:
-    """Rows, and what is asked of their columns.
+    """Rows, and what is asked of their columns (what has no docstring: :class:`~bgn.engines.requests.RowPart`).
 
     Parameters
     ----------
@@ -39,14 +39,9 @@ class SharedRows:
     """
 
     def __init__(
-        self,
-        columns: NDArray[Any],
-        target: Integers,
-        weight: Integers | None,
-        limit: int,
-        threads: int = 1,
+        self, columns: NDArray[Any], target: Integers, weight: Integers | None, limit: int, threads: int = 1,
         below: NDArray[np.uint8] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.columns, self.target, self.limit, self.below = columns, target, limit, below
         self.weight = _NO_WEIGHT if weight is None else weight
         self.n_columns, self.n_rows = columns.shape

@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -55,9 +54,7 @@ class Scratch:
         remove_abandoned(os.environ.get("BGN_SCRATCH"))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         if self._folder is not None:
@@ -253,7 +250,6 @@ class PartOnDisk:
             self._groups += 1
 
     def next_layer(self, neurons: Sequence[Neuron]) -> PartOnDisk:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         part = self._part()
         files = {name: path for name, path in self._files.items() if name in ("target", "weight")}
         for k in range(0, len(neurons), 8):

@@ -1,6 +1,6 @@
 """Rows in torch tensors, on a GPU: a cut is a sort and running sums of integers.
 
-Every sum is a sum of integers and every float is rounded once a step, as in :mod:`bgn.engines.part`: torch runs one
+Every sum is a sum of integers and every float is rounded once per step, as in :mod:`bgn.engines.part`: torch runs one
 operation after the other and fuses none, so the bits are the same. Tensors on a CPU work as well. On a GPU
 :mod:`bgn.engines.gpu.fused` does most of it faster, for rows without weights.
 """
@@ -23,6 +23,7 @@ from bgn.engines.memory.engine import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.engines.part import PROBES
 from bgn.engines.protocol import NO_OUTPUT, Cut, Floats, Integers, Measures, Output, Question
+from bgn.engines.requests import RowPart
 from bgn.model.neuron import Neuron, Projection
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
@@ -32,8 +33,8 @@ ROWS_FOR_CELLS = 1 << 24
 _ROOM = 1 << 29
 
 
-class TensorPart:
-    """Rows on one device and the answers of the neurons of the layer being grown; see `bgn.engines.part.Part`.
+class TensorPart(RowPart):
+    """Rows on one device and the answers of the neurons of the layer being grown, one slot per neuron.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class TensorPart:
         self._lines: dict[Projection, Tensor] = {}
 
     def _sum(self, values: Tensor, where: Tensor | None = None) -> Tensor:
-        """The weighted sum of `values`, one a row or columns of them, over all rows or those marked."""
+        """The weighted sum of `values`, one per row or columns of them, over all rows or those marked."""
         if where is not None:
             values = values * where
         return (values if self.weight is None else values * self.weight).sum(dim=-1)
@@ -68,7 +69,6 @@ class TensorPart:
         return Total(self.n_weight, total, total / self._divisor, squares)
 
     def measure(self) -> Measures:
-        """Sums and extremes."""
         n = min(self.n_rows, PROBES)
         index = torch.from_numpy(np.arange(n) * self.n_rows // n).to(self.target.device)
         low, high = zip(*(torch.aminmax(column) for column in self.columns), strict=True)
@@ -120,7 +120,6 @@ class TensorPart:
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
-        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         fires = self._project(neuron.projection) >= neuron.threshold
         changed = self.answers.put(slot, fires)
         fired = count(fires) if self.weight is None else (self.weight * fires).sum()
@@ -134,7 +133,6 @@ class TensorPart:
         self._known = [known for known in self._known if not known[0].weights[slot : slot + 1].any()]
 
     def move(self, source: int, target: int) -> None:
-        """Copy the answers of one slot to another."""
         self.answers.put(target, self.answers.of(source))
         self._forget(target)
 
@@ -152,7 +150,6 @@ class TensorPart:
         return residual, self._total(self._sum(residual))
 
     def settle(self, output: Output) -> Integers:
-        """Make `output` the current one; the limbs of the sum of squared residuals."""
         residual, total = self.residual(output)
         self.output, self._known = output, [(output, residual, total)]
         return self._squares(residual) if total.squares is None else total.squares.cpu().numpy()
@@ -166,48 +163,38 @@ class TensorPart:
         )
 
     def largest(self) -> int:
-        """The largest residual of the current output."""
         return int(self.residual(self.output)[0].abs().max())
 
     def fourth_powers(self, unit: float) -> int:
-        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
         share = (self.residual(self.output)[0].double() * unit).abs().clamp(max=1.0)
         share *= share
         return int(self._sum((share * share * 1073741824.0).round().long()))
 
     def correlation(self, slot: int) -> int:
-        """The current residual summed over the rows where a slot fires."""
         return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
 
     def overlaps(self, slot: int, width: int) -> Integers:
-        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
-        if self.weight is None:
-            return self.answers.together(slot, width).cpu().numpy()
-        fired = self.weight * self.answers.of(slot)
-        return numbers([(fired * self.answers.of(k)).sum() for k in range(width)])
+        fires = self.answers.of(slot)
+        both = (fires & self.answers.of(k) for k in range(width))
+        return numbers(count(rows) if self.weight is None else (self.weight * rows).sum() for rows in both)
 
     # -- columns -------------------------------------------------------------------------------------------
 
     def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
-        """Sum of every integer column over all rows, or over those where `slot` fires."""
         fires = None if slot is None else self.answers.of(slot)
         return _joined([self._sum(columns, fires) for columns in self._columns(centre, scale)])
 
     def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
-        """Limbs of every integer column times the target, the target without its last `shift` bits."""
         target = self.target >> shift
         return _joined([self._products(columns, target) for columns in self._columns(centre, scale)])
 
     def target_sum(self, shift: int) -> int:
-        """Sum of the targets without their last `shift` bits."""
         return int(self._sum(self.target >> shift))
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
-        """Limbs of every integer column squared."""
         return _joined([self._products(columns, columns) for columns in self._columns(centre, scale)])
 
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
-        """Limbs of one integer column times all."""
         one = self._made_whole(slice(column, column + 1), centre, scale)
         return _joined([self._products(columns, one) for columns in self._columns(centre, scale)])
 
@@ -237,7 +224,6 @@ class TensorPart:
     # -- depth and theory ----------------------------------------------------------------------------------
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorPart:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
         for row, neuron in zip(columns, neurons, strict=True):
             row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1
@@ -277,5 +263,4 @@ class TensorEngine(MergedEngine[TensorPart]):
         return self.part.explained(len(self.output.weights), shift)
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         return TensorEngine(self.part.next_layer(neurons), self.grid)

@@ -1,12 +1,11 @@
-"""Raw rows in torch tensors, before growth; they answer like :class:`bgn.engines.raw_rows.RawRows`."""
+"""Raw rows in torch tensors, before growth, and the source that holds them."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,8 +14,8 @@ from torch import Tensor
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
 from bgn.engines.gpu.sums import group_sums
 from bgn.engines.integers import Grid
-from bgn.engines.protocol import Output
-from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
+from bgn.engines.protocol import Integers, Output
+from bgn.engines.raw_rows import Plan, RawRows, Sample
 from bgn.engines.requests import OneBlock
 from bgn.engines.row_hashes import Hashes, Inside, mix
 
@@ -52,82 +51,39 @@ class Tensors(OneBlock):
         return TensorEngine(self._rows.part(plan, held_out), plan.grid)
 
 
-@dataclass(frozen=True, eq=False)
-class _HashedTensors:
-    """Rows that count: their keys are their hashes less 2^63, so that signed numbers keep their order."""
-
-    columns: Tensor
-    target: Tensor
-    keys: Tensor
-    weight: Tensor | None
-
-
-class RawTensors:
-    """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights."""
-
-    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None = None) -> None:
-        self.columns, self.target, self.weight = columns, target, weight
-
-    def weights(self) -> Weights:
-        """What must be known to make all weights whole."""
-        assert self.weight is not None
-        w = self.weight[self.weight > 0]
-        largest = float(w.max()) if len(w) else 0.0
-        return Weights(len(w), largest, float(w.sum()), bool(torch.equal(w, w.round())))
-
-    def weigh(self, exponent: int) -> int:
-        """Sum of the weights times ``2**exponent``, each rounded."""
-        return int(self._whole_weight(exponent).sum())
-
-    def _whole_weight(self, exponent: int) -> Tensor:
-        assert self.weight is not None
-        return _scaled(self.weight, exponent).round().long()
-
-    def survey(self, seed: int, exponent: int | None) -> Survey:
-        """Count, weigh and hash the rows."""
-        rows = self._rows(seed, exponent)
-        n = len(rows.target)
-        low, high = (float(y) for y in torch.aminmax(rows.target)) if n else (math.inf, -math.inf)
-        weight = None if rows.weight is None else rows.weight.double()  # sums stay far below 2^53
-        counts = torch.bincount(_bins(rows.keys), weight, 1 << _BIN_BITS).long().cpu().numpy()
-        return Survey(n, n if rows.weight is None else int(rows.weight.sum()), low, high, counts)
+class RawTensors(RawRows):
+    """Raw rows in tensors; hashes are less 2^63 here, so that signed numbers keep their order."""
 
     def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
-        """The hashes in one bin."""
         rows = self._rows(seed, exponent)
-        bins = _bins(rows.keys)
-        here = rows.keys[bins == number]
+        bins = _bins(rows.hashes)
+        here = rows.hashes[bins == number]
         heavy = torch.ones_like(here) if rows.weight is None else rows.weight[bins == number]
-        below = rows.keys[bins < number]
+        below = rows.hashes[bins < number]
         return _hashes(here), heavy.cpu().numpy(), int(below.max()) - _LOWEST if len(below) else None
 
     def smallest(self, seed: int, exponent: int | None, edge: int | None, most: int) -> Hashes:
-        """The smallest different hashes above `edge`, at most so many."""
-        keys = self._rows(seed, exponent).keys
-        keys = keys if edge is None else keys[keys > edge + _LOWEST]
+        keys = self._rows(seed, exponent).hashes
+        keys = keys if edge is None else keys[keys > self._hash(edge)]
         return _hashes(torch.unique(keys)[:most])
 
     def sample(self, plan: Plan) -> Sample:
-        """The rows of the sample, equal ones put together."""
         rows = self._rows(plan.seed, plan.exponent)
-        chosen = self._held_out(rows.keys, plan, False)
-        if plan.limit is not None:
-            chosen &= rows.keys < plan.limit + _LOWEST
-        where = chosen.nonzero().squeeze(1)
+        where = self._chosen(rows.hashes, plan, False, plan.limit).nonzero().squeeze(1)
         heavy = torch.ones_like(where) if rows.weight is None else rows.weight[where]
-        one, _, weight = group_sums(rows.keys[where], None, heavy)
+        one, _, weight = group_sums(rows.hashes[where], None, heavy)
         index = where[one]
         return Sample(
-            _hashes(rows.keys[index]),
+            _hashes(rows.hashes[index]),
             rows.columns[:, index].cpu().numpy(),
             plan.grid.steps(rows.target[index].cpu().numpy()),
             weight.cpu().numpy(),
         )
 
-    def part(self, plan: Plan, held_out: bool) -> TensorPart:
+    def part(self, plan: Plan, held_out: bool, threads: int = 1) -> Any:
         """The rows that learn, or those that validate, as part of an engine."""
         rows = self._rows(plan.seed, plan.exponent)
-        index = self._held_out(rows.keys, plan, held_out).nonzero().squeeze(1)
+        index = self._chosen(rows.hashes, plan, held_out).nonzero().squeeze(1)
         columns = rows.columns.new_empty((len(rows.columns), len(index)))
         for to, column in zip(columns, rows.columns, strict=True):
             torch.index_select(column, 0, index, out=to)
@@ -135,39 +91,25 @@ class RawTensors:
         kind = part_kind(columns.device.type) if weight is None else TensorPart
         return kind(columns, _steps(plan.grid, rows.target[index]), weight, plan.grid.limit)
 
-    def _held_out(self, keys: Tensor, plan: Plan, held_out: bool) -> Tensor:
-        """Mark the rows that validate, or the others."""
-        if plan.edge is None:
-            return torch.full(keys.shape, not held_out, dtype=torch.bool, device=keys.device)
-        return (keys <= plan.edge + _LOWEST) == held_out
+    def hashes(self, seed: int) -> Tensor:
+        """What :func:`bgn.engines.row_hashes.row_hashes` says, less 2^63."""
+        with np.errstate(over="ignore"):
+            start = mix(np.array([seed], dtype=np.uint64) + np.uint64(_GOLDEN + (1 << 64))).view(np.int64)[0]
+        h = torch.full(self.target.shape, int(start), dtype=torch.int64, device=self.target.device)
+        for column in [*self.columns, self.target]:
+            bits = (column.double() + 0.0).view(torch.int64)  # + 0.0: both zeros are one value
+            h = _mix((h ^ bits) * _GOLDEN + _GOLDEN)
+        return h ^ _LOWEST
 
-    def _rows(self, seed: int, exponent: int | None) -> _HashedTensors:
-        """The rows with weight, hashed; the last answer is remembered."""
-        known = getattr(self, "_last", None)
-        if known is None or known[0] != (seed, exponent):
-            columns, target, weight = self.columns, self.target, None
-            if self.weight is not None:
-                weight = self._whole_weight(exponent or 0)
-                keep = weight > 0
-                if not keep.all():
-                    columns, target, weight = columns[:, keep], target[keep], weight[keep]
-            keys = _keys(columns, target, seed)
-            known = self._last = (
-                (seed, exponent),
-                _HashedTensors(columns, target, keys, None if exponent is None else weight),
-            )
-        return known[1]
+    def _hash(self, value: int) -> int:
+        return value + _LOWEST
 
+    def _whole_weight(self, exponent: int) -> Tensor:
+        return _scaled(self.weight, exponent).round().long()
 
-def _keys(columns: Iterable[Tensor], y: Tensor, seed: int) -> Tensor:
-    """What :func:`bgn.engines.row_hashes.row_hashes` says, less 2^63."""
-    with np.errstate(over="ignore"):
-        start = mix(np.array([seed], dtype=np.uint64) + np.uint64(_GOLDEN + (1 << 64))).view(np.int64)[0]
-    h = torch.full(y.shape, int(start), dtype=torch.int64, device=y.device)
-    for column in [*columns, y]:
-        bits = (column.double() + 0.0).view(torch.int64)  # + 0.0: both zeros are one value
-        h = _mix((h ^ bits) * _GOLDEN + _GOLDEN)
-    return h ^ _LOWEST
+    def _histogram(self, rows: Any) -> Integers:
+        weight = None if rows.weight is None else rows.weight.double()  # sums stay far below 2^53
+        return torch.bincount(_bins(rows.hashes), weight, 1 << _BIN_BITS).long().cpu().numpy()
 
 
 def _mix(h: Tensor) -> Tensor:

@@ -66,13 +66,13 @@ def fire(line, threshold, weight, target, row, bit, start, stop, out):
 
 
 @compiled
-def look_up(target, codes, tables, base, start, stop, out):
-    """Residual ``target - base - sum of table entries``: one look-up for eight neurons."""
+def look_up(target, codes, tables, start, stop, out):
+    """Residual ``target - sum of table entries``: one look-up for eight neurons."""
     for begin in range(start, stop, BLOCK):
         end = min(begin + BLOCK, stop)
         part, values = out[begin:end], target[begin:end]
         for i in range(end - begin):
-            part[i] = values[i] - base
+            part[i] = values[i]
         for g in range(len(tables)):
             table = tables[g]
             row = codes[g, begin:end]
@@ -196,33 +196,34 @@ def column_products(columns, centre, scale, other, weight, start, stop, out):
 
 
 @compiled
-def region_sums(codes, groups, keys, target, weight, start, stop, place_of, names, sums):
-    """Group the rows by their answers; `sums` (regions x 2) receives weight and target sum of each region.
+def region_sums(codes, keys, target, weight, start, stop, place):
+    """Group the rows by their answers; `place` (place_of, names, sums) receives the regions.
 
-    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`. `place_of` is an
-    open-addressing hash table, a power of two long and longer than `names`, full of -1. Returns the number of regions,
-    or -1 when `names` has too few places for them.
+    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`; `sums` (regions x 2)
+    holds weight and target sum of each region. `place_of` is an open-addressing hash table, a power of two long and
+    longer than `names`, full of -1. Returns the number of regions, or -1 when `names` has too few places for them.
     """
+    place_of, names, sums = place
     weighted = len(weight) > 0
     mask = np.uint64(len(place_of) - 1)
     regions = 0
     for i in range(start, stop):
         key = np.uint64(0)
-        for g in range(groups):
+        for g in range(len(keys)):
             key += keys[g, codes[g, i]]
         slot = (key ^ (key >> np.uint64(29))) & mask
-        place = place_of[slot]
-        while place >= 0 and names[place] != key:
+        region = place_of[slot]
+        while region >= 0 and names[region] != key:
             slot = (slot + np.uint64(1)) & mask
-            place = place_of[slot]
-        if place < 0:
+            region = place_of[slot]
+        if region < 0:
             if regions == len(names):
                 return -1
-            place = place_of[slot] = regions
-            names[place] = key
-            sums[place, 0] = sums[place, 1] = 0
+            region = place_of[slot] = regions
+            names[region] = key
+            sums[region, 0] = sums[region, 1] = 0
             regions += 1
         w = weight[i] if weighted else 1
-        sums[place, 0] += w
-        sums[place, 1] += w * target[i]
+        sums[region, 0] += w
+        sums[region, 1] += w * target[i]
     return regions

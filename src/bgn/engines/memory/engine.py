@@ -50,7 +50,6 @@ class MemoryEngine(CellEngine):
         return self.part.residual(output)
 
     def next_layer(self, neurons: Sequence[Neuron]) -> MemoryEngine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         return MemoryEngine(self.part.next_layer(neurons), self.grid)
 
 
