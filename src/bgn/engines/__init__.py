@@ -4,9 +4,9 @@
 layer being grown, and which replies with sums of integers or exact choices, the same bits wherever the rows are.
 
 How a request travels. Growth calls a method of the engine, such as ``engine.put(slot, neuron)``. A `MergedEngine`
-(`merged.py`; `cell_engine.py` adds how cuts are found) puts the request of that name (``RowPart.put``, `requests.py`) to
-all its `Parts`, which know where the parts are, and merges their replies. In `memory/`, on `disk/` and on a `cluster/`
-a part is a :class:`~bgn.engines.part.Part`, which runs the loops of `kernels/`; on a `gpu/` it has kernels of its own.
+(`merged.py`; `cell_engine.py` adds how cuts are found) puts the request of that name (``RowPart.put``, `requests.py`)
+to all its `Parts`, which know where the parts are, and merges their replies. In `memory/`, on `disk/` and on a
+`cluster/` a part is a :class:`~bgn.engines.part.Part`, which runs the loops of `kernels/`; a `gpu/` has its own.
 Before growth the same way leads to raw rows: a `RowSource` puts requests to its blocks (`RawBlock`, `raw_rows.py`), and
 makes the engine once every row has its role.
 

@@ -1,7 +1,7 @@
 """The exact cut of a projection, from what parts of the rows know about it.
 
 A :class:`Sieve` sorts rows into cells along a direction. Parts add up what a cut needs to know of every cell; these
-sums merge, and pruned together they leave a few cells where the best cut may hide (:func:`prune`). Their rows, from
+sums merge, and together they leave a few cells where the best cut may hide (:func:`prune`). Their rows, from
 all parts, are then sorted and tried one by one (:func:`best_inside`).
 """
 
@@ -73,7 +73,7 @@ class Sieve:
 
 @dataclass(frozen=True, eq=False)
 class PrunedCells:
-    """Cells after judgement: the best cut so far, which cells may hide a better one, and what lies before each."""
+    """Cells and the best cut at their edges: which cells may hide a better one, and what lies before each."""
 
     best: Best
     cells: CellSums

@@ -124,8 +124,8 @@ class Part(SharedRows, CellPart):
         self._cells = []
         return answer
 
-    def _inside(self, question: tuple[Sieve, NDArray[np.uint8]]) -> RowsInCells:
-        sieve, survives = question
+    def _inside(self, asked: tuple[Sieve, NDArray[np.uint8]]) -> RowsInCells:
+        sieve, survives = asked
         if sieve.finer:
             chunks = [(k, min(k + _CHUNK, self.n_rows)) for k in range(0, max(self.n_rows, 1), _CHUNK)]
             rows = [self._sieved(sieve, *chunk) for chunk in chunks]

@@ -1,7 +1,7 @@
 """What growth asks of the rows, wherever they live.
 
 An engine holds rows (columns, targets as whole steps of a grid, whole weights) and the answers of the neurons of
-the layer being grown, one slot a neuron. Every answer it gives is a sum of integers or an exact choice, so all
+the layer being grown, one slot per neuron. Every answer it gives is a sum of integers or an exact choice, so all
 engines, on any number of threads or blocks, give the same bits.
 """
 
@@ -115,7 +115,7 @@ class Measures:
 
 
 class Engine(Protocol):
-    """The questions. Sums are over the engine's rows, each counted with its weight."""
+    """What growth asks. Sums are over the engine's rows, each counted with its weight."""
 
     total: int
     target_sum: int

@@ -1,8 +1,8 @@
 """Rows on the workers of a Dask cluster, asked through futures.
 
-The rows are shared out among the threads of the workers. A share is the result of a task, so that Dask makes it again
-elsewhere when its worker is lost. The network so far travels with every question; what the neurons answer is kept
-beside the rows, where the next question finds it, and is worked out again wherever it is missing.
+The rows are divided among the threads of the workers. A share is the result of a task, so that Dask makes it again
+elsewhere when its worker is lost. The network so far travels with every request; what the neurons answer is kept
+beside the rows, where the next request finds it, and is worked out again wherever it is missing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RawRowsOnCluster(RawRows):
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a layer has grown: the layers below, the neuron in every slot, the output settled last."""
+    """How far a layer has grown: the layers below, the neuron in every slot, the current output."""
 
     below: tuple[tuple[Neuron, ...], ...] = ()
     slots: tuple[Neuron | None, ...] = ()
@@ -68,7 +68,7 @@ class HeldRows:
     def __init__(self, columns: NDArray[Any], target: Integers, weight: Integers | None, limit: int) -> None:
         self._rows = columns, target, weight, limit
         self._grown: tuple[Standing, Part] | None = None
-        self._lock = Lock()  # a question that nobody waits for any more may still be at work
+        self._lock = Lock()  # a request that nobody waits for any more may still be at work
 
     def __sizeof__(self) -> int:
         return _size(*self._rows[:3])

@@ -2,7 +2,7 @@
 
 The input is read once, checked, and copied to the scratch folder a block at a time, columns contiguous, so that a cut
 reads two columns and not all. Once every row has its role, each block is rewritten as rows that learn and rows that
-validate. A question maps a block's files, is answered as if the rows were in memory, and lets go of them.
+validate. A request maps a block's files, is answered as if the rows were in memory, and lets go of them.
 """
 
 from __future__ import annotations

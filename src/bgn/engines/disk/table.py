@@ -93,7 +93,7 @@ class BlockwiseRows(ABC):
 class FileTable(BlockwiseRows):
     """Rows in files, with the columns to read, perhaps a target and weights.
 
-    `target` and `weight` are a column of the files, an array of one value a row, or a path to such an array. `known`
+    `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
     are the columns to read where columns have names.
     """
 

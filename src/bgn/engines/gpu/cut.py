@@ -103,7 +103,7 @@ def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, row
     """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
 
     `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to
-    its start. See :func:`bgn.engines.kernels.cuts.judge_cells`.
+    its start. See :func:`bgn.engines.kernels.cuts.prune_cells`.
     """
     n, s, _ = reached
     own = reached[2] - before[2]

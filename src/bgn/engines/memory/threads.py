@@ -1,4 +1,4 @@
-"""Threads that share out small pieces of work, without the waiting that futures bring."""
+"""Threads that share small pieces of work, without the waiting that futures bring."""
 
 from __future__ import annotations
 
