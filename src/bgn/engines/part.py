@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,11 +248,11 @@ class Part(SharedRows, CellPart):
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Part:
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
         columns = self.answers(neurons)
         below = np.packbits(columns > 0, axis=0, bitorder="little")
         weight = self.weight if len(self.weight) else None
-        return Part(columns, self.target, weight, self.limit, self.threads, below)
+        return type(self)(columns, self.target, weight, self.limit, self.threads, below)
 
     def regions(self, width: int) -> Regions:
         keys = region_keys(width)

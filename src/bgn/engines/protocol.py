@@ -14,10 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import Grid
+from bgn.engines.integers import Grid, Integers
 from bgn.model.neuron import Neuron, Projection
 
-Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
@@ -124,52 +123,39 @@ class Engine(Protocol):
 
     def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut, perhaps only when it is wanted; None where there is none."""
-        ...
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
-        ...
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        ...
 
     def settle(self, output: Output) -> int:
         """Make `output` the current one; the sum of squared residuals, in squared steps."""
-        ...
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
-        ...
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot, the weight of the rows where both it and `slot` fire."""
-        ...
 
     def describe(self) -> Columns:
         """Integer columns and their moments."""
-        ...
 
     def lost(self) -> list[int]:
         """The columns that vary by too little for :meth:`describe` to see."""
-        ...
 
     def gram(self, column: int) -> Floats:
         """Covariances of one column with all, in integer units, times the total weight."""
-        ...
 
     def cross(self, slot: int) -> Floats:
         """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
-        ...
 
     def bound(self) -> float:
         """Theorem 1's bound for the answers stored, in squared steps."""
-        ...
 
     def squared_error_deviation(self) -> float:
         """Standard deviation of the squared residuals, in squared steps."""
-        ...
 
     def next_layer(self, neurons: Sequence[Neuron]) -> Engine:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        ...

@@ -72,55 +72,45 @@ class RowPart(Protocol):
 
     def measure(self) -> Measures:
         """Sums and extremes."""
-        ...
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
-        ...
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        ...
 
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of squared residuals."""
-        ...
 
     def largest(self) -> int:
         """The largest residual of the current output."""
-        ...
 
     def fourth_powers(self, unit: float) -> int:
         """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
-        ...
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
-        ...
 
     def overlaps(self, slot: int, width: int) -> Integers:
         """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
-        ...
 
     def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
         """Sum of every integer column over all rows, or over those where `slot` fires."""
-        ...
 
     def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
         """Limbs of every integer column times the target, the target without its last `shift` bits."""
-        ...
 
     def target_sum(self, shift: int) -> int:
         """Sum of the targets without their last `shift` bits."""
-        ...
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
         """Limbs of every integer column squared."""
-        ...
 
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         """Limbs of one integer column times all."""
-        ...
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+        """The same rows with the +-1 answers of `neurons` for columns."""
 
 
 class CellPart(RowPart, Protocol):
@@ -128,15 +118,12 @@ class CellPart(RowPart, Protocol):
 
     def cells(self, sieves: Sequence[Sieve]) -> list[CellSums]:
         """What every cell of each sieve holds."""
-        ...
 
     def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
         """The rows in the cells of each sieve that survive."""
-        ...
 
     def regions(self, width: int) -> Regions:
         """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
-        ...
 
 
 class RawBlock(Protocol):
@@ -144,27 +131,21 @@ class RawBlock(Protocol):
 
     def weights(self) -> Weights:
         """What must be known to make all weights whole."""
-        ...
 
     def weigh(self, exponent: int) -> int:
         """Sum of the weights times ``2**exponent``, each rounded."""
-        ...
 
     def survey(self, seed: int, exponent: int | None) -> Survey:
         """Count, weigh and hash the rows."""
-        ...
 
     def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
         """The hashes in one bin."""
-        ...
 
     def smallest(self, seed: int, exponent: int | None, edge: int | None, most: int) -> Hashes:
         """The smallest different hashes above `edge`, at most so many."""
-        ...
 
     def sample(self, plan: Plan) -> Sample:
         """The rows of the sample, equal ones put together."""
-        ...
 
 
 class Parts(Asked[Kind]):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.disk.arrays import Held, Npy, Reader
-from bgn.engines.disk.files import File, all_blocks, open_files
+from bgn.engines.disk.files import File, OpenFiles
 from bgn.engines.protocol import Floats
 
 # A block holds about so many bytes of columns, and at most so many rows.
@@ -100,7 +100,7 @@ class FileTable(BlockwiseRows):
     def __init__(
         self, X: Any, *, columns: Any = None, target: Any = None, weight: Any = None, known: Any = None
     ) -> None:
-        self._files, self._listing = open_files(X)
+        self._files = OpenFiles(X)
         first = self._files[0]
         columns = known if known is not None and first.named else columns
         self.n_rows = sum(file.n_rows for file in self._files)
@@ -154,7 +154,7 @@ class FileTable(BlockwiseRows):
 
     def _each(self, rows: int) -> Iterator[Piece]:
         start = 0
-        for file, row, block in all_blocks(self._files, self._listing, self._read, rows):
+        for file, row, block in self._files.blocks(self._read, rows):
             n = len(block[0])
             if n == 0:
                 continue

@@ -8,6 +8,7 @@ operation after the other and fuses none, so the bits are the same. Tensors on a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 import numpy as np
 import torch
@@ -223,7 +224,7 @@ class TensorPart(RowPart):
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> TensorPart:
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
         columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
         for row, neuron in zip(columns, neurons, strict=True):
             row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1

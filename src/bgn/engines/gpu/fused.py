@@ -179,8 +179,6 @@ class FusedPart(TensorPart):
         return np.concatenate([self._fired_sums(columns, slot) for columns in self._columns(centre, scale)])
 
     def explained(self, width: int, shift: int) -> int:
-        """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole
-        number of ``2**shift`` each."""
         if width > _MOST_NUMBERED:
             return super().explained(width, shift)
         copies = 1 << (_MOST_NUMBERED - width)

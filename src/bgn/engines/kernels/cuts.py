@@ -19,24 +19,16 @@ def add_to_cells(rows, cell_sums):
     """
     z, residual, weight, cells = rows
     count, sums, extent = cell_sums
-    if len(weight) > 0:
-        for i in range(len(z)):
-            c = np.int64(cells[i])
-            r = residual[i] * weight[i]
-            count[c] += weight[i]
-            sums[c, 0] += r
-            sums[c, 1] += max(r, 0)
-            extent[c, 0] = min(extent[c, 0], z[i])
-            extent[c, 1] = max(extent[c, 1], z[i])
-    else:
-        for i in range(len(z)):
-            c = np.int64(cells[i])
-            r = residual[i]
-            count[c] += 1
-            sums[c, 0] += r
-            sums[c, 1] += max(r, 0)
-            extent[c, 0] = min(extent[c, 0], z[i])
-            extent[c, 1] = max(extent[c, 1], z[i])
+    weighted = len(weight) > 0
+    for i in range(len(z)):
+        c = np.int64(cells[i])
+        w = weight[i] if weighted else 1
+        r = w * residual[i]
+        count[c] += w
+        sums[c, 0] += r
+        sums[c, 1] += max(r, 0)
+        extent[c, 0] = min(extent[c, 0], z[i])
+        extent[c, 1] = max(extent[c, 1], z[i])
 
 
 def empty_cells(size):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 
@@ -15,14 +15,7 @@ from bgn.engines.raw_rows import Plan, RawRows
 from bgn.engines.requests import OneBlock, Parts, Reply, Request, RowPart
 from bgn.model.neuron import Neuron
 
-
-class _Layered(RowPart, Protocol):
-    """A part that can be asked for the next one."""
-
-    def next_layer(self, neurons: Sequence[Neuron]) -> Self: ...
-
-
-PartKind = TypeVar("PartKind", bound=_Layered)
+PartKind = TypeVar("PartKind", bound=RowPart)
 
 
 class PartsInMemory(Parts[PartKind]):
