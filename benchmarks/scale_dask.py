@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from bgn.dask import DaskBGNRegressor
-from bgn.engines.cluster.calls import Calls
+from bgn.engines.cluster.tasks import ClusterTasks
 
 ROWS, COLUMNS, CHUNK = 20_000_000, 10, 1_000_000
 MODEL = {"max_width": 4, "max_replacements": 2, "shrinkage": 1.0, "patience": None, "random_state": 0}
@@ -20,22 +20,22 @@ class Watch:
     """Counts passes over the rows and the seconds they take."""
 
     def __init__(self) -> None:
-        self.passes, self.seconds, self._answers = 0, 0.0, Calls.answers
+        self.passes, self.seconds, self._replies = 0, 0.0, ClusterTasks.replies
 
     def __enter__(self) -> Watch:
-        def answers(calls: Calls, what: str, *arguments: Any) -> list[Any]:
+        def replies(tasks: ClusterTasks, what: str, *arguments: Any) -> list[Any]:
             started = time.perf_counter()
             try:
-                return self._answers(calls, what, *arguments)
+                return self._replies(tasks, what, *arguments)
             finally:
                 if what != "reading":
                     self.passes, self.seconds = self.passes + 1, self.seconds + time.perf_counter() - started
 
-        Calls.answers = answers  # type: ignore[method-assign]
+        ClusterTasks.replies = replies  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *error: object) -> None:
-        Calls.answers = self._answers  # type: ignore[method-assign]
+        ClusterTasks.replies = self._replies  # type: ignore[method-assign]
 
 
 def rows_made_there(rows: int, chunk: int) -> tuple[Any, Any]:

@@ -77,15 +77,15 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     """A cut of a two-column direction against torch's sort of its projection."""
     import torch
 
-    from bgn.engines.block import Plan
-    from bgn.engines.gpu.block import TensorBlock
     from bgn.engines.gpu.engine import TensorEngine
+    from bgn.engines.gpu.raw_rows import RawTensors
     from bgn.engines.gpu.sums import project
     from bgn.engines.integers import Grid
+    from bgn.engines.raw_rows import Plan
 
     X, y = rows(number, 4)
     grid = Grid.for_range(float(y.min()), float(y.max()), number)
-    engine = TensorEngine(TensorBlock(X.T, y).part(Plan(0, None, grid), False), grid)
+    engine = TensorEngine(RawTensors(X.T, y).part(Plan(0, None, grid), False), grid)
     direction = Projection((0, 2), (1.0, -0.37))
     z = project(engine.part.columns, direction)
     seconds = {

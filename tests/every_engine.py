@@ -21,10 +21,10 @@ import numpy as np
 import bgn.engines.disk.engine as disk
 import bgn.estimators as estimators
 from bgn import BGNRegressor
-from bgn.engines.block import Block, Plan
-from bgn.engines.celled import CellEngine
+from bgn.engines.cell_engine import CellEngine
 from bgn.engines.memory.engine import PartsInMemory, RowsInMemory
-from bgn.engines.requests import answer
+from bgn.engines.raw_rows import Plan, RawRows
+from bgn.engines.requests import Request
 from tests.optional import torch
 
 
@@ -38,10 +38,10 @@ class InBlocks(RowsInMemory):
         edges = np.sort(np.random.default_rng(self.number).integers(0, len(y), self.number - 1))
         edges = [0, *edges.tolist(), len(y), len(y)][: self.number + 2]
         weight = (lambda a, b: None) if sample_weight is None else (lambda a, b: sample_weight[a:b])
-        self._blocks = [Block(X[a:b].T, y[a:b], weight(a, b)) for a, b in pairwise(edges)]
+        self._blocks = [RawRows(X[a:b].T, y[a:b], weight(a, b)) for a, b in pairwise(edges)]
 
-    def ask(self, request: Callable[..., Any], *arguments: Any) -> list[Any]:
-        return [answer(block, request, *arguments) for block in self._blocks]
+    def replies(self, request: Request[Any, Any]) -> list[Any]:
+        return [request.put_to(block) for block in self._blocks]
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         parts = [block.part(plan, held_out, self._threads) for block in self._blocks]
@@ -86,7 +86,7 @@ def in_blocks(number: int) -> Callable[..., BGNRegressor]:
 
 def in_tensors(model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
     """Fit on the tensors' engine, without a GPU."""
-    from bgn.engines.gpu.block import Tensors
+    from bgn.engines.gpu.raw_rows import Tensors
 
     def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
         weight = None if sample_weight is None else torch.from_numpy(sample_weight)

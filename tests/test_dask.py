@@ -33,11 +33,11 @@ from bgn.cli.source import open_source  # noqa: E402
 from bgn.cli.tables import Refused  # noqa: E402
 from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
-from bgn.engines.cluster.calls import Calls  # noqa: E402
 from bgn.engines.cluster.engine import HeldRows, Standing  # noqa: E402
+from bgn.engines.cluster.tasks import ClusterTasks  # noqa: E402
 from bgn.engines.part import Part  # noqa: E402
 from bgn.engines.protocol import Output  # noqa: E402
-from bgn.engines.requests import CellPart, RowPart, answer  # noqa: E402
+from bgn.engines.requests import CellPart, Request, RowPart  # noqa: E402
 from bgn.model.neuron import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
@@ -240,7 +240,7 @@ def test_a_saved_model_is_loaded_without_a_cluster(two, tmp_path):
 
 def test_an_interrupt_keeps_what_was_grown(two, monkeypatch):
     X, y = table(100)
-    calls = Calls._submit
+    calls = ClusterTasks._submit
 
     def interrupted(self, what, *arguments):
         futures = calls(self, what, *arguments)
@@ -249,7 +249,7 @@ def test_an_interrupt_keeps_what_was_grown(two, monkeypatch):
             time.sleep(0.5)
         return futures
 
-    monkeypatch.setattr(Calls, "_submit", interrupted)
+    monkeypatch.setattr(ClusterTasks, "_submit", interrupted)
     model = DaskBGNRegressor(**SMALL)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
     try:
@@ -325,7 +325,7 @@ def kill(client, number):
 
 def killing(client, monkeypatch, phases):
     """Kill a worker whenever a question of `phases` has been put for the first time in a layer."""
-    calls, done = Calls._submit, []
+    calls, done = ClusterTasks._submit, []
 
     def submit(self, what, function, shares, *arguments):
         futures = calls(self, what, function, shares, *arguments)
@@ -336,7 +336,7 @@ def killing(client, monkeypatch, phases):
             kill(client, len(phases) % 2)
         return futures
 
-    monkeypatch.setattr(Calls, "_submit", submit)
+    monkeypatch.setattr(ClusterTasks, "_submit", submit)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_both_workers_killed_in_turn(two, monkeypatch):
     X, y = table()
     model = BGNRegressor(**SMALL)
     expected = model.fit(X, y).history_
-    pids, killed, calls = set(two.run(os.getpid).values()), set(), Calls._submit
+    pids, killed, calls = set(two.run(os.getpid).values()), set(), ClusterTasks._submit
 
     def submit(self, what, *arguments):
         futures = calls(self, what, *arguments)
@@ -375,7 +375,7 @@ def test_both_workers_killed_in_turn(two, monkeypatch):
             two.wait_for_workers(2, timeout=120)
         return futures
 
-    monkeypatch.setattr(Calls, "_submit", submit)
+    monkeypatch.setattr(ClusterTasks, "_submit", submit)
     assert same(DaskBGNRegressor(**model.get_params()).fit(*arrays(X, y)).history_, expected)
     assert killed == pids
 
@@ -406,14 +406,14 @@ def lonely(request, tmp_path):
 def test_the_last_worker_is_lost(lonely, monkeypatch):
     client, worker = lonely
     X, y = table(100)
-    calls = Calls._submit
+    calls = ClusterTasks._submit
 
     def submit(self, what, *arguments):
         if what == "cells":
             worker.kill()
         return calls(self, what, *arguments)
 
-    monkeypatch.setattr(Calls, "_submit", submit)
+    monkeypatch.setattr(ClusterTasks, "_submit", submit)
     model, rows = DaskBGNRegressor(**SMALL, client=client), arrays(X, y, edges=(0, 50, 100))
     with pytest.raises(RuntimeError, match=r"waiting for 'cells', .* has had no workers for 2 s"):
         model.fit(*rows)
@@ -442,14 +442,14 @@ def test_scattered_rows_cannot_be_made_again(lonely, monkeypatch):
     scattered = client.scatter([X, y])
     dX = da.from_delayed(dask.delayed(scattered[0]), X.shape, X.dtype)
     dy = da.from_delayed(dask.delayed(scattered[1]), y.shape, y.dtype)
-    calls = Calls._submit
+    calls = ClusterTasks._submit
 
     def submit(self, what, *arguments):
         if what == "survey":
             worker.kill()
         return calls(self, what, *arguments)
 
-    monkeypatch.setattr(Calls, "_submit", submit)
+    monkeypatch.setattr(ClusterTasks, "_submit", submit)
     with pytest.raises(RuntimeError, match="Data that was scattered exists once"):
         DaskBGNRegressor(**SMALL, client=client).fit(dX, dy)
 
@@ -500,16 +500,17 @@ def test_rows_answer_alike_whatever_was_asked_before():
         put = (RowPart.put, min(slot, width), neuron)
         moved = (RowPart.move, slot % max(width, 1), 0)
         kinds = [put, (RowPart.settle, output), (RowPart.largest,), (CellPart.regions, width), moved]
-        request, *arguments = kinds[step % 5] if width else put
-        expected = answer(part, request, *arguments)
-        if request is not RowPart.move:
+        request = Request(*(kinds[step % 5] if width else put))
+        expected = request.put_to(part)
+        if request.method is not RowPart.move:
             fresh = pickle.loads(pickle.dumps(rows))
             several = [rows, rows, fresh, *([behind] if rng.random() < 0.1 else [])]
-            told = [each.answer(standing, request, *arguments) for each in several]
-            old = request is RowPart.put and arguments[0] >= len(standing.output.weights)  # no matter what was there
+            told = [each.reply(standing, request) for each in several]
+            # No matter what was there.
+            old = request.method is RowPart.put and request.arguments[0] >= len(standing.output.weights)
             for each in told:
                 np.testing.assert_equal(each[:2] if old else each, expected[:2] if old else expected)
-        standing = standing.after(request, *arguments)
+        standing = standing.after(request)
 
 
 # -- the command line --------------------------------------------------------------------------------------------

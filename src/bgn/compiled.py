@@ -116,5 +116,5 @@ def _seal(code: bytes, context: Any) -> bytes:
 @functools.cache
 def _sources() -> bytes:
     """Return a digest of every file with kernels: any of them may be compiled into those of another."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*/*.py")))
+    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
     return hashlib.sha256(b"".join(text for text in texts if b"@compiled" in text)).digest()

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bgn.engines.block import Survey
 from bgn.engines.disk.engine import Scratch
+from bgn.engines.raw_rows import Survey
 from bgn.engines.requests import RowSource
 from bgn.estimators import BGNRegressor, r2
 from bgn.explain.shap import shap_values
@@ -129,9 +129,9 @@ class DaskBGNRegressor(BGNRegressor):
 
     def _learn(self, given: Given, eval_set: Any) -> None:
         """Learn from rows that live on the workers for so long."""
-        from bgn.engines.cluster.calls import Calls
+        from bgn.engines.cluster.tasks import ClusterTasks
 
-        self._calls = Calls(self.client_)
+        self._calls = ClusterTasks(self.client_)
         try:
             self._calls.check_workers()
             super()._learn(given, eval_set)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from bgn import judge
 from bgn.engines.disk.arrays import in_memory
 from bgn.engines.disk.engine import OnDisk, Scratch
-from bgn.engines.disk.table import BLOCK_BYTES, Piece, Rows, Table, on_disk
+from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, FileTable, Piece, on_disk
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.requests import RowSource
 from bgn.given import Given
@@ -259,14 +259,14 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             return self.network_.predict(judge.table(self, X, reset=False))
         if isinstance(X, np.memmap):
             judge.table(self, in_memory(X[:1], "X"), reset=False)
-        table = self._known(Table(X, known=self._names()), reset=False)
+        table = self._known(FileTable(X, known=self._names()), reset=False)
         predicted, done = np.empty(table.n_rows), 0
         for _, some in self._pieces(table):
             predicted[done : done + len(some)] = some
             done += len(some)
         return predicted
 
-    def _pieces(self, table: Rows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
+    def _pieces(self, table: BlockwiseRows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
         """Yield rows on disk, a block at a time, with their predictions."""
         for piece in table.pieces(BLOCK_BYTES):
             yield piece, self.network_.predict(piece.columns.T)
@@ -384,7 +384,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def _evaluation(self, given: Given | None, scratch: Scratch, seed: int) -> RowSource | None:
         return None if given is None else self._source(given, scratch, seed, reset=False)[0]
 
-    def _known(self, table: Rows, reset: bool) -> Rows:
+    def _known(self, table: BlockwiseRows, reset: bool) -> BlockwiseRows:
         """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
         if reset:
             judge.enough_rows(table.n_rows)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bgn.engines.disk.arrays import in_memory, load
-from bgn.engines.disk.table import Rows, Table, on_disk
+from bgn.engines.disk.table import BlockwiseRows, FileTable, on_disk
 from bgn.judge import different_columns
 
 
@@ -43,14 +43,14 @@ class Given:
         name = None if on_disk(self.y) else getattr(self.y, "name", None)
         return None if name is None else str(name)
 
-    def opened(self, known: Sequence[str] | None) -> Rows:
+    def opened(self, known: Sequence[str] | None) -> BlockwiseRows:
         """Rows on disk; of the columns `known`, where the columns have names."""
-        if isinstance(self.X, Rows):
+        if isinstance(self.X, BlockwiseRows):
             return self.X
         aim = self.y if self.target is None else self.target
         if aim is None:
             raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
-        return Table(self.X, columns=self.columns, target=aim, weight=self.weight, known=known)
+        return FileTable(self.X, columns=self.columns, target=aim, weight=self.weight, known=known)
 
     def in_memory(self) -> Given:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""

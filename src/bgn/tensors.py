@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.gpu.block import Tensors
+from bgn.engines.gpu.raw_rows import Tensors
 from bgn.engines.gpu.sums import project
 from bgn.engines.protocol import Floats
 from bgn.model.layer import Layer

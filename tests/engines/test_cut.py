@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn.engines.part as parts
-from bgn.engines.block import weight_exponent
+import bgn.engines.shared_rows as shared_rows
 from bgn.engines.integers import Grid
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.part import Part
 from bgn.engines.protocol import Output, Question
+from bgn.engines.raw_rows import weight_exponent
 from bgn.model.neuron import Neuron, Projection
 from tests.growing import EMPTY, engine_of, tables
 from tests.reference.growth import best_split, split_variance
@@ -75,8 +76,8 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     X = rng.normal(size=(4000, 3)).round(2)
     y = X[:, 0] - X[:, 1] ** 2 + rng.normal(size=4000)
     question = [Question(EMPTY, Projection((0, 1), (1.0, -1.7))), Question(EMPTY, Projection((2,), (1.0,)))]
-    monkeypatch.setattr(parts, "_ROWS_FOR_SHARING", 1)
-    monkeypatch.setattr(parts, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(shared_rows, "_ROWS_FOR_SHARING", 1)
+    monkeypatch.setattr(shared_rows, "_ROWS_FOR_THREADS", 1)
     neuron = Neuron(Projection((0, 2), (1.0, 0.3)), 0.1)
     answers = []
     for threads in (1, 2, 7, 23):
@@ -151,8 +152,8 @@ def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, 
     rng = np.random.default_rng(seed)
     engine, neurons, weight = layer(rows, width, weighted, rng)
     with pytest.MonkeyPatch.context() as patch:  # rows shared out, too little room at first
-        for name, value in [("_ROWS_FOR_SHARING", 1), ("_ROWS_FOR_THREADS", 1), ("_ROOM", 1)]:
-            patch.setattr(parts, name, value)
+        for module, name in [(shared_rows, "_ROWS_FOR_SHARING"), (shared_rows, "_ROWS_FOR_THREADS"), (parts, "_ROOM")]:
+            patch.setattr(module, name, 1)
         part = Part(engine.part.columns, engine.part.target, weight, engine.loss, threads)
         for slot, neuron in enumerate(neurons):
             part.put(slot, neuron)

@@ -146,7 +146,7 @@ def test_nothing_is_learnt_or_told_of_a_file_that_changes(write, tmp_path, monke
 @pytest.mark.parametrize("name", ["y", "sample_weight"])
 def test_targets_and_weights_in_files_are_watched(name, tmp_path):
     beside = c_order(tmp_path / name, np.ones(90))
-    table = tables.Table(c_order(tmp_path / "X"), **{"target" if name == "y" else "weight": beside})
+    table = tables.FileTable(c_order(tmp_path / "X"), **{"target" if name == "y" else "weight": beside})
     pieces = table.pieces(8 * 3 * 20)
     next(pieces)
     cut(beside)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import bgn.engines.gpu.engine as gpu
 from bgn import BGNRegressor, Layer, Network, shap_values, tensors
-from bgn.engines.block import Block, Plan
-from bgn.engines.gpu.block import TensorBlock
 from bgn.engines.gpu.cut import _reaching
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
+from bgn.engines.gpu.raw_rows import RawTensors
 from bgn.engines.protocol import Output, Question
+from bgn.engines.raw_rows import Plan, RawRows
 from bgn.explain.coalitions import games
 from bgn.explain.gpu import exact_shares
 from bgn.grow.loss import Squared
@@ -130,7 +130,7 @@ def test_blocks_answer_like_arrays(seed, rows, weights, narrow):
     y = rng.integers(0, 3, rows).astype(float)
     weight = {None: None, "whole": rng.integers(0, 3, rows).astype(float), "any": rng.uniform(0, 1, rows)}[weights]
     exponent = {None: None, "whole": 0, "any": 20}[weights]
-    array, tensor = Block(X.T, y, weight), TensorBlock(on_device(X).T, on_device(y), on_device(weight))
+    array, tensor = RawRows(X.T, y, weight), RawTensors(on_device(X).T, on_device(y), on_device(weight))
     if weight is not None:
         assert tensor.weigh(7) == array.weigh(7)
         assert tensor.weights().whole == array.weights().whole

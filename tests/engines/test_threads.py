@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bgn.engines.memory.threads import Crew
+from bgn.engines.memory.threads import ThreadPool
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -19,16 +19,16 @@ def test_every_item_is_done_once_and_answers_keep_their_order(threads, items):
         time.sleep(0.001 * (item % 3))
         return item * item
 
-    crew = Crew(threads)
+    pool = ThreadPool(threads)
     for _ in range(3):
         done.clear()
-        assert crew.each(work, range(items)) == [k * k for k in range(items)]
+        assert pool.each(work, range(items)) == [k * k for k in range(items)]
         assert sorted(done) == list(range(items))
 
 
 def test_threads_work_side_by_side():
     both = threading.Barrier(2)
-    assert Crew(2).each(lambda item: both.wait(timeout=30) >= 0, [1, 2]) == [True, True]
+    assert ThreadPool(2).each(lambda item: both.wait(timeout=30) >= 0, [1, 2]) == [True, True]
 
 
 @pytest.mark.parametrize("bad", [0, 3])
@@ -39,17 +39,17 @@ def test_what_goes_wrong_is_raised_and_the_crew_goes_on(bad):
         time.sleep(0.001)
         return item
 
-    crew = Crew(3)
+    pool = ThreadPool(3)
     with pytest.raises(ValueError, match=f"item {bad}"):
-        crew.each(work, range(4))
-    assert crew.each(abs, [-1, -2, -3]) == [1, 2, 3]
+        pool.each(work, range(4))
+    assert pool.each(abs, [-1, -2, -3]) == [1, 2, 3]
 
 
-def test_several_threads_may_ask_one_crew():
-    crew, answers = Crew(3), {}
+def test_several_threads_may_ask_one_pool():
+    pool, answers = ThreadPool(3), {}
 
     def ask(name):
-        answers[name] = [crew.each(lambda item: item + name, range(7)) for _ in range(20)]
+        answers[name] = [pool.each(lambda item: item + name, range(7)) for _ in range(20)]
 
     asking = [threading.Thread(target=ask, args=(name,)) for name in range(4)]
     for thread in asking:
@@ -59,13 +59,13 @@ def test_several_threads_may_ask_one_crew():
     assert answers == {name: [[k + name for k in range(7)]] * 20 for name in range(4)}
 
 
-def test_threads_end_with_the_crew():
+def test_threads_end_with_the_pool():
     before = set(threading.enumerate())
-    crew = Crew(4)
-    crew.each(abs, range(9))
+    pool = ThreadPool(4)
+    pool.each(abs, range(9))
     own = set(threading.enumerate()) - before
     assert len(own) == 3
-    del crew
+    del pool
     gc.collect()
     for thread in own:
         thread.join(timeout=30)

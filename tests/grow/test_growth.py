@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
-import bgn.engines.part as parts
+import bgn.engines.shared_rows as shared_rows
 import bgn.grow.network as grow_network
 import bgn.grow.roles as grow_rows
 from bgn import BGNRegressor, theory
@@ -130,8 +130,8 @@ def test_same_bits_whatever_the_threads_and_order(setting, case, monkeypatch):
     assert same(model.fit(X[order], y[order], None if weight is None else weight[order]).history_, reference)
     if weight is not None:
         assert same(model.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).history_, reference)
-    monkeypatch.setattr(parts, "_ROWS_FOR_SHARING", 1)
-    monkeypatch.setattr(parts, "_ROWS_FOR_THREADS", 1)
+    monkeypatch.setattr(shared_rows, "_ROWS_FOR_SHARING", 1)
+    monkeypatch.setattr(shared_rows, "_ROWS_FOR_THREADS", 1)
     for threads in (2, 7):
         assert same(model.set_params(n_jobs=threads).fit(X, y, weight).history_, reference)
 

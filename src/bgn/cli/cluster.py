@@ -11,7 +11,7 @@ import pyarrow as pa
 from bgn.cli.stream import KEPT
 from bgn.cli.tables import Refused
 from bgn.cli.train import Training, Wanted, incomplete
-from bgn.engines.split import Inside, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.row_hashes import Inside, find_edge, histogram, inside_bin, row_hashes
 from bgn.model.step import Floats
 from bgn.preparation import Number, Preparation
 from bgn.require import require
@@ -78,10 +78,10 @@ class Clustered:
 def _connect(address: str) -> Any:
     """The calls to the scheduler at an address."""
     distributed = require("distributed", extra="dask")
-    from bgn.engines.cluster.calls import Calls
+    from bgn.engines.cluster.tasks import ClusterTasks
 
     try:
-        calls = Calls(distributed.Client(address, timeout="10s", set_as_default=False))
+        calls = ClusterTasks(distributed.Client(address, timeout="10s", set_as_default=False))
     except (OSError, ValueError) as error:
         raise Refused(f"--scheduler: no Dask scheduler answers at {address!r} ({error}).") from None
     calls.check_workers()

@@ -16,8 +16,8 @@ from bgn.cli.source import Source
 from bgn.cli.tables import Parquet, Refused
 from bgn.cli.train import Training, Wanted, incomplete, target_values
 from bgn.engines.disk.stamp import Stamp
-from bgn.engines.disk.table import BLOCK_BYTES, Piece, Rows, rows_in
-from bgn.engines.split import Hashes, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
+from bgn.engines.row_hashes import Hashes, find_edge, histogram, inside_bin, row_hashes
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
 
@@ -52,7 +52,7 @@ def available_memory() -> int:
     return min(limits)
 
 
-class Streamed(Rows):
+class Streamed(BlockwiseRows):
     """The training rows of a Parquet file. Three passes decide on columns, incomplete rows and test rows; one more
     hands the rows over, and keeps some of them to judge by."""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bgn.cli import cells, prepare
 from bgn.cli.source import Source
 from bgn.cli.tables import Parquet, Refused
-from bgn.engines.split import lowest, row_hashes
+from bgn.engines.row_hashes import lowest, row_hashes
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
 

@@ -1,7 +1,7 @@
 """The exact cut of a projection, from what parts of the rows know about it.
 
 A :class:`Sieve` sorts rows into cells along a direction. Parts add up what a cut needs to know of every cell; these
-sums merge, and judged together they leave a few cells where the best cut may hide (:func:`judge`). Their rows, from
+sums merge, and together they leave a few cells where the best cut may hide (:func:`prune`). Their rows, from
 all parts, are then sorted and tried one by one (:func:`best_inside`).
 """
 
@@ -66,14 +66,14 @@ class Sieve:
             other.projection, other.low, other.scale, other.size
         )  # fmt: skip
 
-    def inside(self, judged: Judged) -> Sieve:
+    def inside(self, pruned: PrunedCells) -> Sieve:
         """The sieve that splits the cells that survived."""
-        return replace(self, finer=(*self.finer, judged.finer()))
+        return replace(self, finer=(*self.finer, pruned.finer()))
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Cells after judgement: the best cut so far, which cells may hide a better one, and what lies before each."""
+class PrunedCells:
+    """Cells and the best cut at their edges: which cells may hide a better one, and what lies before each."""
 
     best: Best
     cells: CellSums
@@ -109,9 +109,9 @@ def merge(parts: Sequence[CellSums]) -> CellSums:
     return whole
 
 
-def judge(
+def prune(
     cells: CellSums, rows: int, total: int, best: Best = NO_CUT, starts: Integers | None = None, bounded: bool = False
-) -> Judged:
+) -> PrunedCells:
     """The best cut at an edge between cells, and the cells that may hide a better one.
 
     `starts` holds weight and residual sum before each family of cells. When `bounded`, nothing is looked for
@@ -120,29 +120,27 @@ def judge(
     size = len(cells[0])
     survives, prefix = np.empty(size, np.uint8), np.empty((size, 2), np.int64)
     starts = _NOTHING_BEFORE if starts is None else starts
-    best, survivors = cuts.judge_cells(*cells, starts, rows, total, best, survives, prefix)
+    best, survivors = cuts.prune_cells(cells, starts, rows, total, best, survives, prefix)
     if bounded:
         survivors -= int(survives[0]) + int(survives[-1])
         survives[0] = survives[-1] = 0
-    return Judged(best, cells, survives, survivors, prefix)
+    return PrunedCells(best, cells, survives, survivors, prefix)
 
 
-def best_inside(rows: RowsInCells, judged: Judged, weight: int, total: int) -> Best:
+def best_inside(rows: RowsInCells, pruned: PrunedCells, weight: int, total: int) -> Best:
     """Try the cuts inside the surviving cells: split them once more if they hold many rows, then sort."""
-    if len(rows[0]) > _FEW_ROWS and 2 * judged.survivors <= _INNER_CELLS:
-        rows, judged = _split(rows, judged, weight, total)
-    z, values, heavy, cells = chosen_rows(rows, rows[0].argsort())
-    return cuts.scan_sorted(z, cells, values, heavy, judged.prefix, weight, total, judged.best)
+    if len(rows[0]) > _FEW_ROWS and 2 * pruned.survivors <= _INNER_CELLS:
+        rows, pruned = _split(rows, pruned, weight, total)
+    return cuts.scan_sorted(chosen_rows(rows, rows[0].argsort()), pruned.prefix, weight, total, pruned.best)
 
 
-def _split(rows: RowsInCells, judged: Judged, weight: int, total: int) -> tuple[RowsInCells, Judged]:
+def _split(rows: RowsInCells, pruned: PrunedCells, weight: int, total: int) -> tuple[RowsInCells, PrunedCells]:
     """Give every surviving cell finer cells of its own; keep the rows of those that survive."""
-    z, values, heavy, cells = rows
-    finer = judged.finer()
-    cuts.refine_cells(z, cells, finer.family, finer.extent, finer.size)
-    sums = cuts.empty_cells(finer.size * judged.survivors)
-    cuts.add_to_cells(z, values, heavy, cells, *sums)
-    again = judge(sums, weight, total, judged.best, judged.prefix[judged.chosen])
+    cells, finer = rows[3], pruned.finer()
+    cuts.refine_cells(rows[0], cells, finer.family, finer.extent, finer.size)
+    sums = cuts.empty_cells(finer.size * pruned.survivors)
+    cuts.add_to_cells(rows, sums)
+    again = prune(sums, weight, total, pruned.best, pruned.prefix[pruned.chosen])
     return chosen_rows(rows, np.flatnonzero(again.survives[cells])), again
 
 

@@ -1,7 +1,7 @@
 """From floats to integers whose sums do not depend on the order of the rows.
 
 Targets live on a grid of spacing ``2**-exponent``; residuals and output weights are whole numbers of grid steps.
-Row weights are whole numbers too. The bits are shared out so that no sum over rows can pass 2**61, and depend
+Row weights are whole numbers too. The bits are divided so that no sum over rows can pass 2**61, and depend
 only on the total weight: a row of weight 2 and the row twice give the same integers.
 """
 

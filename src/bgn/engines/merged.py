@@ -1,4 +1,4 @@
-"""An engine made of parts: every question goes to all of them, and their answers are put together exactly.
+"""An engine made of parts: every request goes to all of them, and their replies are put together exactly.
 
 What the parts are and where they live is up to :class:`~bgn.engines.requests.Parts`: rows in memory, blocks on disk, a
 cluster's workers.
@@ -18,8 +18,8 @@ from bgn.engines.cells import CELLS, Best, Sieve
 from bgn.engines.integers import COLUMN_BITS
 from bgn.engines.kernels import cuts
 from bgn.engines.part import PROBES
-from bgn.engines.protocol import Columns, Cut, Floats, Integers, Loss, Output, Question
-from bgn.engines.requests import Answer, Arguments, Parts, RowPart
+from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Engine, Floats, Integers, Loss, Output, Question
+from bgn.engines.requests import Arguments, Parts, Reply, RowPart
 from bgn.model.neuron import Neuron, Projection
 
 _RESIDUAL_BITS = 31  # are plenty for a direction
@@ -28,8 +28,8 @@ _EVERYWHERE = (-math.inf, math.inf)
 PartKind = TypeVar("PartKind", bound=RowPart)
 
 
-class MergedEngine(ABC, Generic[PartKind]):
-    """Rows in parts, as one; how cuts are found depends on the kind of part. See `bgn.engines.protocol.Engine`."""
+class MergedEngine(Engine, ABC, Generic[PartKind]):
+    """Rows in parts, as one; how cuts are found depends on the kind of part."""
 
     def __init__(self, parts: Parts[PartKind], loss: Loss) -> None:
         self.parts, self.loss = parts, loss
@@ -46,16 +46,16 @@ class MergedEngine(ABC, Generic[PartKind]):
         some = min(probes.shape[1], PROBES)
         self._probes = np.ascontiguousarray(probes[:, np.arange(some) * probes.shape[1] // max(some, 1)])
         self._cells = min(CELLS, 1 << max(4, (self.n_rows // 32).bit_length()))
-        self.output = Output(np.zeros(0, np.int64), 0)
+        self.output = NO_OUTPUT
         self._columns: Columns | None = None
         self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
 
     def _sum(
-        self, request: Callable[Concatenate[PartKind, Arguments], Answer], *arguments: Arguments.args,
+        self, method: Callable[Concatenate[PartKind, Arguments], Reply], *arguments: Arguments.args,
         **named: Arguments.kwargs,
-    ) -> Answer:  # fmt: skip
-        """What all parts answer, added up."""
-        first, *others = self.parts.ask(request, *arguments, **named)
+    ) -> Reply:  # fmt: skip
+        """What all parts reply, added up."""
+        first, *others = self.parts.ask(method, *arguments, **named)
         return sum(others, first)  # type: ignore[call-overload]
 
     # -- cuts ----------------------------------------------------------------------------------------------
@@ -108,13 +108,11 @@ class MergedEngine(ABC, Generic[PartKind]):
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
-        """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
         fired, target_sum, changed = self._sum(RowPart.put, slot, neuron).tolist()
         self._fired[slot] = fired
         return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
     def move(self, source: int, target: int) -> None:
-        """Copy the answers of one slot to another."""
         self.parts.ask(RowPart.move, source, target)
         self._fired[target] = self._fired[source]
 
@@ -137,7 +135,6 @@ class MergedEngine(ABC, Generic[PartKind]):
         return int(self._sum(RowPart.residual_sum, self.output, 0))
 
     def correlation(self, slot: int) -> int:
-        """The current residual summed over the rows where a slot fires."""
         return int(self._sum(RowPart.correlation, slot))
 
     def overlaps(self, slot: int) -> Integers:
@@ -153,7 +150,6 @@ class MergedEngine(ABC, Generic[PartKind]):
         return self._columns
 
     def lost(self) -> list[int]:
-        """The columns that vary by too little for :meth:`describe` to see."""
         _, half, scale = self._places()
         return np.flatnonzero((self._low < self._high) & (half * scale <= 0.5)).tolist()
 
@@ -192,13 +188,11 @@ class MergedEngine(ABC, Generic[PartKind]):
         )
 
     def gram(self, column: int) -> Floats:
-        """Covariances of one column with all, in integer units, times the total weight."""
         about = self.describe()
         limbs = self._sum(RowPart.gram, column, about.centre, about.scale)
         return self._covariances(limbs, about.sums, int(about.sums[column]))
 
     def cross(self, slot: int) -> Floats:
-        """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
         about, fired = self.describe(), self._fired[slot]
         sums = self._sum(RowPart.column_sums, about.centre, about.scale, slot)
         pairs = zip(sums.tolist(), about.sums.tolist(), strict=True)
@@ -207,7 +201,6 @@ class MergedEngine(ABC, Generic[PartKind]):
     # -- depth and theory ----------------------------------------------------------------------------------
 
     def bound(self) -> float:
-        """The loss per row that no output can undercut for the answers stored: Theorem 1's bound for squares."""
         everything = self._zero_loss
         # Whole numbers again, so that the order of the regions does not matter.
         shift = max(0, everything.bit_length() - 60)

@@ -14,10 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import Grid
+from bgn.engines.integers import Grid, Integers
 from bgn.model.neuron import Neuron, Projection
 
-Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
@@ -27,6 +26,39 @@ class Output:
 
     weights: Integers
     base: int
+
+    def same(self, other: Output) -> bool:
+        """True when both leave the same residual."""
+        return self is other or (self.base == other.base and np.array_equal(self.weights, other.weights))
+
+    def without(self, slot: int) -> tuple[Output, int]:
+        """The output with weight zero in a slot, and the weight that was there."""
+        weight = int(self.weights[slot]) if slot < len(self.weights) else 0
+        if weight == 0:
+            return self, 0
+        weights = self.weights.copy()
+        weights[slot] = 0
+        return Output(weights, self.base), weight
+
+    def change_to(self, other: Output) -> tuple[int, int, int] | None:
+        """The one slot whose weight differs, and what that adds to a residual where it fires and where it does not.
+
+        A neuron that has no weight here counts as one of weight zero. None where more than one weight differs.
+        """
+        width = len(self.weights)
+        if not width <= len(other.weights) <= width + 1:
+            return None
+        changes = other.weights.copy()
+        changes[:width] -= self.weights
+        (changed,) = changes.nonzero()
+        if len(changed) > 1:
+            return None
+        slot = int(changed[0]) if len(changed) else 0
+        change, silent = int(changes[slot]) if len(changed) else 0, self.base - other.base
+        return slot, silent - change, silent + change
+
+
+NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 
 
 @dataclass(frozen=True)
@@ -96,77 +128,62 @@ class Loss(Protocol):
     @property
     def targets(self) -> Grid:
         """The grid of targets."""
-        ...
 
     @property
     def grid(self) -> Grid:
         """The grid of scores, residuals and output weights."""
-        ...
 
     @property
     def quadratic(self) -> bool:
         """True where the residual is the gap, so that sums follow from earlier sums and one refit is exact."""
-        ...
 
     @property
     def curvature(self) -> float:
         """A residual falls by at most so many steps per step of the score."""
-        ...
 
     def gap(self, target: Any) -> Any:
         """The gaps of rows whose score is zero."""
-        ...
 
     def residual(self, gap: Any, target: Any) -> Any:
         """Half of how fast the loss of each row falls as its score rises, in steps."""
-        ...
 
     def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The loss of each row in four limbs, which :meth:`total` puts together once they are added up."""
-        ...
 
     def add_limbs(
         self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
     ) -> None:
         """Add the limbs of some rows, times their weights, to `out`; compiled."""
-        ...
 
     def total(self, limbs: Integers) -> int:
         """The sum of the losses."""
-        ...
 
     def powers(self, gap: Any, target: Any, unit: float) -> Any:
         """The squared loss of each row as a whole number of 2^-30, where gaps are multiplied by `unit`."""
-        ...
 
     def add_powers(
         self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
     ) -> None:
         """Add the powers of some rows, times their weights, to `out`; compiled."""
-        ...
 
     def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
         """Standard deviation of the rows' losses: from the sum of powers, the largest gap, and the sum of losses."""
-        ...
 
     def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
         """By how much the best score for each group of rows lowers their loss from that of score zero.
 
         Times `unit`, and rounded to whole numbers.
         """
-        ...
 
     def mean(self, total: int, weight: int) -> float:
         """A sum of losses as the mean that people see."""
-        ...
 
     def in_units(self, value: float) -> float:
         """A loss per row as people see it."""
-        ...
 
 
 class Engine(Protocol):
-    """The questions. Sums are over the engine's rows, each counted with its weight."""
+    """What growth asks. Sums are over the engine's rows, each counted with its weight."""
 
     total: int
     target_sum: int
@@ -175,60 +192,45 @@ class Engine(Protocol):
 
     def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut, perhaps only when it is wanted; None where there is none."""
-        ...
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
-        ...
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        ...
 
     def settle(self, output: Output) -> int:
         """Make `output` the current one; the sum of the losses."""
-        ...
 
     def residual_sum(self) -> int:
         """The current residual summed over all rows."""
-        ...
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
-        ...
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot, the weight of the rows where both it and `slot` fire."""
-        ...
 
     def describe(self) -> Columns:
         """Integer columns and their moments."""
-        ...
 
     def lost(self) -> list[int]:
         """The columns that vary by too little for :meth:`describe` to see."""
-        ...
 
     def products(self, output: Output) -> Floats:
         """Covariances of all columns with what `output` leaves, in integer units, times the total weight."""
-        ...
 
     def gram(self, column: int) -> Floats:
         """Covariances of one column with all, in integer units, times the total weight."""
-        ...
 
     def cross(self, slot: int) -> Floats:
         """Covariances of all columns with a slot's +-1 answers, in integer units, times the total weight."""
-        ...
 
     def bound(self) -> float:
         """The loss per row that no output can undercut for the answers stored: Theorem 1's bound for squares."""
-        ...
 
     def loss_deviation(self) -> float:
         """Standard deviation of the rows' losses."""
-        ...
 
     def next_layer(self, neurons: Sequence[Neuron]) -> Engine:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        ...

@@ -7,8 +7,9 @@ arguments, does not type-check.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,50 @@ from bgn.engines.protocol import Engine, Floats, Integers, Measures, Output
 from bgn.model.neuron import Neuron
 
 if TYPE_CHECKING:
-    from bgn.engines.block import Plan, Sample, Survey, Weights
     from bgn.engines.cells import CellSums, RowsInCells, Sieve
     from bgn.engines.part import Regions
-    from bgn.engines.split import Hashes, Inside
+    from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
+    from bgn.engines.row_hashes import Hashes, Inside
 
-Asked = TypeVar("Asked")
-PartKind = TypeVar("PartKind", covariant=True)
-Answer = TypeVar("Answer")
+Kind = TypeVar("Kind", covariant=True)
+Receiver = TypeVar("Receiver", contravariant=True)
+Reply = TypeVar("Reply")
 Arguments = ParamSpec("Arguments")
 
 
-def answer(
-    part: Asked, request: Callable[Concatenate[Asked, Arguments], Answer], *arguments: Arguments.args,
-    **named: Arguments.kwargs,
-) -> Answer:  # fmt: skip
-    """Put a request to one part: its own method of that name answers."""
-    found: Answer = getattr(part, request.__name__)(*arguments, **named)
-    return found
+class Request(Generic[Receiver, Reply]):
+    """A method of a protocol and its arguments, which can travel to wherever rows live."""
+
+    def __init__(
+        self, method: Callable[Concatenate[Receiver, Arguments], Reply], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> None:  # fmt: skip
+        self.method, self.arguments, self.named = method, arguments, named
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+        return self.method.__name__
+
+    def put_to(self, one: Receiver) -> Reply:
+        """What `one` replies: its own method of that name runs."""
+        reply: Reply = getattr(one, self.name)(*self.arguments, **self.named)
+        return reply
+
+
+class Asked(ABC, Generic[Kind]):
+    """What holds several of a kind that requests can be put to, all at once."""
+
+    def ask(
+        self, method: Callable[Concatenate[Kind, Arguments], Reply], *arguments: Arguments.args,
+        **named: Arguments.kwargs,
+    ) -> list[Reply]:  # fmt: skip
+        """Put a request to all; their replies in order, perhaps merged."""
+        return self.replies(Request(method, *arguments, **named))
+
+    @abstractmethod
+    def replies(self, request: Request[Kind, Reply]) -> list[Reply]:
+        """What all reply to a request."""
 
 
 class RowPart(Protocol):
@@ -45,55 +72,45 @@ class RowPart(Protocol):
 
     def measure(self) -> Measures:
         """Sums and extremes."""
-        ...
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
-        ...
 
     def move(self, source: int, target: int) -> None:
         """Copy the answers of one slot to another."""
-        ...
 
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of the losses."""
-        ...
 
     def largest(self) -> int:
         """The largest gap of the current output."""
-        ...
 
     def loss_powers(self, unit: float) -> int:
         """Sum of the squared losses of gaps times `unit`, in units of 2^-30."""
-        ...
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
-        ...
 
     def overlaps(self, slot: int, width: int) -> Integers:
         """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
-        ...
 
     def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
         """Sum of every integer column over all rows, or over those where `slot` fires."""
-        ...
 
     def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
         """Limbs of every integer column times the residual that `output` leaves, without its last `shift` bits."""
-        ...
 
     def residual_sum(self, output: Output, shift: int) -> int:
         """Sum of the residuals that `output` leaves, without their last `shift` bits."""
-        ...
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
         """Limbs of every integer column squared."""
-        ...
 
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         """Limbs of one integer column times all."""
-        ...
+
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
+        """The same rows with the +-1 answers of `neurons` for columns."""
 
 
 class CellPart(RowPart, Protocol):
@@ -101,15 +118,12 @@ class CellPart(RowPart, Protocol):
 
     def cells(self, sieves: Sequence[Sieve]) -> list[CellSums]:
         """What every cell of each sieve holds."""
-        ...
 
     def inside(self, sieves: Sequence[Sieve], survives: Sequence[NDArray[np.uint8]]) -> list[RowsInCells]:
         """The rows in the cells of each sieve that survive."""
-        ...
 
     def regions(self, width: int) -> Regions:
         """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
-        ...
 
 
 class RawBlock(Protocol):
@@ -117,60 +131,50 @@ class RawBlock(Protocol):
 
     def weights(self) -> Weights:
         """What must be known to make all weights whole."""
-        ...
 
     def weigh(self, exponent: int) -> int:
         """Sum of the weights times ``2**exponent``, each rounded."""
-        ...
 
     def survey(self, seed: int, exponent: int | None) -> Survey:
         """Count, weigh and hash the rows."""
-        ...
 
     def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
         """The hashes in one bin."""
-        ...
 
     def smallest(self, seed: int, exponent: int | None, edge: int | None, most: int) -> Hashes:
         """The smallest different hashes above `edge`, at most so many."""
-        ...
 
     def sample(self, plan: Plan) -> Sample:
         """The rows of the sample, equal ones put together."""
-        ...
 
 
-class Parts(Protocol[PartKind]):
+class Parts(Asked[Kind]):
     """Rows in parts, wherever they live."""
 
-    def ask(
-        self, request: Callable[Concatenate[PartKind, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> list[Answer]:  # fmt: skip
-        """Put a request to all parts; their answers in the parts' order, perhaps merged."""
-        ...
-
+    @abstractmethod
     def next_layer(self, neurons: Sequence[Neuron]) -> Self:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        ...
 
 
-class RowSource(Protocol):
+class RowSource(Asked[RawBlock]):
     """Raw rows in blocks.
 
-    A source may check its rows when it is first asked; one that holds all rows in memory answers with a
+    A source may check its rows when it is first asked; one that holds all rows in memory makes a
     :class:`~bgn.engines.memory.engine.MemoryEngine`.
     """
 
     weighted: bool
 
-    def ask(
-        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> list[Answer]:  # fmt: skip
-        """Put a request to all blocks; their answers in order, perhaps merged."""
-        ...
-
+    @abstractmethod
     def engine(self, plan: Plan, held_out: bool) -> Engine:
         """The rows that learn, or those that validate."""
-        ...
+
+
+class OneBlock(RowSource):
+    """Raw rows in one block."""
+
+    def __init__(self, block: RawBlock, weighted: bool) -> None:
+        self._block, self.weighted = block, weighted
+
+    def replies(self, request: Request[RawBlock, Reply]) -> list[Reply]:
+        return [request.put_to(self._block)]

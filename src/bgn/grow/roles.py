@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bgn.engines.block import Plan, Sample, weight_exponent
 from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.part import Part
 from bgn.engines.protocol import Engine, Integers, Loss
+from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.engines.requests import RawBlock, RowSource
-from bgn.engines.split import find_edge
+from bgn.engines.row_hashes import find_edge
 from bgn.grow.loss import LOSSES
 from bgn.model.neuron import Neuron
 

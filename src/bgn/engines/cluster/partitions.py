@@ -1,4 +1,4 @@
-"""From Dask collections to rows on a cluster: what is judged here, and how a worker reads and checks a partition."""
+"""From Dask collections to rows on a cluster: what is checked here, and how a worker reads and checks a partition."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import dask.dataframe as dd
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.block import Survey
-from bgn.engines.cluster.calls import Calls
-from bgn.engines.cluster.engine import OnCluster, RawRows
+from bgn.engines.cluster.engine import OnCluster, RawRowsOnCluster
+from bgn.engines.cluster.tasks import ClusterTasks
 from bgn.engines.protocol import Floats
+from bgn.engines.raw_rows import Survey
 from bgn.require import require
 
 LARGEST_VALUE = 1e300
@@ -41,28 +41,30 @@ def is_collection(value: Any) -> bool:
     return isinstance(value, (da.Array, dd.DataFrame, dd.Series))
 
 
-def rows_on_cluster(calls: Calls, X: Any, y: Any, weight: Any, judge: Callable[[Sequence[Survey]], None]) -> OnCluster:
-    """Judge what can be judged without reading, and say how every partition is to be read."""
+def rows_on_cluster(
+    tasks: ClusterTasks, X: Any, y: Any, weight: Any, check: Callable[[Sequence[Survey]], None]
+) -> OnCluster:
+    """Check what can be checked without reading, and say how every partition is to be read."""
     X = whole_rows(X)
     layout = layout_of(X)
     others = {"y": y} if weight is None else {"y": y, "sample_weight": weight}
     tables = {"X": X} | {name: _aligned(X, other, name) for name, other in others.items()}
-    read, name = dask.delayed(read_rows, pure=False), calls.name("partition")
+    read, name = dask.delayed(read_rows, pure=False), tasks.name("partition")
     partitions = [
         read(number, layout, rows, dask_key_name=f"{name}-{number}")
-        for number, rows in enumerate(_together(calls, tables))
+        for number, rows in enumerate(_together(tasks, tables))
     ]
-    return OnCluster(calls, partitions, weight is not None, judge)
+    return OnCluster(tasks, partitions, weight is not None, check)
 
 
-def _together(calls: Calls, tables: dict[str, Any]) -> list[Any]:
+def _together(tasks: ClusterTasks, tables: dict[str, Any]) -> list[Any]:
     """The rows of X with what belongs to them, partition by partition."""
     frames = [each for each in tables.values() if not isinstance(each, da.Array)]
     if len(frames) == len(tables) and len({each.npartitions for each in frames}) == 1:
         return _delayed(dd.map_partitions(_beside, *frames, **_AS_THEY_ARE, meta=frames[0]._meta))
     parts = {name: _delayed(table) for name, table in tables.items()}
     if len({len(each) for each in parts.values()}) > 1:
-        parts = _cut_alike(calls, parts)
+        parts = _cut_alike(tasks, parts)
     return list(zip(*parts.values(), strict=True))
 
 
@@ -70,10 +72,10 @@ def _beside(*parts: Any) -> tuple[Any, ...]:
     return parts
 
 
-def _cut_alike(calls: Calls, parts: dict[str, list[Any]]) -> dict[str, list[Any]]:
+def _cut_alike(tasks: ClusterTasks, parts: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Columns cut where X is, by counting rows: for numbers of partitions that differ, of lengths that are unknown."""
     count, cut = dask.delayed(len, pure=False), dask.delayed(_cut, pure=False)
-    lengths = iter(calls.results("lengths", [count(part) for each in parts.values() for part in each]))
+    lengths = iter(tasks.results("lengths", [count(part) for each in parts.values() for part in each]))
     edges = {name: np.cumsum([0, *(next(lengths) for _ in each)]) for name, each in parts.items()}
     alike = {"X": parts["X"]}
     for name, each in parts.items():
@@ -184,7 +186,7 @@ def _delayed(collection: Any) -> list[Any]:
 # -- on a worker -------------------------------------------------------------------------------------------------
 
 
-def read_rows(number: int, layout: Layout, rows: tuple[Any, ...]) -> RawRows:
+def read_rows(number: int, layout: Layout, rows: tuple[Any, ...]) -> RawRowsOnCluster:
     """Take a partition (X, y, perhaps weights) column by column, or name the column that holds something else."""
     X, y, weight = rows if len(rows) == 3 else (*rows, None)
     names = tuple(X.columns) if hasattr(X, "columns") else None
@@ -206,7 +208,7 @@ def read_rows(number: int, layout: Layout, rows: tuple[Any, ...]) -> RawRows:
     heavy = None if weight is None else _column(weight, "sample_weight", number, len(X))
     if heavy is not None and (heavy < 0).any():
         raise ValueError(f"sample_weight has negative values in partition {number}, the least {heavy.min():g}.")
-    return RawRows(columns, target, heavy)
+    return RawRowsOnCluster(columns, target, heavy)
 
 
 def _cut(parts: Sequence[Any], start: int, stop: int) -> Any:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import mmap
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,35 +20,30 @@ from bgn.engines.disk.stamp import Stamp, changed
 _AT_ONCE = 1 << 19  # bytes, which stay in the processor's cache
 
 
-class Reader(Protocol):
+class Reader(ABC):
     """An array of one or two dimensions, of which some rows can be read."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    stamp: Stamp | None = None  # what the file was when it was opened, if it is one
 
-    @property
-    def stamp(self) -> Stamp | None:
-        """What the file was when it was opened, if it is one."""
-        ...
-
+    @abstractmethod
     def columns(self, labels: Sequence[int], start: int, stop: int) -> NDArray[Any]:
         """Some columns of some rows, (columns, rows), in float32 if that is what they are and float64 otherwise."""
-        ...
 
 
-class Npy:
+class Npy(Reader):
     """A ``.npy`` file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.stamp = Stamp.of(path)
+        self._file = self.stamp = Stamp.of(path)
         mapped = load(path, mmap_mode="r")  # which reads the header and no more
         self.shape, self.dtype = mapped.shape, mapped.dtype
         self._offset, self._by_column = mapped.offset, mapped.ndim == 2 and not mapped.flags.c_contiguous
 
     def columns(self, labels: Sequence[int], start: int, stop: int) -> NDArray[Any]:
-        """Some columns of some rows."""
         columns = np.empty((len(labels), stop - start), _kept(self.dtype))
-        with open(self.stamp.name, "rb", buffering=0) as file:
+        with open(self._file.name, "rb", buffering=0) as file:
             if self._by_column:
                 self._from_columns(file, labels, start, columns)
             else:
@@ -76,22 +72,19 @@ class Npy:
         while len(wanted):
             got = file.readinto(wanted)  # type: ignore[attr-defined]
             if not got:
-                raise changed(self.stamp.name, f"it ends {len(wanted):,} bytes too early")
+                raise changed(self._file.name, f"it ends {len(wanted):,} bytes too early")
             wanted = wanted[got:]
         return buffer
 
 
-class Held:
+class Held(Reader):
     """A memory map, or any array."""
-
-    stamp = None
 
     def __init__(self, array: NDArray[Any], name: str) -> None:
         self._array, self._name = array if array.ndim == 2 else array[:, None], name
         self.shape, self.dtype = array.shape, array.dtype
 
     def columns(self, labels: Sequence[int], start: int, stop: int) -> NDArray[Any]:
-        """Some columns of some rows."""
         columns = np.empty((len(labels), stop - start), _kept(self.dtype))
         step = max(1, _AT_ONCE // (self._array.shape[1] * self.dtype.itemsize or 1))
         _still_there(self._array, self._name)

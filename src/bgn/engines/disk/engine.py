@@ -2,7 +2,7 @@
 
 The input is read once, checked, and copied to the scratch folder a block at a time, columns contiguous, so that a cut
 reads two columns and not all. Once every row has its role, each block is rewritten as rows that learn and rows that
-validate. A question maps a block's files, is answered as if the rows were in memory, and lets go of them.
+validate. A request maps a block's files, is answered as if the rows were in memory, and lets go of them.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from itertools import count
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Concatenate, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.block import Block, Plan, Sample, Survey
-from bgn.engines.celled import CellEngine
+from bgn.engines.cell_engine import CellEngine
 from bgn.engines.cells import CellSums, merge
 from bgn.engines.disk.folder import OwnedFolder, remove_abandoned
-from bgn.engines.disk.table import BLOCK_BYTES, Piece, Rows
-from bgn.engines.part import NO_OUTPUT, Part, Regions, merge_regions
-from bgn.engines.protocol import Loss
-from bgn.engines.requests import Answer, Arguments, CellPart, RawBlock, RowPart, answer
-from bgn.engines.split import Hashes, row_hashes
+from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece
+from bgn.engines.part import Part, Regions, merge_regions
+from bgn.engines.protocol import NO_OUTPUT, Loss
+from bgn.engines.raw_rows import Plan, RawRows, Sample, Survey
+from bgn.engines.requests import CellPart, Parts, RawBlock, Reply, Request, RowPart, RowSource
+from bgn.engines.row_hashes import Hashes, row_hashes
 from bgn.model.neuron import Neuron
 
 # With many threads blocks are smaller, so that those in memory hold no more than this.
@@ -55,9 +54,7 @@ class Scratch:
         remove_abandoned(os.environ.get("BGN_SCRATCH"))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *problem: object) -> None:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         if self._folder is not None:
@@ -125,7 +122,7 @@ def _mapped(path: str, dtype: Any, *shape: int) -> NDArray[Any]:
         os.close(handle)
 
 
-class _Block(Block):
+class _RawRowsOnDisk(RawRows):
     """Raw rows in files, hashed when they were written; answers like a block in memory, and is as short-lived."""
 
     def __init__(self, files: dict[str, str], dtype: Any) -> None:
@@ -140,13 +137,13 @@ class _Block(Block):
         return self._hashes
 
 
-class OnDisk:
-    """Rows in files, copied to a scratch folder; see :class:`bgn.engines.requests.RowSource`.
+class OnDisk(RowSource):
+    """Raw rows in files, copied to a scratch folder, as a source.
 
     `largest` is the largest absolute value of every column, `low` and `high` the reach of the target.
     """
 
-    def __init__(self, rows: Rows, scratch: Scratch, seed: int) -> None:
+    def __init__(self, rows: BlockwiseRows, scratch: Scratch, seed: int) -> None:
         self._scratch, self.weighted, self._dtype = scratch, rows.weighted, rows.dtype
         self.largest = np.zeros(rows.n_columns)
         self.low, self.high = np.inf, -np.inf
@@ -166,29 +163,23 @@ class OnDisk:
         arrays["hashes"] = row_hashes(piece.columns, piece.target, seed)
         return {name: self._scratch.write(array) for name, array in arrays.items() if array is not None}
 
-    def ask(
-        self, request: Callable[Concatenate[RawBlock, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> list[Any]:  # fmt: skip
-        """Put a request to all blocks; large answers are merged as they come."""
-        given: Any = arguments
-        if request is RawBlock.sample:
-            self._arranged(*given)
+    def replies(self, request: Request[RawBlock, Reply]) -> list[Any]:
+        """What all blocks reply; large replies are merged as they come."""
+        arguments: Any = request.arguments
+        if request.method is RawBlock.sample:
+            self._arranged(*arguments)
             return self._samples
-        answers = self._scratch.map(
-            lambda files: answer(self._block(files), request, *arguments, **named), self._blocks
-        )
-        if request is RawBlock.survey:
-            return [reduce(_merge_surveys, answers)]
-        if request is RawBlock.smallest:
-            return [reduce(lambda one, other: np.union1d(one, other)[: given[-1]], answers)]
-        return [*answers]
+        replies = self._scratch.map(lambda files: request.put_to(self._block(files)), self._blocks)
+        if request.method is RawBlock.survey:
+            return [reduce(_merge_surveys, replies)]
+        if request.method is RawBlock.smallest:
+            return [reduce(lambda one, other: np.union1d(one, other)[: arguments[-1]], replies)]
+        return [*replies]
 
-    def _block(self, files: dict[str, str]) -> _Block:
-        return _Block(files, self._dtype)
+    def _block(self, files: dict[str, str]) -> _RawRowsOnDisk:
+        return _RawRowsOnDisk(files, self._dtype)
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
-        """The rows that learn, or those that validate."""
         parts = self._arranged(plan)[held_out]
         return CellEngine(PartsOnDisk(parts, self._scratch), plan.loss)
 
@@ -227,18 +218,15 @@ class PartOnDisk:
         files = {name: scratch.write(array) for name, array in arrays.items() if array.size}
         return cls(scratch, files, part.n_rows, part.columns.dtype, part.loss)
 
-    def ask(
-        self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> Answer:  # fmt: skip
+    def reply(self, request: Request[CellPart, Reply]) -> Reply:
         """Put a request to the rows, in memory for as long as it takes."""
-        given: Any = arguments
-        if request is RowPart.put:
-            self._make_room(given[0])
+        arguments: Any = request.arguments
+        if request.method is RowPart.put:
+            self._make_room(arguments[0])
         part = self._part()
-        told = answer(part, request, *arguments, **named)
+        reply = request.put_to(part)
         self._output = part.output
-        return told
+        return reply
 
     def _part(self) -> Part:
         files, n = self._files, self.n_rows
@@ -262,7 +250,6 @@ class PartOnDisk:
             self._groups += 1
 
     def next_layer(self, neurons: Sequence[Neuron]) -> PartOnDisk:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         part = self._part()
         files = {name: path for name, path in self._files.items() if name in ("target", "weight")}
         for k in range(0, len(neurons), 8):
@@ -273,24 +260,20 @@ class PartOnDisk:
         return PartOnDisk(self._scratch, files, self.n_rows, np.int8, self._loss)
 
 
-class PartsOnDisk:
-    """Parts on disk, a few of them in memory at a time; see :class:`bgn.engines.requests.Parts`."""
+class PartsOnDisk(Parts[CellPart]):
+    """Parts on disk, a few of them in memory at a time."""
 
     def __init__(self, parts: Sequence[PartOnDisk], scratch: Scratch) -> None:
         self._parts, self._scratch = parts, scratch
 
-    def ask(
-        self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
-        **named: Arguments.kwargs,
-    ) -> list[Any]:  # fmt: skip
-        """Put a request to all parts; large answers are merged as they come."""
-        answers = self._scratch.map(lambda part: part.ask(request, *arguments, **named), self._parts)
-        if request is CellPart.cells:
-            return [reduce(_merge_cells, answers)]
-        return [*answers] if request is not CellPart.regions else [_merge_regions(answers)]
+    def replies(self, request: Request[CellPart, Reply]) -> list[Any]:
+        """What all parts reply; large replies are merged as they come."""
+        replies = self._scratch.map(lambda part: part.reply(request), self._parts)
+        if request.method is CellPart.cells:
+            return [reduce(_merge_cells, replies)]
+        return [*replies] if request.method is not CellPart.regions else [_merge_regions(replies)]
 
     def next_layer(self, neurons: Sequence[Neuron]) -> PartsOnDisk:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         parts = [*self._scratch.map(lambda part: part.next_layer(neurons), self._parts)]
         return PartsOnDisk(parts, self._scratch)
 
@@ -309,10 +292,10 @@ def _merge_cells(one: list[CellSums], other: list[CellSums]) -> list[CellSums]:
     return [merge(pair) for pair in zip(one, other, strict=True)]
 
 
-def _merge_regions(answers: Iterator[Regions]) -> Regions:
+def _merge_regions(replies: Iterator[Regions]) -> Regions:
     """Put the regions of all parts together whenever they have become many."""
     held: list[Regions] = []
-    for regions in answers:
+    for regions in replies:
         held.append(regions)
         if len(held) > 1 and sum(len(keys) for keys, _ in held[1:]) > max(_REGIONS_AT_ONCE, len(held[0][0])):
             held = [merge_regions(held)]

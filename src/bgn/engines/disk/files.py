@@ -6,52 +6,48 @@ One small class per format. Errors name the file and the column; a file that cha
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.disk.arrays import Held, Npy, Reader
-from bgn.engines.disk.stamp import Listing, Stamp, changed
+from bgn.engines.disk.stamp import Stamp, changed
 from bgn.require import require
 
 _KINDS = (".npy", ".parquet")
 _LEAVE_OUT = "or leave it out with columns=."
 
 
-class File(Protocol):
+class File(ABC):
     """What each format offers. Columns go by label: names, or positions where there are none."""
 
     name: str
     n_rows: int
     named: bool
     labels: Sequence[Any]
+    stamp: Stamp | None  # what the file was when it was opened, if it is one
 
-    @property
-    def stamp(self) -> Stamp | None:
-        """What the file was when it was opened, if it is one."""
-        ...
-
+    @abstractmethod
     def label(self, key: Any, argument: str) -> Any:
         """The label that a user's `key` stands for."""
-        ...
 
-    def check(self, labels: Sequence[Any]) -> None:
+    def check(self, labels: Sequence[Any]) -> None:  # noqa: B027
         """Refuse columns that hold no numbers."""
-        ...
 
+    @abstractmethod
     def single(self, labels: Sequence[Any]) -> bool:
         """True when these columns are all float32."""
-        ...
 
+    @abstractmethod
     def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
         """Yield the columns, each an array of float64 or float32, so many rows at a time."""
-        ...
 
 
-class _Array:
+class _Array(File):
     """A ``.npy`` file or a memory map: columns go by position."""
 
     named = False
@@ -63,16 +59,13 @@ class _Array:
         if array.dtype.kind not in "fiub":
             raise ValueError(f"{name} must hold numbers; its dtype is {array.dtype}.")
         self.n_rows = array.shape[0]
-        self.labels: Sequence[Any] = range(array.shape[1])
+        self.labels = range(array.shape[1])
 
     def label(self, key: Any, argument: str) -> int:
         n = len(self.labels)
         if isinstance(key, str | bool) or not isinstance(key, int | np.integer) or not -n <= key < n:
             raise ValueError(f"{argument}: {self.name} has columns 0 to {n - 1}, without names; got {key!r}.")
         return int(key) % n
-
-    def check(self, labels: Sequence[int]) -> None:
-        pass  # all of an array is of one kind
 
     def single(self, labels: Sequence[int]) -> bool:
         return bool(self._array.dtype == np.float32)
@@ -82,7 +75,7 @@ class _Array:
             yield list(self._array.columns(labels, start, min(start + rows, self.n_rows)))
 
 
-class _Parquet:
+class _Parquet(File):
     """A Parquet file; the row index that pandas may have stored is left out."""
 
     named = True
@@ -94,7 +87,7 @@ class _Parquet:
             self._types = {field.name: field.type for field in file.schema_arrow}
             if len(self._types) < len(file.schema_arrow):
                 raise ValueError(f"{self.name} has two columns of the same name; rename one.")
-        self.labels: Sequence[Any] = [name for name in self._types if not name.startswith("__index_level_")]
+        self.labels = [name for name in self._types if not name.startswith("__index_level_")]
 
     def _open(self) -> Any:
         parquet = require("pyarrow.parquet", extra="parquet")
@@ -155,51 +148,55 @@ class _Parquet:
 # -- opening and checking -------------------------------------------------------------------------------------
 
 
-def open_files(X: Any) -> tuple[list[File], Listing]:
-    """The files of a path or a memory map, in the order of their names, and the folder they are in."""
-    if isinstance(X, np.memmap):
-        return [_Array("X", Held(X, "X"))], Listing(None, [])
-    if not isinstance(X, str | os.PathLike):
-        raise TypeError(
-            f"X must be a path to a file or a folder, or a memory map; got {type(X).__name__}. Rows that are in memory "
-            "need not be read in blocks: use them as they are, or save them with numpy.save and give the path."
-        )
-    path = Path(X).expanduser()
-    if path.is_dir():
-        found = _inside(path)
-    elif path.is_file():
-        found = [path]
-    else:
-        raise FileNotFoundError(f"there is no file or folder {str(path)!r}.")
-    files = [_open_file(each) for each in found]
-    if sum(file.n_rows for file in files) == 0:
-        raise ValueError(f"{path} has no rows.")
-    return files, Listing(path if path.is_dir() else None, found)
+class OpenFiles(list[File]):
+    """The files of a path or a memory map, in the order of their names, for as long as all is as it was opened."""
 
+    def __init__(self, X: Any) -> None:
+        self._folder: Path | None = None
+        self._found: list[Path] = []
+        if isinstance(X, np.memmap):
+            super().__init__([_Array("X", Held(X, "X"))])
+            return
+        if not isinstance(X, str | os.PathLike):
+            raise TypeError(
+                f"X must be a path to a file or a folder, or a memory map; got {type(X).__name__}. Rows that are in "
+                "memory need not be read in blocks: use them as they are, or save them with numpy.save and give the "
+                "path."
+            )
+        path = Path(X).expanduser()
+        if path.is_dir():
+            self._folder, self._found = path, _inside(path)
+        elif path.is_file():
+            self._found = [path]
+        else:
+            raise FileNotFoundError(f"there is no file or folder {str(path)!r}.")
+        super().__init__(map(_open_file, self._found))
+        if sum(file.n_rows for file in self) == 0:
+            raise ValueError(f"{path} has no rows.")
 
-def all_blocks(
-    files: Sequence[File], listing: Listing, labels: Sequence[Any], rows: int
-) -> Iterator[tuple[File, int, Sequence[NDArray[Any]]]]:
-    """Yield the blocks of all files, each with its file and its first row, for as long as all is as it was opened."""
-    _check_same(files, listing)
-    for file in files:
-        done = 0
-        blocks = file.blocks(labels, rows)
-        for block in blocks if file.stamp is None else file.stamp.watch(blocks):
-            done += len(block[0])
-            yield file, done - len(block[0]), block
-            del block  # while the next one is read nobody needs it
-        if done != file.n_rows:
-            raise changed(file.name, f"it had {file.n_rows:,} rows and {done:,} were read")
-    _check_same(files, listing)
+    def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[tuple[File, int, Sequence[NDArray[Any]]]]:
+        """Yield the blocks of all files, each with its file and its first row."""
+        self._check()
+        for file in self:
+            done = 0
+            blocks = file.blocks(labels, rows)
+            for block in blocks if file.stamp is None else file.stamp.watch(blocks):
+                done += len(block[0])
+                yield file, done - len(block[0]), block
+                del block  # while the next one is read nobody needs it
+            if done != file.n_rows:
+                raise changed(file.name, f"it had {file.n_rows:,} rows and {done:,} were read")
+        self._check()
 
-
-def _check_same(files: Sequence[File], listing: Listing) -> None:
-    if listing.folder is not None:
-        listing.check(_inside(listing.folder))
-    for file in files:
-        if file.stamp is not None:
-            file.stamp.check()
+    def _check(self) -> None:
+        """Refuse a folder that has gained or lost files by now, and files that have changed."""
+        now = self._found if self._folder is None else _inside(self._folder)
+        for files, others, what in ((now, self._found, "gained"), (self._found, now, "lost")):
+            if different := [each.name for each in files if each not in others]:
+                raise changed(str(self._folder), f"it has {what} the file {different[0]!r}")
+        for file in self:
+            if file.stamp is not None:
+                file.stamp.check()
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -1,11 +1,10 @@
-"""Files and folders that must stay what they are while they are read, or an error that says so."""
+"""Files that must stay what they are while they are read, or an error that says so."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -48,20 +47,6 @@ class Stamp:
             self.check()  # the reason for most that a reader may say
             raise
         self.check()
-
-
-@dataclass(frozen=True)
-class Listing:
-    """The files of a folder; without a folder, nothing to watch."""
-
-    folder: Path | None
-    files: Sequence[Path]
-
-    def check(self, now: Sequence[Path]) -> None:
-        """Refuse a folder that has gained or lost files by now."""
-        for files, others, what in ((now, self.files, "gained"), (self.files, now, "lost")):
-            if different := [each.name for each in files if each not in others]:
-                raise changed(str(self.folder), f"it has {what} the file {different[0]!r}")
 
 
 def changed(name: str, how: str) -> OSError:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.disk.arrays import Held, Npy, Reader
-from bgn.engines.disk.files import File, all_blocks, open_files
+from bgn.engines.disk.files import File, OpenFiles
 from bgn.engines.protocol import Floats
 
 # A block holds about so many bytes of columns, and at most so many rows.
@@ -28,7 +28,7 @@ _BLOCK_ROWS = 1 << 20
 
 def on_disk(X: Any) -> bool:
     """True for a path, for a memory map and for rows that are read block by block."""
-    return isinstance(X, str | os.PathLike | np.memmap | Rows)
+    return isinstance(X, str | os.PathLike | np.memmap | BlockwiseRows)
 
 
 def read_blocks(
@@ -61,7 +61,7 @@ def read_blocks(
     ...     [network.predict(rows) for rows in read_blocks(folder + "/rows.npy")]
     [array([2., 4.])]
     """
-    table = Table(X, columns=columns)
+    table = FileTable(X, columns=columns)
     for piece in table.pieces(BLOCK_BYTES):
         yield piece.columns.T
 
@@ -75,7 +75,7 @@ class Piece:
     weight: Floats | None = None
 
 
-class Rows(ABC):
+class BlockwiseRows(ABC):
     """Rows that can be read block by block: how many at most, of how many columns and of which kind."""
 
     n_rows: int
@@ -90,17 +90,17 @@ class Rows(ABC):
         """Yield all rows, checked, in blocks of about `size` bytes."""
 
 
-class Table(Rows):
+class FileTable(BlockwiseRows):
     """Rows in files, with the columns to read, perhaps a target and weights.
 
-    `target` and `weight` are a column of the files, an array of one value a row, or a path to such an array. `known`
+    `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
     are the columns to read where columns have names.
     """
 
     def __init__(
         self, X: Any, *, columns: Any = None, target: Any = None, weight: Any = None, known: Any = None
     ) -> None:
-        self._files, self._listing = open_files(X)
+        self._files = OpenFiles(X)
         first = self._files[0]
         columns = known if known is not None and first.named else columns
         self.n_rows = sum(file.n_rows for file in self._files)
@@ -154,7 +154,7 @@ class Table(Rows):
 
     def _each(self, rows: int) -> Iterator[Piece]:
         start = 0
-        for file, row, block in all_blocks(self._files, self._listing, self._read, rows):
+        for file, row, block in self._files.blocks(self._read, rows):
             n = len(block[0])
             if n == 0:
                 continue

@@ -15,22 +15,22 @@ import torch
 from torch import Tensor
 
 from bgn.engines.cells import Best, Sieve
-from bgn.engines.gpu.bits import count
+from bgn.engines.gpu.answers import count
 
 _CELLS = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ProjectedRows:
     """Projection, residual and, perhaps, weight of some rows."""
 
     z: Tensor
     residual: Tensor
     weight: Tensor | None
 
-    def at(self, index: Tensor) -> Rows:
+    def at(self, index: Tensor) -> ProjectedRows:
         """Some of the rows, in the given order."""
-        return Rows(self.z[index], self.residual[index], None if self.weight is None else self.weight[index])
+        return ProjectedRows(self.z[index], self.residual[index], None if self.weight is None else self.weight[index])
 
     def weighted(self) -> Tensor:
         """The residuals times the weights."""
@@ -57,7 +57,7 @@ class Lined:
     closed: Tensor
 
 
-def line_up(rows: Rows, n: Tensor | int = 0, s: Tensor | int = 0) -> Lined:
+def line_up(rows: ProjectedRows, n: Tensor | int = 0, s: Tensor | int = 0) -> Lined:
     """Sort the rows; weight `n` and sum `s` lie below all of them."""
     z, order = torch.sort(rows.z)
     sums = _running(rows.weighted()[order], s)
@@ -68,7 +68,7 @@ def line_up(rows: Rows, n: Tensor | int = 0, s: Tensor | int = 0) -> Lined:
     return Lined(z, reached, sums, z[1:] == z[:-1])
 
 
-def line_up_window(rows: Rows, edges: tuple[float, float]) -> Lined:
+def line_up_window(rows: ProjectedRows, edges: tuple[float, float]) -> Lined:
     """Sort the rows between two edges, the first included."""
     under = rows.z < edges[0]
     index = ((rows.z < edges[1]) ^ under).nonzero().squeeze(1)
@@ -76,7 +76,7 @@ def line_up_window(rows: Rows, edges: tuple[float, float]) -> Lined:
     return line_up(rows.at(index), n, (rows.weighted() * under).sum())
 
 
-def line_up_cells(rows: Rows, sieve: Sieve, total: Total) -> Lined:
+def line_up_cells(rows: ProjectedRows, sieve: Sieve, total: Total) -> Lined:
     """Sort the rows of the cells that may hide the best cut, or lie on both sides of it."""
     finer = sieve.scale * (_CELLS / sieve.size)
     finer = finer if finer < math.inf else sieve.scale
@@ -103,7 +103,7 @@ def _promising(cells: Tensor, ends: Tensor, reached: Tensor, before: Tensor, row
     """Mark the cells inside which a cut may do better than at the best edge between cells, and those beside that.
 
     `reached` and `before`: weight, residual sum and sum of positive residuals up to the end of each cell, and up to
-    its start. See :func:`bgn.engines.kernels.cuts.judge_cells`.
+    its start. See :func:`bgn.engines.kernels.cuts.prune_cells`.
     """
     n, s, _ = reached
     own = reached[2] - before[2]

@@ -1,6 +1,6 @@
 """Rows in torch tensors, on a GPU: a cut is a sort and running sums of integers.
 
-Every sum is a sum of integers and every float is rounded once a step, as in :mod:`bgn.engines.part`: torch runs one
+Every sum is a sum of integers and every float is rounded once per step, as in :mod:`bgn.engines.part`: torch runs one
 operation after the other and fuses none, so the bits are the same. Tensors on a CPU work as well. On a GPU
 :mod:`bgn.engines.gpu.fused` does most of it faster, for rows without weights.
 """
@@ -8,20 +8,21 @@ operation after the other and fuses none, so the bits are the same. Tensors on a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bgn.engines.cells import Best, Sieve
-from bgn.engines.gpu.bits import Answers, count
-from bgn.engines.gpu.cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
+from bgn.engines.gpu.answers import Answers, count
+from bgn.engines.gpu.cut import ProjectedRows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu.sums import group_sums, numbers, project
 from bgn.engines.memory.engine import PartsInMemory
 from bgn.engines.merged import MergedEngine
-from bgn.engines.outputs import same
 from bgn.engines.part import PROBES
-from bgn.engines.protocol import Cut, Floats, Integers, Loss, Measures, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Cut, Floats, Integers, Loss, Measures, Output, Question
+from bgn.engines.requests import RowPart
 from bgn.model.neuron import Neuron, Projection
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
@@ -29,11 +30,10 @@ _LINES = 3
 ROWS_FOR_CELLS = 1 << 24
 # Bytes to hold at once of columns made whole.
 _ROOM = 1 << 29
-_NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 
 
-class TensorPart:
-    """Rows on one device and the answers of the neurons of the layer being grown; see `bgn.engines.part.Part`.
+class TensorPart(RowPart):
+    """Rows on one device and the answers of the neurons of the layer being grown, one slot per neuron.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ class TensorPart:
         # On the device: a division by a number of the host is a product with its reciprocal.
         self._divisor = torch.full((), self.n_weight, dtype=torch.float64, device=columns.device)
         self.answers = Answers(self.n_rows, columns.device)
-        self.output = _NO_OUTPUT
+        self.output = NO_OUTPUT
         self._start = loss.gap(target)
         # Gaps, residuals and their sums; the current output's first.
-        self._known: list[tuple[Output, Tensor, Tensor, Total]] = [(_NO_OUTPUT, *self._with_residual(self._start))]
+        self._known: list[tuple[Output, Tensor, Tensor, Total]] = [(NO_OUTPUT, *self._with_residual(self._start))]
         self._whole: Tensor | None = None
         self._lines: dict[Projection, Tensor] = {}
 
     def _sum(self, values: Tensor, where: Tensor | None = None) -> Tensor:
-        """The weighted sum of `values`, one a row or columns of them, over all rows or those marked."""
+        """The weighted sum of `values`, one per row or columns of them, over all rows or those marked."""
         if where is not None:
             values = values * where
         return (values if self.weight is None else values * self.weight).sum(dim=-1)
@@ -68,7 +68,6 @@ class TensorPart:
         return Total(self.n_weight, total, total / self._divisor, limbs)
 
     def measure(self) -> Measures:
-        """Sums and extremes."""
         n = min(self.n_rows, PROBES)
         index = torch.from_numpy(np.arange(n) * self.n_rows // n).to(self.target.device)
         low, high = zip(*(torch.aminmax(column) for column in self.columns), strict=True)
@@ -107,7 +106,7 @@ class TensorPart:
     def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
         """The best cut, the sum of all residuals, and if no row between the edges is below the cut, or above."""
         residual, total = self.residual(sieve.output)
-        rows = Rows(self._project(sieve.projection), residual, self.weight)
+        rows = ProjectedRows(self._project(sieve.projection), residual, self.weight)
         if edges is not None:
             lined = line_up_window(rows, edges)
         elif self.n_rows < ROWS_FOR_CELLS:
@@ -120,7 +119,6 @@ class TensorPart:
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
-        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         fires = self._project(neuron.projection) >= neuron.threshold
         changed = self.answers.put(slot, fires)
         fired = count(fires) if self.weight is None else (self.weight * fires).sum()
@@ -134,7 +132,6 @@ class TensorPart:
         self._known = [known for known in self._known if not known[0].weights[slot : slot + 1].any()]
 
     def move(self, source: int, target: int) -> None:
-        """Copy the answers of one slot to another."""
         self.answers.put(target, self.answers.of(source))
         self._forget(target)
 
@@ -145,7 +142,7 @@ class TensorPart:
     def _found(self, output: Output) -> tuple[Tensor, Tensor, Total]:
         """Gaps and residuals of `output`, and the sum of the residuals."""
         for known, gap, residual, total in self._known:
-            if same(known, output):
+            if known.same(output):
                 return gap, residual, total
         made = self._work_out(output)
         self._known = [*self._known[:1], (output, *made)]
@@ -159,7 +156,6 @@ class TensorPart:
         return gap, residual, self._total(self._sum(residual))
 
     def settle(self, output: Output) -> Integers:
-        """Make `output` the current one; the limbs of the sum of the losses."""
         gap, residual, total = self._found(output)
         self.output, self._known = output, [(output, gap, residual, total)]
         return self._limbs(gap) if total.limbs is None else total.limbs.cpu().numpy()
@@ -168,47 +164,37 @@ class TensorPart:
         return numbers([self._sum(limb) for limb in self.loss.limbs(gap, self.target)])
 
     def largest(self) -> int:
-        """The largest gap of the current output."""
         return int(self._found(self.output)[0].abs().max())
 
     def loss_powers(self, unit: float) -> int:
-        """Sum of the squared losses of gaps times `unit`, in units of 2^-30."""
         gap = self._found(self.output)[0].double()
         return int(self._sum(self.loss.powers(gap, self.target, unit).long()))
 
     def correlation(self, slot: int) -> int:
-        """The current residual summed over the rows where a slot fires."""
         return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
 
     def overlaps(self, slot: int, width: int) -> Integers:
-        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
-        if self.weight is None:
-            return self.answers.together(slot, width).cpu().numpy()
-        fired = self.weight * self.answers.of(slot)
-        return numbers([(fired * self.answers.of(k)).sum() for k in range(width)])
+        fires = self.answers.of(slot)
+        both = (fires & self.answers.of(k) for k in range(width))
+        return numbers(count(rows) if self.weight is None else (self.weight * rows).sum() for rows in both)
 
     # -- columns -------------------------------------------------------------------------------------------
 
     def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
-        """Sum of every integer column over all rows, or over those where `slot` fires."""
         fires = None if slot is None else self.answers.of(slot)
         return _joined([self._sum(columns, fires) for columns in self._columns(centre, scale)])
 
     def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
-        """Limbs of every integer column times the residual that `output` leaves, without its last `shift` bits."""
         residual = self.residual(output)[0] >> shift
         return _joined([self._products(columns, residual) for columns in self._columns(centre, scale)])
 
     def residual_sum(self, output: Output, shift: int) -> int:
-        """Sum of the residuals that `output` leaves, without their last `shift` bits."""
         return int(self._sum(self.residual(output)[0] >> shift))
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
-        """Limbs of every integer column squared."""
         return _joined([self._products(columns, columns) for columns in self._columns(centre, scale)])
 
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
-        """Limbs of one integer column times all."""
         one = self._made_whole(slice(column, column + 1), centre, scale)
         return _joined([self._products(columns, one) for columns in self._columns(centre, scale)])
 
@@ -237,8 +223,7 @@ class TensorPart:
 
     # -- depth and theory ----------------------------------------------------------------------------------
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> TensorPart:
-        """The same rows with the +-1 answers of `neurons` for columns."""
+    def next_layer(self, neurons: Sequence[Neuron]) -> Self:
         columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
         for row, neuron in zip(columns, neurons, strict=True):
             row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1
@@ -277,5 +262,4 @@ class TensorEngine(MergedEngine[TensorPart]):
         return self.part.explained(len(self.output.weights), shift)
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         return TensorEngine(self.part.next_layer(neurons), self.loss)

@@ -15,11 +15,11 @@ from torch import Tensor
 
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu import engine, kernels
-from bgn.engines.gpu.bits import tables_of
 from bgn.engines.gpu.cut import Total
 from bgn.engines.gpu.engine import TensorPart
-from bgn.engines.part import signs
+from bgn.engines.part import tables_of
 from bgn.engines.protocol import Floats, Integers, Loss, Output
+from bgn.engines.shared_rows import signs
 from bgn.model.neuron import Neuron, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.
@@ -45,12 +45,12 @@ class FusedPart(TensorPart):
         with torch.cuda.device(device) if elsewhere else nullcontext():
             kernel[(max(programs, 1), lines)](*arguments, **kernels.OPTIONS)
 
-    def _slate(self, answers: int, direction: Projection, extra: Sequence[float]) -> Tensor:
-        """Room for answers, then a projection, then some floats."""
+    def _slate(self, results: int, direction: Projection, extra: Sequence[float]) -> Tensor:
+        """Room for results, then a projection, then some floats."""
         features = len(direction.columns)
-        slate = np.zeros(answers + 2 * features + len(extra), np.int64)
-        slate[answers : answers + features] = direction.columns
-        slate[answers + features :].view(np.float64)[:] = (*direction.coefficients, *extra)
+        slate = np.zeros(results + 2 * features + len(extra), np.int64)
+        slate[results : results + features] = direction.columns
+        slate[results + features :].view(np.float64)[:] = (*direction.coefficients, *extra)
         return torch.from_numpy(slate).to(self.target.device)
 
     def _zeros(self, *shape: int, kind: torch.dtype = torch.int64) -> Tensor:
@@ -71,12 +71,12 @@ class FusedPart(TensorPart):
         residual, total = self.residual(sieve.output)
         direction, spare = sieve.projection, len(self.output.weights)
         groups = 0 if self._together is None else (spare >> 3) + 1
-        answers = _CUT + 3 + 8 * groups
-        slate = self._slate(answers, direction, edges or ())
+        results = _CUT + 3 + 8 * groups
+        slate = self._slate(results, direction, edges or ())
         if edges is None:
             z = self._project(direction)
         else:
-            z, residual = self._between(direction, residual, slate, answers)
+            z, residual = self._between(direction, residual, slate, results)
         z, order = torch.sort(z)
         running, n = residual[order].cumsum_(0), len(z)
         programs = n // kernels.ROWS + 1
@@ -87,8 +87,8 @@ class FusedPart(TensorPart):
             rows=n + 1,
         )  # fmt: skip
         if groups:  # who asks for overlaps puts the neuron in the spare slot next
-            self._fire(spare, direction, slate, answers, _CUT - 1, _CUT, groups)
-        told = slate[:answers].cpu().numpy()
+            self._fire(spare, direction, slate, results, _CUT - 1, groups)
+        told = slate[:results].cpu().numpy()
         place, s, silent = told[4:7].tolist()
         gain, below, above = told[7:10].view(np.float64).tolist()
         if groups:
@@ -97,37 +97,32 @@ class FusedPart(TensorPart):
                 self._ready = spare, Neuron(direction, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
         return (gain, silent, s, below, above), int(told[10]), place == 0, place == n
 
-    def _between(self, direction: Projection, residual: Tensor, slate: Tensor, answers: int) -> tuple[Tensor, Tensor]:
+    def _between(self, direction: Projection, residual: Tensor, slate: Tensor, results: int) -> tuple[Tensor, Tensor]:
         """Projection and residual of the rows between two edges; the slate has number and sum of those below."""
         z, chosen = torch.empty(self.n_rows, dtype=torch.float64, device=residual.device), torch.empty_like(residual)
         features = len(direction.columns)
-        self._run(kernels.between, self.columns, residual, self.n_rows, slate, answers, features, z, chosen)
+        self._run(kernels.between, self.columns, residual, self.n_rows, slate, results, features, z, chosen)
         n = int(slate[0])
         return z[:n], chosen[:n]
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
-        """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
         if self._ready is not None and self._ready[:2] == (slot, neuron):
             return self._ready[2][:3]
         groups = 0 if self._together is None else (slot >> 3) + 1
-        answers = 3 + 8 * groups
-        slate = self._slate(answers, neuron.projection, (neuron.threshold,))
-        self._fire(slot, neuron.projection, slate, answers, len(slate) - 1, 0, groups)
-        told = slate[:answers].cpu().numpy()
+        results = 3 + 8 * groups
+        slate = self._slate(results, neuron.projection, (neuron.threshold,))
+        self._fire(slot, neuron.projection, slate, results, len(slate) - 1, groups)
+        told = slate[:results].cpu().numpy()
         self._note(slot, told)
         return told[:3]
 
-    def _fire(
-        self, slot: int, direction: Projection, slate: Tensor, answers: int, threshold: int, told: int, groups: int
-    ) -> None:
-        """Let a slot fire: the threshold is at one place of the slate, what is told from another on."""
+    def _fire(self, slot: int, direction: Projection, slate: Tensor, results: int, threshold: int, groups: int) -> None:
+        """Let a slot fire: the threshold is at a place of the slate, what is told are the last of its results."""
         self.answers.bits(slot)
-        self._run(
-            kernels.fire, self.columns, self.target, self.n_rows, slate, answers, len(direction.columns), threshold,
-            slot, self.answers.codes, slate[told:], groups,
-        )  # fmt: skip
+        about = slate, results, len(direction.columns), threshold, slot
+        self._run(kernels.fire, self.columns, self.target, self.n_rows, *about, self.answers.codes, groups)
 
     def _note(self, slot: int, told: Integers) -> None:
         """Keep what `fire` told of a slot, drop what depended on its answers."""
@@ -138,7 +133,6 @@ class FusedPart(TensorPart):
             self._forget(slot)
 
     def move(self, source: int, target: int) -> None:
-        """Copy the answers of one slot to another."""
         self._ready = None
         self._run(kernels.move, self.answers.codes, self.n_rows, source, target)
         self._forget(target)
@@ -159,7 +153,6 @@ class FusedPart(TensorPart):
         return residual, residual, self._total(slate[0], slate[1:5])
 
     def correlation(self, slot: int) -> int:
-        """The current residual summed over the rows where a slot fires."""
         return int(self._fired_sums(self.residual(self.output)[0][None], slot)[0])
 
     def _fired_sums(self, values: Tensor, slot: int) -> Integers:
@@ -169,7 +162,6 @@ class FusedPart(TensorPart):
         return sums.cpu().numpy()
 
     def overlaps(self, slot: int, width: int) -> Integers:
-        """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
         if self._together is None or self._together[0] != slot or len(self._together[1]) < width:
             groups = (width + 7) >> 3
             counts = self._zeros(8 * groups)
@@ -180,7 +172,6 @@ class FusedPart(TensorPart):
     # -- columns, depth and theory -------------------------------------------------------------------------
 
     def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
-        """Sum of every integer column over all rows, or over those where `slot` fires."""
         if slot is None:
             return super().column_sums(centre, scale)
         if not self.columns.is_floating_point():
@@ -188,8 +179,6 @@ class FusedPart(TensorPart):
         return np.concatenate([self._fired_sums(columns, slot) for columns in self._columns(centre, scale)])
 
     def explained(self, width: int, shift: int) -> int:
-        """By how much the best score of each region that the first `width` slots tell apart lowers the loss, a whole
-        number of ``2**shift`` for each."""
         if width > _MOST_NUMBERED:
             return super().explained(width, shift)
         copies = 1 << (_MOST_NUMBERED - width)

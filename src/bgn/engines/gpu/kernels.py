@@ -1,10 +1,10 @@
-"""Passes over rows on a GPU, a kernel each, compiled by Triton when first used.
+"""Passes over rows on a GPU, one kernel per pass, compiled by Triton when first used.
 
-Every sum is one of integers, so that the order in which a device adds does not matter; floats are rounded once a
+Every sum is one of integers, so that the order in which a device adds does not matter; floats are rounded once per
 step (`OPTIONS` forbid to fuse a product and a sum), so that the bits are those of :mod:`bgn.engines.kernels.rows`.
 
 A program takes `ROWS` rows, `BLOCK` at a time. What a kernel is told and what it tells share an array of 64-bit
-numbers, `slate`: first the answers, zero at the start, then what the caller wrote.
+numbers, `slate`: first the `results`, zero at the start, then what the caller wrote.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import triton.language as tl
 
 from bgn.engines.kernels.rows import LIMB
 
-BLOCK, STEPS = 1024, 8
-ROWS = BLOCK * STEPS
-OPTIONS = {"BLOCK": BLOCK, "STEPS": STEPS, "enable_fp_fusion": False}
+BLOCK, STEPS = tl.constexpr(1024), tl.constexpr(8)
+ROWS = 1024 * 8
+OPTIONS = {"enable_fp_fusion": False}
 # A product with this puts copies of four bits 15 apart; of each copy one bit is kept.
 _SPREAD, _LAST = tl.constexpr(1 + (1 << 15) + (1 << 30) + (1 << 45)), tl.constexpr(0x0001_0001_0001_0001)
 _WHOLE = tl.constexpr(4503599627370496.0)
 _LIMB, _LOW = tl.constexpr(LIMB), tl.constexpr((1 << LIMB) - 1)
 # Numbers that change from call to call are no reason to compile again.
-_OFTEN_NEW = "n rows groups limit slot source features answers threshold width copies"
+_OFTEN_NEW = "n rows groups limit slot source features results threshold width copies"
 _kernel = triton.jit(do_not_specialize=_OFTEN_NEW.split())
 
 
@@ -33,13 +33,13 @@ def _float(slate, place):
 
 
 @triton.jit
-def _projected(columns, slate, answers, features, n, at, inside):
-    """The projection of some rows; after the answers, the slate has column numbers, in order, and coefficients."""
-    column = columns + tl.load(slate + answers) * n
-    z = tl.load(column + at, mask=inside, other=0).to(tl.float64) * _float(slate, answers + features)
+def _projected(columns, slate, results, features, n, at, inside):
+    """The projection of some rows; after the results, the slate has column numbers, in order, and coefficients."""
+    column = columns + tl.load(slate + results) * n
+    z = tl.load(column + at, mask=inside, other=0).to(tl.float64) * _float(slate, results + features)
     for k in range(1, features):
-        column = columns + tl.load(slate + answers + k) * n
-        z += tl.load(column + at, mask=inside, other=0).to(tl.float64) * _float(slate, answers + features + k)
+        column = columns + tl.load(slate + results + k) * n
+        z += tl.load(column + at, mask=inside, other=0).to(tl.float64) * _float(slate, results + features + k)
     return z
 
 
@@ -50,7 +50,7 @@ def _fires(codes, slot, n, at, inside):
 
 
 @triton.jit
-def _count_together(codes, n, slot, groups, counts, start, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def _count_together(codes, n, slot, groups, counts, start):
     """Count the rows of a program that fire together with each slot of the first groups of eight."""
     for group in range(groups):
         first, second = tl.zeros((BLOCK,), tl.int64), tl.zeros((BLOCK,), tl.int64)
@@ -67,35 +67,32 @@ def _count_together(codes, n, slot, groups, counts, start, BLOCK: tl.constexpr, 
 
 
 @_kernel
-def project(columns, n, slate, answers, features, z, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def project(columns, n, slate, results, features, z):
     """Write the projection of every row."""
     n = n.to(tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
-        tl.store(z + at, _projected(columns, slate, answers, features, n, at, inside), mask=inside)
+        tl.store(z + at, _projected(columns, slate, results, features, n, at, inside), mask=inside)
 
 
 @_kernel
-def fire(
-    columns, target, n, slate, answers, features, threshold, slot, codes, told, groups, BLOCK: tl.constexpr,
-    STEPS: tl.constexpr,
-):  # fmt: skip
+def fire(columns, target, n, slate, results, features, threshold, slot, codes, groups):
     """Store a neuron's answers in its slot; its threshold is at a place of the slate.
 
-    Told: how many rows fire, the sum of their targets, how many answers changed, and how many rows fire together with
-    each slot of the first groups of eight.
+    The last results: how many rows fire, the sum of their targets, how many answers changed, and how many rows fire
+    together with each slot of the first groups of eight.
     """
     n = n.to(tl.int64)
     start = tl.program_id(0).to(tl.int64) * STEPS * BLOCK
-    edge = _float(slate, threshold)
+    edge, told = _float(slate, threshold), slate + results - 3 - 8 * groups
     fired, changed = tl.zeros((BLOCK,), tl.int32), tl.zeros((BLOCK,), tl.int32)
     sums = tl.zeros((BLOCK,), tl.int64)
     here = codes + (slot // 8) * n
     for step in range(STEPS):
         at = start + step * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
-        fires = (_projected(columns, slate, answers, features, n, at, inside) >= edge) & inside
+        fires = (_projected(columns, slate, results, features, n, at, inside) >= edge) & inside
         before = tl.load(here + at, mask=inside, other=0).to(tl.int32)
         new = (((before >> (slot % 8)) & 1) != fires.to(tl.int32)) & inside
         tl.store(here + at, (before ^ (new.to(tl.int32) << (slot % 8))).to(tl.uint8), mask=inside)
@@ -106,18 +103,18 @@ def fire(
     tl.atomic_add(told + 1, tl.sum(sums))
     tl.atomic_add(told + 2, tl.sum(changed).to(tl.int64))
     tl.debug_barrier()  # what was stored is read again
-    _count_together(codes, n, slot, groups, told + 3, start, BLOCK, STEPS)
+    _count_together(codes, n, slot, groups, told + 3, start)
 
 
 @_kernel
-def overlaps(codes, n, slot, groups, counts, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def overlaps(codes, n, slot, groups, counts):
     """Tell how many rows fire together with each slot of the first groups of eight."""
     start = tl.program_id(0).to(tl.int64) * STEPS * BLOCK
-    _count_together(codes, n.to(tl.int64), slot, groups, counts, start, BLOCK, STEPS)
+    _count_together(codes, n.to(tl.int64), slot, groups, counts, start)
 
 
 @_kernel
-def move(codes, n, source, slot, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def move(codes, n, source, slot):
     """Copy the answers of one slot to another."""
     n = n.to(tl.int64)
     for step in range(STEPS):
@@ -130,10 +127,10 @@ def move(codes, n, source, slot, BLOCK: tl.constexpr, STEPS: tl.constexpr):
 
 
 @_kernel
-def look_up(target, codes, n, slate, groups, limit, residual, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def look_up(target, codes, n, slate, groups, limit, residual):
     """Write the target less what the answers of each row add up to; tell its sum and the limbs of its square.
 
-    After five answers, the slate has what each of the 256 answers of every group adds. See
+    After five results, the slate has what each of the 256 answers of every group adds. See
     :func:`bgn.engines.kernels.rows.squares`.
     """
     n = n.to(tl.int64)
@@ -163,7 +160,7 @@ def look_up(target, codes, n, slate, groups, limit, residual, BLOCK: tl.constexp
 
 
 @_kernel
-def fired_sums(values, codes, n, slot, sums, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def fired_sums(values, codes, n, slot, sums):
     """Add each line of `values` (lines x rows), where a slot fires, to `sums`."""
     n = n.to(tl.int64)
     line = tl.program_id(1).to(tl.int64)
@@ -176,20 +173,18 @@ def fired_sums(values, codes, n, slot, sums, BLOCK: tl.constexpr, STEPS: tl.cons
 
 
 @_kernel
-def between(
-    columns, residual, n, slate, answers, features, chosen_z, chosen_residual, BLOCK: tl.constexpr, STEPS: tl.constexpr
-):  # fmt: skip
+def between(columns, residual, n, slate, results, features, chosen_z, chosen_residual):
     """Gather the rows between two edges, in any order; tell how many, and number and residual sum of those below.
 
     After the projection, the slate has the edges.
     """
     n = n.to(tl.int64)
-    low, high = _float(slate, answers + 2 * features), _float(slate, answers + 2 * features + 1)
+    low, high = _float(slate, results + 2 * features), _float(slate, results + 2 * features + 1)
     number, sums = tl.zeros((BLOCK,), tl.int32), tl.zeros((BLOCK,), tl.int64)
     for step in range(STEPS):
         at = (tl.program_id(0).to(tl.int64) * STEPS + step) * BLOCK + tl.arange(0, BLOCK)
         inside = at < n
-        z = _projected(columns, slate, answers, features, n, at, inside)
+        z = _projected(columns, slate, results, features, n, at, inside)
         r = tl.load(residual + at, mask=inside, other=0)
         under = (z < low) & inside
         chosen = ((z < high) & inside) ^ under
@@ -204,7 +199,7 @@ def between(
 
 
 @_kernel
-def best(z, running, below, total, mean, n, rows, gains, places, told, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def best(z, running, below, total, mean, n, rows, gains, places, told):
     """Tell of the best cut of sorted rows, the first of equals; its gain is -1 where there is none.
 
     `running` has the sums of the residuals up to each row, `below` number and sum of those below all; `total` and
@@ -254,7 +249,7 @@ def best(z, running, below, total, mean, n, rows, gains, places, told, BLOCK: tl
 
 
 @_kernel
-def regions(codes, target, n, width, copies, counts, sums, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def regions(codes, target, n, width, copies, counts, sums):
     """Add one and the target of every row to its region, numbered by the answers of the first `width` slots.
 
     Several copies of the tables, so that programs do not all wait for the same numbers.
@@ -273,7 +268,7 @@ def regions(codes, target, n, width, copies, counts, sums, BLOCK: tl.constexpr, 
 
 
 @_kernel
-def explained(counts, sums, n, unit, told, BLOCK: tl.constexpr, STEPS: tl.constexpr):
+def explained(counts, sums, n, unit, told):
     """Tell the sum over `n` regions of squared target sum by number of rows, each a whole number of ``1 / unit``."""
     found = tl.zeros((BLOCK,), tl.int64)
     for step in range(STEPS):

@@ -1,4 +1,4 @@
-"""The kernels of the exact cut: rows in cells, cells judged, the rows of the promising ones sorted.
+"""The kernels of the exact cut: rows in cells, hopeless cells left out, the rows of the others sorted.
 
 Written like those in :mod:`bgn.engines.kernels.rows`.
 """
@@ -12,30 +12,27 @@ from bgn.engines.kernels.rows import BLOCK, project, shift
 
 
 @compiled
-def add_to_cells(z, residual, weight, cells, count, sums, extent):
-    """Add rows to their cells: weight, residual sum, sum of positive residuals, smallest and largest `z`."""
-    if len(weight) > 0:
-        for i in range(len(z)):
-            c = np.int64(cells[i])
-            r = residual[i] * weight[i]
-            count[c] += weight[i]
-            sums[c, 0] += r
-            sums[c, 1] += max(r, 0)
-            extent[c, 0] = min(extent[c, 0], z[i])
-            extent[c, 1] = max(extent[c, 1], z[i])
-    else:
-        for i in range(len(z)):
-            c = np.int64(cells[i])
-            r = residual[i]
-            count[c] += 1
-            sums[c, 0] += r
-            sums[c, 1] += max(r, 0)
-            extent[c, 0] = min(extent[c, 0], z[i])
-            extent[c, 1] = max(extent[c, 1], z[i])
+def add_to_cells(rows, cell_sums):
+    """Add rows (projection, residual, weight, cell) to what their cells hold.
+
+    Of every cell: its weight; its residual sum and sum of positive residuals; the smallest and largest projection.
+    """
+    z, residual, weight, cells = rows
+    count, sums, extent = cell_sums
+    weighted = len(weight) > 0
+    for i in range(len(z)):
+        c = np.int64(cells[i])
+        w = weight[i] if weighted else 1
+        r = w * residual[i]
+        count[c] += w
+        sums[c, 0] += r
+        sums[c, 1] += max(r, 0)
+        extent[c, 0] = min(extent[c, 0], z[i])
+        extent[c, 1] = max(extent[c, 1], z[i])
 
 
 def empty_cells(size):
-    """Cells without rows: count, sums and extent as `add_to_cells` wants them.
+    """Cells without rows: weight, sums and extent as `add_to_cells` wants them.
 
     Not compiled: an interrupt while numba hands arrays over would surface as a SystemError.
     """
@@ -46,17 +43,19 @@ def empty_cells(size):
 
 
 @compiled
-def fill_cells(
-    columns, index, coefficients, residual, row, bit, up, down, weight, low, scale, start, stop,
-    cells, count, sums, extent,
-):  # fmt: skip
-    """Put every row's projection in a cell and add up what a cut needs to know of the cell.
+def fill_cells(line, leftover, weight, place, span, cells, cell_sums):
+    """Put the projection of every row of a span in a cell and add up what a cut needs to know of the cell.
 
-    To the residual comes `up` where the bit of `row` is set and `down` elsewhere (`row` may be empty when both are
-    zero). The cell is ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (rows),
-    `count` (cells), `sums` (cells x 2) and `extent` (cells x 2), see `add_to_cells`. O(rows).
+    `line` holds columns, index and coefficients of `project`; `leftover` a residual, to which comes `up` where the bit
+    of `row` is set and `down` elsewhere (`row` may be empty when both are zero). With `place` (low, scale) the cell is
+    ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (one per row) and `cell_sums`,
+    see `add_to_cells`. O(rows).
     """
-    top = np.float64(len(count) - 1)
+    columns, index, coefficients = line
+    residual, row, bit, up, down = leftover
+    low, scale = place
+    start, stop = span
+    top = np.float64(len(cell_sums[0]) - 1)
     z, shifted = np.empty(BLOCK), np.empty(BLOCK, np.int64)
     for begin in range(start, stop, BLOCK):
         end = min(begin + BLOCK, stop)
@@ -68,8 +67,8 @@ def fill_cells(
         part = cells[begin:end]
         for i in range(end - begin):
             part[i] = np.uint16(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
-        rows = weight[begin:end] if len(weight) > 0 else weight
-        add_to_cells(z[: end - begin], values, rows, part, count, sums, extent)
+        heavy = weight[begin:end] if len(weight) > 0 else weight
+        add_to_cells((z[: end - begin], values, heavy, part), cell_sums)
 
 
 @compiled
@@ -81,7 +80,7 @@ def gain(n, s, rows, total):
 
 
 @compiled
-def judge_cells(count, sums, extent, starts, rows, total, best, survives, prefix):
+def prune_cells(cell_sums, starts, rows, total, best, survives, prefix):
     """Find the best cut at an edge between cells, and mark the cells that may hide a better one.
 
     Cells come in ``len(starts)`` equal families; `starts` holds the weight and sum before each family. `best` is
@@ -91,6 +90,7 @@ def judge_cells(count, sums, extent, starts, rows, total, best, survives, prefix
     cell. Returns the new best and the number of surviving cells.
     """
     best_gain, best_n, best_s, best_low, best_high = best
+    count, sums, extent = cell_sums
     size = len(count) // len(starts)
     for family in range(len(starts)):
         n, s = starts[family, 0], starts[family, 1]
@@ -139,14 +139,15 @@ def reach_of(columns, index, coefficients, size, probes):
 
 
 @compiled
-def gather(
-    columns, index, coefficients, residual, row, bit, up, down, weight, cells, survives, start, stop,
-    z, to_residual, to_weight, to_cells,
-):  # fmt: skip
-    """Copy the rows whose cell survives, projection included, to the last four arrays; return how many they are.
+def gather(line, leftover, weight, cells, survives, span, room):
+    """Copy the rows of a span whose cell survives to `room`: projection, residual, weight, cell; return their number.
 
-    The residual is shifted as in `fill_cells`.
+    `line` and `leftover` are those of `fill_cells`.
     """
+    columns, index, coefficients = line
+    residual, row, bit, up, down = leftover
+    start, stop = span
+    z, to_residual, to_weight, to_cells = room
     shifted = up != 0 or down != 0
     part = cells[start:stop]
     chosen = np.empty(stop - start + 1, np.int64)
@@ -182,12 +183,14 @@ def refine_cells(z, cells, family, extent, size):
 
 
 @compiled
-def scan_sorted(z, cells, residual, weight, prefix, rows, total, best):
-    """Try every cut between unequal neighbours of one cell; arrays are sorted by `z`.
+def scan_sorted(sorted_rows, prefix, rows, total, best):
+    """Try every cut between unequal neighbours of one cell.
 
+    The rows (projection, residual, weight, cell) are sorted by projection; `prefix` has what lies before each cell.
     Starts from the incumbent and returns the winner. Of equal gains the smallest cut wins.
     """
     best_gain, best_n, best_s, best_low, best_high = best
+    z, residual, weight, cells = sorted_rows
     weighted = len(weight) > 0
     n, s = 0, 0
     for i in range(len(z)):

@@ -20,7 +20,7 @@ BLOCK = 2048
 
 @compiled
 def project(columns, index, coefficients, start, stop, out):
-    """Write the projection of rows start..stop to `out`, one rounding a step, columns in order."""
+    """Write the projection of rows start..stop to `out`, one rounding per step, columns in order."""
     n = stop - start
     column = columns[index[0], start:stop]
     c = coefficients[0]
@@ -35,11 +35,12 @@ def project(columns, index, coefficients, start, stop, out):
 
 
 @compiled
-def fire(columns, index, coefficients, threshold, weight, target, row, bit, start, stop, out):
-    """Store the answers of one neuron in its bit of `row`.
+def fire(line, threshold, weight, target, row, bit, start, stop, out):
+    """Store the answers of one neuron in its bit of `row`; `line` holds columns, index and coefficients of `project`.
 
     `out`: weight and target sum of the rows that fire, and how many answers changed.
     """
+    columns, index, coefficients = line
     weighted = len(weight) > 0
     mask = np.uint8(1 << bit)
     clear = np.uint8(255 - (1 << bit))
@@ -65,13 +66,13 @@ def fire(columns, index, coefficients, threshold, weight, target, row, bit, star
 
 
 @compiled
-def look_up(gap, codes, tables, base, start, stop, out):
-    """Gap ``start - base - sum of table entries``: one look-up for eight neurons."""
+def look_up(gap, codes, tables, start, stop, out):
+    """Gap less the sum of table entries: one look-up for eight neurons."""
     for begin in range(start, stop, BLOCK):
         end = min(begin + BLOCK, stop)
         part, values = out[begin:end], gap[begin:end]
         for i in range(end - begin):
-            part[i] = values[i] - base
+            part[i] = values[i]
         for g in range(len(tables)):
             table = tables[g]
             row = codes[g, begin:end]
@@ -85,21 +86,6 @@ def shift(residual, row, bit, fired, silent, start, stop, out):
     values, bits, part = residual[start:stop], row[start:stop], out[start:stop]
     for i in range(stop - start):
         part[i] = values[i] + (fired if (bits[i] >> bit) & 1 else silent)
-
-
-@compiled
-def plain_sum(values, weight, start, stop, out):
-    """Add the weighted sum of `values` to ``out[0]``."""
-    total = 0
-    part = values[start:stop]
-    if len(weight) > 0:
-        heavy = weight[start:stop]
-        for i in range(stop - start):
-            total += heavy[i] * part[i]
-    else:
-        for i in range(stop - start):
-            total += part[i]
-    out[0] += total
 
 
 @compiled
@@ -169,23 +155,13 @@ def group_sums(row, values, weight, start, stop, out):
 
 
 @compiled
-def answers(row, bit, weight, start, stop, out):
+def fired_weight(row, bit, weight, start, stop, out):
     """Write the weight of the rows where a neuron fires, zero elsewhere."""
     weighted = len(weight) > 0
     bits, part = row[start:stop], out[start:stop]
     for i in range(stop - start):
         w = weight[start + i] if weighted else 1
         part[i] = w if (bits[i] >> bit) & 1 else 0
-
-
-@compiled
-def move_bit(source, source_bit, target, target_bit, start, stop):
-    """Copy a neuron's answers from one bit to another."""
-    mask = np.uint8(1 << target_bit)
-    clear = np.uint8(255 - (1 << target_bit))
-    a, b = source[start:stop], target[start:stop]
-    for i in range(stop - start):
-        b[i] = (b[i] | mask) if (a[i] >> source_bit) & 1 else (b[i] & clear)
 
 
 @compiled
@@ -220,33 +196,34 @@ def column_products(columns, centre, scale, other, weight, start, stop, out):
 
 
 @compiled
-def region_sums(codes, groups, keys, target, weight, start, stop, place_of, names, sums):
-    """Group the rows by their answers; `sums` (regions x 2) receives weight and target sum of each region.
+def region_sums(codes, keys, target, weight, start, stop, place):
+    """Group the rows by their answers; `place` (place_of, names, sums) receives the regions.
 
-    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`. `place_of` is an
-    open-addressing hash table, a power of two long and longer than `names`, full of -1. Returns the number of regions,
-    or -1 when `names` has too few places for them.
+    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`; `sums` (regions x 2)
+    holds weight and target sum of each region. `place_of` is an open-addressing hash table, a power of two long and
+    longer than `names`, full of -1. Returns the number of regions, or -1 when `names` has too few places for them.
     """
+    place_of, names, sums = place
     weighted = len(weight) > 0
     mask = np.uint64(len(place_of) - 1)
     regions = 0
     for i in range(start, stop):
         key = np.uint64(0)
-        for g in range(groups):
+        for g in range(len(keys)):
             key += keys[g, codes[g, i]]
         slot = (key ^ (key >> np.uint64(29))) & mask
-        place = place_of[slot]
-        while place >= 0 and names[place] != key:
+        region = place_of[slot]
+        while region >= 0 and names[region] != key:
             slot = (slot + np.uint64(1)) & mask
-            place = place_of[slot]
-        if place < 0:
+            region = place_of[slot]
+        if region < 0:
             if regions == len(names):
                 return -1
-            place = place_of[slot] = regions
-            names[place] = key
-            sums[place, 0] = sums[place, 1] = 0
+            region = place_of[slot] = regions
+            names[region] = key
+            sums[region, 0] = sums[region, 1] = 0
             regions += 1
         w = weight[i] if weighted else 1
-        sums[place, 0] += w
-        sums[place, 1] += w * target[i]
+        sums[region, 0] += w
+        sums[region, 1] += w * target[i]
     return regions

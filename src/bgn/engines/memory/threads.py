@@ -1,4 +1,4 @@
-"""Threads that share out small pieces of work, without the waiting that futures bring."""
+"""Threads that share small pieces of work, without the waiting that futures bring."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from queue import SimpleQueue
 from typing import Any
 
 
-class Crew:
+class ThreadPool:
     """Some threads, this one among them, that work off lists of items.
 
     Whoever is free takes the next item, so a thread that is late to wake keeps nobody waiting. The threads end with the
-    crew.
+    pool.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Crew:
 
     Examples
     --------
-    >>> Crew(2).each(abs, [-1, 2, -3])
+    >>> ThreadPool(2).each(abs, [-1, 2, -3])
     [1, 2, 3]
     """
 

@@ -1,9 +1,9 @@
-"""A block of raw rows, before growth: who validates, who is sampled, and the part of an engine it becomes."""
+"""A block of raw rows, before growth: which rows validate, which are sampled, and the part of an engine they become."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from bgn.engines.integers import check_reach
 from bgn.engines.part import Part
-from bgn.engines.protocol import Floats, Integers, Loss
+from bgn.engines.protocol import Integers, Loss
 from bgn.engines.requests import RawBlock, RowSource
-from bgn.engines.split import Hashes, Inside, histogram, inside_bin, row_hashes
+from bgn.engines.row_hashes import Hashes, Inside, histogram, inside_bin, row_hashes
 
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30
@@ -31,7 +31,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Survey:
-    """Rows of a block that count: number, weight, reach of the target, weight by bin of hash."""
+    """Rows of positive weight in a block: number, weight, reach of the target, weight by bin of hash."""
 
     n_rows: int
     total: int
@@ -65,41 +65,37 @@ class Sample:
     weight: Integers
 
 
-class Block:
-    """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights."""
+class RawRows(RawBlock):
+    """Raw rows: `columns` (columns, rows) of float64 or float32, their target and, perhaps, their weights.
 
-    def __init__(self, columns: NDArray[Any], target: Floats, weight: Floats | None = None) -> None:
+    Arrays here, tensors in :class:`bgn.engines.gpu.raw_rows.RawTensors`, which says what it does otherwise.
+    """
+
+    def __init__(self, columns: Any, target: Any, weight: Any = None) -> None:
         self.columns, self.target, self.weight = columns, target, weight
 
     def weights(self) -> Weights:
-        """What must be known to make all weights whole."""
-        assert self.weight is not None
         w = self.weight[self.weight > 0]
         largest = float(w.max()) if len(w) else 0.0
         with np.errstate(over="ignore"):  # those of which the sum is infinite are refused
             total = float(w.sum())
-        return Weights(len(w), largest, total, bool(np.array_equal(w, np.rint(w))))
+        return Weights(len(w), largest, total, bool((w == w.round()).all()))
 
     def weigh(self, exponent: int) -> int:
-        """Sum of the weights times ``2**exponent``, each rounded."""
-        assert self.weight is not None
-        return int(np.rint(np.ldexp(self.weight, exponent)).astype(np.int64).sum())
+        return int(self._whole_weight(exponent).sum())
 
     def survey(self, seed: int, exponent: int | None) -> Survey:
-        """Count, weigh and hash the rows."""
         rows = self._rows(seed, exponent)
         y = rows.target
         reach = (float(y.min()), float(y.max())) if len(y) else (math.inf, -math.inf)
         total = len(y) if rows.weight is None else int(rows.weight.sum())
-        return Survey(len(y), total, *reach, histogram(rows.hashes, rows.weight))
+        return Survey(len(y), total, *reach, self._histogram(rows))
 
     def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
-        """The hashes in one bin."""
         rows = self._rows(seed, exponent)
         return inside_bin(rows.hashes, rows.weight, number)
 
     def smallest(self, seed: int, exponent: int | None, edge: int | None, most: int) -> Hashes:
-        """The smallest different hashes above `edge`, at most so many."""
         hashes = self._rows(seed, exponent).hashes
         hashes = hashes if edge is None else hashes[hashes > np.uint64(edge)]
         if len(hashes) > 8 * most:  # rows that repeat could hide others; take all if so
@@ -109,12 +105,8 @@ class Block:
         return np.unique(hashes)[:most]
 
     def sample(self, plan: Plan) -> Sample:
-        """The rows of the sample, equal ones put together."""
         rows = self._rows(plan.seed, plan.exponent)
-        chosen = self._held_out(rows.hashes, plan, False)
-        if plan.limit is not None:
-            chosen &= rows.hashes < np.uint64(plan.limit)
-        where = np.flatnonzero(chosen)
+        where = np.flatnonzero(self._chosen(rows.hashes, plan, False, plan.limit))
         hashes, first, number = np.unique(rows.hashes[where], return_index=True, return_inverse=True)
         weight = np.zeros(len(hashes), np.int64)
         np.add.at(weight, number, 1 if rows.weight is None else rows.weight[where])
@@ -124,49 +116,58 @@ class Block:
     def part(self, plan: Plan, held_out: bool, threads: int = 1) -> Part:
         """The rows that learn, or those that validate, as part of an engine."""
         rows = self._rows(plan.seed, plan.exponent)
-        which = self._held_out(rows.hashes, plan, held_out)
+        which = self._chosen(rows.hashes, plan, held_out)
         columns = np.empty((len(rows.columns), int(which.sum())), rows.columns.dtype)
         for to, column in zip(columns, rows.columns, strict=True):
             to[:] = column[which]
         weight = None if rows.weight is None else rows.weight[which]
         return Part(columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss, threads)
 
-    def _held_out(self, hashes: Hashes, plan: Plan, held_out: bool) -> NDArray[np.bool_]:
-        """Mark the rows that validate, or the others."""
-        if plan.edge is None:
-            return np.full(len(hashes), not held_out)
-        return (hashes <= np.uint64(plan.edge)) == held_out
+    def _chosen(self, hashes: Any, plan: Plan, held_out: bool, limit: int | None = None) -> Any:
+        """Mark the rows that validate, or the others; of these the ones whose hash is below a limit."""
+        chosen = (hashes != hashes if plan.edge is None else hashes <= self._hash(plan.edge)) == held_out
+        return chosen if limit is None else chosen & (hashes < self._hash(limit))
 
-    def hashes(self, seed: int) -> Hashes:
+    def _rows(self, seed: int, exponent: int | None) -> _HashedRows:
+        """The rows of positive weight, hashed; the last reply is remembered."""
+        known: tuple[Any, _HashedRows] | None = getattr(self, "_last", None)
+        if known is None or known[0] != (seed, exponent):
+            columns, target, hashes, weight = self.columns, self.target, self.hashes(seed), None
+            if self.weight is not None:
+                weight = self._whole_weight(exponent or 0)
+                keep = weight > 0
+                if not keep.all():
+                    columns, target, hashes, weight = columns[:, keep], target[keep], hashes[keep], weight[keep]
+            rows = _HashedRows(columns, target, hashes, None if exponent is None else weight)
+            known = self._last = (seed, exponent), rows
+        return known[1]
+
+    # -- what depends on where the rows are ------------------------------------------------------------------
+
+    def hashes(self, seed: int) -> Any:
         """A hash of every row's content."""
         return row_hashes(self.columns, self.target, seed)
 
-    def _rows(self, seed: int, exponent: int | None) -> _Counted:
-        """The rows with weight, hashed; the last answer is remembered."""
-        known = getattr(self, "_last", None)
-        if known is None or known[0] != (seed, exponent):
-            rows = _Counted(self.columns, self.target, self.hashes(seed), None)
-            if self.weight is not None:
-                rows = rows.weighted(np.rint(np.ldexp(self.weight, exponent or 0)).astype(np.int64))
-            known = self._last = (seed, exponent), rows if exponent is not None else replace(rows, weight=None)
-        return known[1]
+    def _hash(self, value: int) -> Any:
+        """A number to compare hashes with."""
+        return np.uint64(value)
+
+    def _whole_weight(self, exponent: int) -> Any:
+        """The weights times ``2**exponent``, rounded."""
+        return np.rint(np.ldexp(self.weight, exponent)).astype(np.int64)
+
+    def _histogram(self, rows: _HashedRows) -> Integers:
+        return histogram(rows.hashes, rows.weight)
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
-    """Rows that count."""
+class _HashedRows:
+    """Rows of positive weight; arrays or tensors."""
 
-    columns: NDArray[Any]
-    target: Floats
-    hashes: Hashes
-    weight: Integers | None
-
-    def weighted(self, weight: Integers) -> _Counted:
-        """The rows that have weight."""
-        keep = weight > 0
-        if keep.all():
-            return replace(self, weight=weight)
-        return _Counted(self.columns[:, keep], self.target[keep], self.hashes[keep], weight[keep])
+    columns: Any
+    target: Any
+    hashes: Any
+    weight: Any
 
 
 def weight_exponent(source: RowSource) -> int:

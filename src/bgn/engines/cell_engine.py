@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bgn.engines.cells import Best, Judged, Sieve, best_inside, joined_rows, judge, merge
+from bgn.engines.cells import Best, PrunedCells, Sieve, best_inside, joined_rows, merge, prune
 from bgn.engines.merged import MergedEngine
 from bgn.engines.part import merge_regions
 from bgn.engines.protocol import Cut, Question
@@ -33,44 +33,43 @@ class CellEngine(MergedEngine[CellPart]):
         answers = zip(*self.parts.ask(CellPart.cells, sieves), strict=True)
         tables = [merge(cells) for cells in answers]
         totals = [int(cells[1][:, 0].sum()) for cells in tables]
-        judged = [
-            judge(cells, self.total, total, bounded=limits)
+        pruned = [
+            prune(cells, self.total, total, bounded=limits)
             for cells, total, limits in zip(tables, totals, bounded, strict=True)
         ]
-        for k, total, best in zip(asked, totals, self._look_inside(sieves, judged, totals), strict=True):
+        for k, total, best in zip(asked, totals, self._look_inside(sieves, pruned, totals), strict=True):
             found[k] = self._cut(questions[k].projection, total, best)
         return found
 
-    def _look_inside(self, sieves: list[Sieve], judged: list[Judged], totals: list[int]) -> list[Best]:
+    def _look_inside(self, sieves: list[Sieve], pruned: list[PrunedCells], totals: list[int]) -> list[Best]:
         """Try the cuts inside the surviving cells: split them while they hold too many rows to fetch, then fetch."""
-        best = [each.best for each in judged]
-        open_ = [k for k, each in enumerate(judged) if each.survivors]
+        best = [each.best for each in pruned]
+        open_ = [k for k, each in enumerate(pruned) if each.survivors]
         for k in open_:
-            while self._too_many(judged[k]):
-                sieves[k], judged[k] = self._split(sieves[k], judged[k], totals[k])
-            best[k] = judged[k].best
-        open_ = [k for k in open_ if judged[k].survivors]
+            while self._too_many(pruned[k]):
+                sieves[k], pruned[k] = self._split(sieves[k], pruned[k], totals[k])
+            best[k] = pruned[k].best
+        open_ = [k for k in open_ if pruned[k].survivors]
         if open_:
-            survives = [judged[k].survives for k in open_]
+            survives = [pruned[k].survives for k in open_]
             answers = zip(*self.parts.ask(CellPart.inside, [sieves[k] for k in open_], survives), strict=True)
             for k, rows in zip(open_, answers, strict=True):
-                best[k] = best_inside(joined_rows(rows), judged[k], self.total, totals[k])
+                best[k] = best_inside(joined_rows(rows), pruned[k], self.total, totals[k])
         return best
 
-    def _too_many(self, judged: Judged) -> bool:
+    def _too_many(self, pruned: PrunedCells) -> bool:
         """True when the surviving cells hold too many rows to fetch, and are few enough to split."""
-        if self.total <= ROWS_TO_FETCH or judged.survivors > _MOST_TO_SPLIT:
+        if self.total <= ROWS_TO_FETCH or pruned.survivors > _MOST_TO_SPLIT:
             return False
-        return judged.weight_inside > ROWS_TO_FETCH
+        return pruned.weight_inside > ROWS_TO_FETCH
 
-    def _split(self, sieve: Sieve, judged: Judged, total: int) -> tuple[Sieve, Judged]:
+    def _split(self, sieve: Sieve, pruned: PrunedCells, total: int) -> tuple[Sieve, PrunedCells]:
         """Split the surviving cells where their rows are."""
-        finer = sieve.inside(judged)
+        finer = sieve.inside(pruned)
         cells = merge([answer for (answer,) in self.parts.ask(CellPart.cells, [finer])])
-        return finer, judge(cells, self.total, total, judged.best, judged.prefix[judged.chosen])
+        return finer, prune(cells, self.total, total, pruned.best, pruned.prefix[pruned.chosen])
 
     def next_layer(self, neurons: Sequence[Neuron]) -> CellEngine:
-        """The same rows with the +-1 answers of `neurons` for columns."""
         return CellEngine(self.parts.next_layer(neurons), self.loss)
 
     def _explained(self, shift: int) -> int:

@@ -22,11 +22,11 @@ from bgn import __version__
 _LOOK = 2.0  # seconds between looks at the cluster
 
 
-class Calls:
+class ClusterTasks:
     """The calls of one fit: tasks with names of their own, on the workers that hold the rows.
 
     How long to wait is set in Dask's configuration: ``bgn.no-workers`` (one minute) without any worker that runs,
-    ``bgn.longest-pass`` (one hour) for the answers to one question.
+    ``bgn.longest-pass`` (one hour) for the replies to one request.
     """
 
     def __init__(self, client: Client) -> None:
@@ -60,7 +60,7 @@ class Calls:
         """Start to make something of every item that stays on the workers."""
         return self._keep(self._submit(what, function, items, *arguments))
 
-    def answers(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Any]:
+    def replies(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Any]:
         """What `function` makes of every item, here."""
         return self._collect(self._submit(what, function, items, *arguments), what)
 
@@ -69,7 +69,7 @@ class Calls:
         return self._collect(self.client.compute(list(tasks)), what)
 
     def _submit(self, what: str, function: Callable[..., Any], items: Sequence[Any], *arguments: Any) -> list[Future]:
-        """Start a task an item, where the item is.
+        """Start one task per item, where the item is.
 
         Workers are not named: a task that names one that is gone may wait for ever. The tasks of a pass make a group
         of their own; a larger one Dask would take for tasks that can run anywhere, and move rows about.

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.integers import Integers
+
 Hashes = NDArray[np.uint64]
-Integers = NDArray[np.int64]
 # Hashes that fall in one bin, their weights, and the largest hash below the bin (None where there is none).
 Inside = tuple[Hashes, Integers, int | None]
 

@@ -1,0 +1,128 @@
+"""Rows in memory that threads share, and sums over their columns; nothing here knows of neurons in slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.kernels import rows as kernels
+from bgn.engines.memory.threads import ThreadPool
+from bgn.engines.protocol import Floats, Integers, Loss
+from bgn.model.neuron import Neuron
+
+# From so many rows on threads share directions, and from so many on rows.
+_ROWS_FOR_SHARING = 1 << 12
+_ROWS_FOR_THREADS = 1 << 18
+_NO_WEIGHT = np.empty(0, np.int64)
+
+
+class SharedRows:
+    """Rows, and what is asked of their columns (what has no docstring: :class:`~bgn.engines.requests.RowPart`).
+
+    Parameters
+    ----------
+    columns : array, shape (columns, rows)
+        Each column contiguous; float64, float32 or int8.
+    target : int64 array
+        Whole steps of the loss's grid of targets.
+    weight : int64 array or None
+        Whole, positive row weights; None when all are one.
+    loss : Loss
+    threads : int
+    below : uint8 array, shape (groups, rows), optional
+        The columns as bits, where they are the answers of a layer.
+    """
+
+    def __init__(
+        self, columns: NDArray[Any], target: Integers, weight: Integers | None, loss: Loss, threads: int = 1,
+        below: NDArray[np.uint8] | None = None,
+    ) -> None:  # fmt: skip
+        self.columns, self.target, self.loss, self.below = columns, target, loss, below
+        self.weight = _NO_WEIGHT if weight is None else weight
+        self.n_columns, self.n_rows = columns.shape
+        self.threads = threads if self.n_rows >= _ROWS_FOR_SHARING else 1
+        self._pool = ThreadPool(self.threads) if self.threads > 1 else None
+        edges = np.linspace(0, self.n_rows, (self.threads if self.n_rows >= _ROWS_FOR_THREADS else 1) + 1)
+        self._spans = list(pairwise(edges.astype(int).tolist()))
+
+    def each(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
+        """Run `work` on every item, on the threads there are."""
+        items = list(items)
+        if self._pool is None or len(items) < 2:
+            return [work(item) for item in items]
+        return self._pool.each(work, items)
+
+    def _sum(self, shape: int | tuple[int, ...], kernel: Callable[..., Any], *arguments: Any) -> Integers:
+        """Run a summing kernel on every span of rows and add up the parts."""
+
+        def part(span: tuple[int, int]) -> Integers:
+            out = np.zeros(shape, np.int64)
+            kernel(*arguments, *span, out)
+            return out
+
+        parts = self.each(part, self._spans)
+        return parts[0] if len(parts) == 1 else np.asarray(sum(parts))
+
+    def _fill(self, kernel: Callable[..., Any], *arguments: Any) -> Integers:
+        """Run a kernel that writes one integer per row."""
+        out = np.empty(self.n_rows, np.int64)
+        self.each(lambda span: kernel(*arguments, *span, out), self._spans)
+        return out
+
+    def _total(self, values: Integers) -> int:
+        """The weighted sum of `values`, one per row."""
+        return int(values @ self.weight if len(self.weight) else values.sum())
+
+    def _column_sums(self, centre: Floats, scale: Floats, values: Integers) -> Integers:
+        """Sum of every integer column times `values`."""
+        if self.below is None:
+            return self._sum(self.n_columns, kernels.column_sums, self.columns, centre, scale, values)
+        return self._signed_sums(values) * signs(centre, scale)
+
+    def _signed_sums(self, values: Integers) -> Integers:
+        """Sum of every column of +-1 times `values`: what the rows that fire hold, less what the others do."""
+        return 2 * self._sum(self.n_columns, kernels.fired_sums, self.below, values, self.n_columns) - values.sum()
+
+    def column_squares(self, centre: Floats, scale: Floats) -> Integers:
+        columns = range(self.n_columns)
+        return np.concatenate(
+            [self._products(slice(j, j + 1), centre, scale, self._column(j, centre, scale)) for j in columns]
+        )
+
+    def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
+        if self.below is None:
+            return self._products(slice(None), centre, scale, self._column(column, centre, scale))
+        values = self.columns[column].astype(np.int64)
+        sums = self._signed_sums(values * self.weight if len(self.weight) else values)
+        sign = signs(centre, scale)
+        whole = sums.astype(object) * sign.astype(object) * int(sign[column])
+        return np.stack([whole >> 31, whole & 0x7FFFFFFF], axis=1).astype(np.int64)
+
+    def _column(self, j: int, centre: Floats, scale: Floats) -> Integers:
+        """One column as integers."""
+        return np.rint((self.columns[j].astype(np.float64) - centre[j]) * scale[j]).astype(np.int64)
+
+    def _products(self, which: slice, centre: Floats, scale: Floats, other: Integers) -> Integers:
+        """Limbs of some integer columns times another."""
+        columns = self.columns[which]
+        return self._sum(
+            (len(columns), 2), kernels.column_products, columns, centre[which], scale[which], other, self.weight
+        )
+
+    def answers(self, neurons: Sequence[Neuron]) -> NDArray[np.int8]:
+        """The +-1 answers of `neurons`, one row per neuron."""
+        columns = np.empty((len(neurons), self.n_rows), np.int8)
+        z = np.empty(self.n_rows)
+        for row, neuron in zip(columns, neurons, strict=True):
+            kernels.project(self.columns, *neuron.projection.arrays, 0, self.n_rows, z)
+            row[:] = np.where(z >= neuron.threshold, 1, -1)
+        return columns
+
+
+def signs(centre: Floats, scale: Floats) -> Integers:
+    """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
+    return np.where(centre == 0.0, scale, 0.0).astype(np.int64)

@@ -1,0 +1,56 @@
+"""Every kind of part, of raw rows and of engine has each request of its protocol, with the same arguments."""
+
+from inspect import isfunction, signature
+
+import pytest
+
+from bgn.engines.cell_engine import CellEngine
+from bgn.engines.disk.engine import OnDisk, PartsOnDisk
+from bgn.engines.memory.engine import MemoryEngine, PartsInMemory, RowsInMemory
+from bgn.engines.part import Part
+from bgn.engines.protocol import Engine
+from bgn.engines.raw_rows import RawRows
+from bgn.engines.requests import CellPart, Parts, RawBlock, RowPart, RowSource
+
+KINDS = [
+    (Part, CellPart), (RawRows, RawBlock), (CellEngine, Engine), (MemoryEngine, Engine), (PartsInMemory, Parts),
+    (PartsOnDisk, Parts), (RowsInMemory, RowSource), (OnDisk, RowSource),
+]  # fmt: skip
+
+
+def missing(kind, protocol):
+    """Return the requests that a class took over from the protocol, or gave other arguments."""
+    requests = {name for base in protocol.__mro__ for name, value in vars(base).items() if isfunction(value)}
+    for name in sorted(name for name in requests if not name.startswith("_") and name != "ask"):
+        own, asked = getattr(kind, name), getattr(protocol, name)
+        wanted = list(signature(asked).parameters)
+        if own is asked or list(signature(own).parameters)[: len(wanted)] != wanted:
+            yield name
+
+
+@pytest.mark.parametrize(("kind", "protocol"), KINDS)
+def test_no_request_is_missing(kind, protocol):
+    assert list(missing(kind, protocol)) == []
+
+
+def test_no_request_is_missing_on_a_cluster():
+    pytest.importorskip("distributed")
+    from bgn.engines.cluster.engine import OnCluster, PartsOnCluster
+
+    assert [*missing(PartsOnCluster, Parts), *missing(OnCluster, RowSource)] == []
+
+
+def test_no_request_is_missing_on_a_gpu():
+    pytest.importorskip("torch")
+    from bgn.engines.gpu.engine import TensorEngine, TensorPart
+    from bgn.engines.gpu.raw_rows import RawTensors, Tensors
+
+    pairs = [(TensorPart, RowPart), (RawTensors, RawBlock), (TensorEngine, Engine), (Tensors, RowSource)]
+    assert [name for kind, protocol in pairs for name in missing(kind, protocol)] == []
+
+
+def test_a_part_without_a_request_is_noticed():
+    class Idle(Part):
+        gram = CellPart.gram
+
+    assert list(missing(Idle, CellPart)) == ["gram"]
