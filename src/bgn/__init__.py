@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bgn.explain.margin import margin
     from bgn.explain.shap import Explanation, shap_values
     from bgn.explain.simplify import simplify
-    from bgn.formats import equation
+    from bgn.export.equation import equation
     from bgn.model.layer import Layer
     from bgn.model.network import Network
     from bgn.model.step import step
@@ -38,7 +38,7 @@ _HOMES = {
     "counterfactual": "bgn.explain.counterfactual",
     "datasets": "",
     "effect": "bgn.explain.effects",
-    "equation": "bgn.formats",
+    "equation": "bgn.export.equation",
     "importance": "bgn.explain.importance",
     "load": "bgn.persist",
     "margin": "bgn.explain.margin",

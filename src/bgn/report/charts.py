@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect
-from bgn.formats import Signs
+from bgn.export.numbers import number
+from bgn.export.text import Signs
 from bgn.model.step import Floats
-from bgn.plots.drawing import percent
-from bgn.plots.effect import corners, few_wholes, histogram
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.writing import clean, number
+from bgn.show.curve import corners, few_wholes, histogram
+from bgn.show.drawing import percent
+from bgn.writing import clean
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600

@@ -17,6 +17,7 @@ from scipy.linalg import solve
 from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.model.network import Network
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import Terms, as_terms, network_of
 from bgn.writing import clean
@@ -216,25 +217,15 @@ def outside_rows(facts: Facts) -> int:
 
 
 def controls(facts: Facts) -> list[dict[str, Any]]:
-    """Return what the what-if form offers: a number a column in use, or a choice for 0/1 columns of one category."""
-    groups: dict[str, list[int]] = {}
-    for i, name in enumerate(facts.network.names):
-        column, equals, _ = name.partition(" = ")
-        if equals and np.isin(facts.rows[:, i], (0.0, 1.0)).all():
-            groups.setdefault(column, []).append(i)
+    """Return what the what-if form offers: a number per column in use, or one choice for the levels of a category."""
     groups = {
-        column: members
-        for column, members in groups.items()
-        if len(members) > 1 and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
+        i: (name, members)
+        for name, members in facts.network.schema.level_columns.items()
+        if np.isin(facts.rows[:, members], (0.0, 1.0)).all() and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
+        for i in members
     }
-    grouped = {i: column for column, members in groups.items() for i in members}
-    offered: list[dict[str, Any]] = []
-    for i in facts.used:
-        if i not in grouped:
-            offered.append(_field(facts, i))
-        elif not any(control.get("name") == grouped[i] and control["kind"] == "choice" for control in offered):
-            offered.append(_choice(facts, grouped[i], groups[grouped[i]]))
-    return offered
+    offered = [_choice(facts, *groups[i]) if i in groups else _field(facts, i) for i in facts.used]
+    return [control for k, control in enumerate(offered) if control not in offered[:k]]  # a category once
 
 
 def _field(facts: Facts, i: int) -> dict[str, Any]:
@@ -253,7 +244,8 @@ def _field(facts: Facts, i: int) -> dict[str, Any]:
 
 def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     """Return a choice among the categories of a column."""
-    options = [{"column": i, "name": clean(facts.network.names[i].partition(" = ")[2])} for i in members]
+    levels = [facts.network.schema.columns[i].level_of for i in members]
+    options = [{"column": i, "name": clean(level_word(of[1]))} for i, of in zip(members, levels, strict=True) if of]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
     return {"kind": "choice", "name": name, "columns": members, "options": options}

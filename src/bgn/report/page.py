@@ -11,14 +11,18 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from bgn.formats import Html, Signs, describe, hidden_names
-from bgn.plots.drawing import draw, percent
+from bgn.export.condition import describe
+from bgn.export.html import Html, colour
+from bgn.export.numbers import amounts, base_and_weights, number
+from bgn.export.text import Signs
 from bgn.report import facts as told
 from bgn.report import svg
 from bgn.report.charts import effects, growth
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.writing import amounts, clean, colour, number, shorten, visible
+from bgn.show.drawing import draw, percent
+from bgn.show.labels import shorten, shortened
+from bgn.writing import clean, visible
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
@@ -59,20 +63,19 @@ def _values(
     """Return everything that the template names."""
     target, terms, shares = _target(facts), facts.terms, facts.importance.relative_features
     measures = told.quality(facts)
-    scale = [term.weight for term in terms.terms] or [terms.base]
-    written = [Signs().number(text) for text in amounts([terms.base, *(t.weight for t in terms.terms)], scale, digits)]
-    names = hidden_names(terms)
+    base, *weights = base_and_weights(terms.base, [term.weight for term in terms.terms], digits)
+    names = terms.hidden_names
     return {
         "title": clean(title) if title else f"How {target} is predicted",
         "target": target,
         "sentence": _sentence(facts, measures[0]),
-        "base": written[0],
+        "base": Signs().number(base),
         "hidden": [
             (names[each.layer, each.neuron], markup(describe(each, terms, Html(), digits, units)))
             for layer in terms.hidden
             for each in layer
         ],
-        "terms": _terms(facts, written[1:], digits, units, markup),
+        "terms": _terms(facts, weights, digits, units, markup),
         "quality": _quality(measures, digits),
         "quality_note": _quality_note(facts, measures),
         "judged": _judged(facts),
@@ -86,7 +89,7 @@ def _values(
         ),
         "controls": [{**one, "name": clean(one["name"])} for one in told.controls(facts)],
         "growth": growth(facts),
-        "worst_names": [shorten(facts.network.names)[i] for i in facts.used[:8]],
+        "worst_names": [shortened(facts.network.schema).names[i] for i in facts.used[:8]],
         "worst": _worst(facts, digits),
         "held_out": facts.held_out,
         "data_note": _data_note(facts),
@@ -225,7 +228,7 @@ def _data(facts: Facts, digits: int) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
     shares = facts.importance.relative_neurons
     terms = facts.terms
-    weights = amounts([t.weight for t in terms.terms], [t.weight for t in terms.terms] or [1.0], digits)
+    _, *weights = base_and_weights(terms.base, [term.weight for term in terms.terms], digits)
     blob = {
         "network": told.plain_network(facts.network),
         "controls": [{**one, "name": clean(one["name"])} for one in told.controls(facts)],

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from bgn.formats import Signs
-from bgn.plots.drawing import PAD, Drawing, percent
+from bgn.export.text import Signs
+from bgn.show.drawing import PAD, Drawing, percent
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -20,7 +20,7 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
     Parameters
     ----------
     sheet : Drawing
-        From :func:`bgn.plots.drawing.draw`.
+        From :func:`bgn.show.drawing.draw`.
     label : str
         What a reader who cannot see it hears.
     focus : bool, default False
