@@ -26,7 +26,7 @@ from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.progress import progress_bar
-from bgn.grow.rows import share_out
+from bgn.grow.roles import assign_roles
 from bgn.model.network import Network, on_gpu
 
 _CHOICES = {
@@ -230,7 +230,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             source, name = self._source(given, scratch, seed)
             evaluation = self._evaluation(given.to_validate(eval_set), scratch, seed)
             monitor = Monitor(self.max_seconds, callbacks, show)
-            engines, scaled = share_out(source, evaluation, self.validation_fraction, seed, threads)
+            engines, scaled = assign_roles(source, evaluation, self.validation_fraction, seed, threads)
             judge.nothing_lost(engines.train.lost(), self._names())
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
             self.network_: Network = self.history_.network()

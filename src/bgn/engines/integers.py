@@ -54,14 +54,6 @@ class Grid:
         """A difference of `steps` in the target's units; the centre is not added."""
         return np.ldexp(np.asarray(steps, dtype=np.float64), -self.exponent)
 
-    def mean_square(self, total: int, weight: int) -> float:
-        """``total / weight`` squared steps, in squared units of the target."""
-        mantissa, exponent = math.frexp(total / weight)
-        try:
-            return math.ldexp(mantissa, exponent - 2 * self.exponent)
-        except OverflowError:
-            return math.inf
-
 
 def check_reach(largest: float) -> None:
     """Refuse row weights whose sums no float64 can hold, by the largest of them."""
