@@ -21,24 +21,7 @@ def describe(
     digits: int = 3,
     units: Mapping[str, str] | None = None,
 ) -> str:
-    """Write a condition in words and numbers.
-
-    Parameters
-    ----------
-    condition : Condition
-        One of `terms`.
-    terms : Terms
-        Where it comes from.
-    style : Text, optional
-        How to write; plain text unless told.
-    digits : int, default 3
-        Significant digits.
-    units : mapping of str to str, optional
-        Units of columns, by name, instead of those of the schema.
-
-    Returns
-    -------
-    str
+    """Write a condition of `terms` in words and numbers; `units`, by name, go before those of the schema.
 
     Examples
     --------

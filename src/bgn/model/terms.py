@@ -214,16 +214,19 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
     network = network_of(model, plain=False)
     if network.link == "identity":
         return (network,)
+    weights = network.output_weights.reshape(len(network.output_weights), -1).T
+    slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(network.n_inputs, -1).T
+    titles = [f"score of {network.target_name or 'class'} {k}" for k in range(len(weights))]
     if network.link == "logistic":
-        schema = replace(network.schema, target=f"log-odds of {network.target_name or 'yes'}", target_unit="")
-        return (network.changed(schema=schema, link="identity"),)
-    found = []
-    for k, (base, weights) in enumerate(zip(network.base, network.output_weights.T, strict=True)):
-        schema = replace(network.schema, target=f"score of {network.target_name or 'class'} {k}", target_unit="")
-        slopes = None if network.slopes is None else network.slopes[:, k]
-        one = network.changed(output_weights=weights, base=base, schema=schema, slopes=slopes, link="identity")
-        found.append(one)
-    return tuple(found)
+        titles = [f"log-odds of {network.target_name or 'yes'}"]
+    outputs = zip(titles, weights, np.ravel(network.base), slopes, strict=True)
+    return tuple(
+        network.changed(
+            output_weights=weight, base=base, slopes=slope, link="identity",
+            schema=replace(network.schema, target=title, target_unit=""),
+        )
+        for title, weight, base, slope in outputs
+    )  # fmt: skip
 
 
 def as_terms(model: Any) -> Terms:

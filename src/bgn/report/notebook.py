@@ -12,45 +12,13 @@ from bgn.show.drawing import draw
 
 
 def picture(model: Any) -> str:
-    """Return the drawing of a network as HTML, for ``Network._repr_html_``.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from bgn import Layer, Network
-    >>> from bgn.report import picture
-    >>> "income ≥ 65.5" in picture(Network([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"]))
-    True
-    """
+    """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
     drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(model))
     return f'<div style="overflow-x:auto">{drawings}</div>'
 
 
 def card(model: Any) -> str:
-    """Return the card of a fitted model as HTML, for its ``_repr_html_``: what it is and its equation.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from bgn import Layer, Network
-    >>> from bgn.report import card
-    >>> "1 yes/no question about 1 of 2 columns" in card(Network([Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0))
-    True
-    """
+    """Return the card of a fitted model as HTML, for its ``_repr_html_``: what it is and its equation."""
     network = network_of(model, plain=False)
     width, used = network.widths[-1], len(network.features_used)
     line = (

@@ -15,20 +15,9 @@ _FONT = 'font-family="system-ui, sans-serif"'
 
 
 def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
-    """Return the drawing of a network.
+    """Return the drawing of a network; a reader who cannot see it hears `label`.
 
-    Parameters
-    ----------
-    sheet : Drawing
-        From :func:`bgn.show.drawing.draw`.
-    label : str
-        What a reader who cannot see it hears.
-    focus : bool, default False
-        Let the keyboard reach every neuron of the last layer, for the report's script.
-
-    Returns
-    -------
-    str
+    With `focus` the keyboard reaches every neuron of the last layer, for the report's script.
     """
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="bgn-drawing" role="{"group" if focus else "img"}" '

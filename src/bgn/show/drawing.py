@@ -93,21 +93,10 @@ def importance_of(model: Any, X: Any) -> Importance:
 
 
 def draw(model: Any, importance: Importance | None = None, digits: int = 3) -> Drawing:
-    """Lay a network out.
+    """Lay a network of one output out.
 
-    Parameters
-    ----------
-    model : Network or fitted estimator
-        With one output.
-    importance : Importance, optional
-        From :func:`bgn.importance`. Without it features keep their order and show no percentage, a neuron's share is
-        that of its output weight, and a connection's that of its weight, whatever the units.
-    digits : int, default 3
-        Significant digits.
-
-    Returns
-    -------
-    Drawing
+    Without importances, from :func:`bgn.importance`, features keep their order and show no percentage, a neuron's share
+    is that of its output weight, and a connection's that of its weight, whatever the units.
 
     Examples
     --------
@@ -129,8 +118,7 @@ def draw(model: Any, importance: Importance | None = None, digits: int = 3) -> D
     title = "" if terms.schema.target is None else f"{terms.target} = "
     columns.append([_box("output", network.depth, 0, f"{title}{base} + Σ")])
     boxes, width, height = _placed(columns)
-    lines = _inner_lines(network, terms, boxes, importance) + _output_lines(terms, boxes, weights)
-    return Drawing(boxes=boxes, lines=lines, width=width, height=height)
+    return Drawing(boxes, _lines(network, terms, boxes, importance, weights), width, height)
 
 
 def _box(kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None) -> Box:
@@ -141,11 +129,10 @@ def _box(kind: str, layer: int, index: int, text: str, share: float | None = Non
 
 def _features(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
     """Return one box per feature that the network uses, the most important first."""
-    used = list(network.features_used)
     if importance is None:
-        return [_box("feature", -1, i, terms.names[i]) for i in used]
+        return [_box("feature", -1, i, terms.names[i]) for i in network.features_used]
     shares = importance.relative_features.tolist()
-    used.sort(key=lambda i: -shares[i])
+    used = sorted(network.features_used, key=lambda i: -shares[i])
     return [_box("feature", -1, i, terms.names[i], shares[i]) for i in used]
 
 
@@ -159,17 +146,10 @@ def _term_boxes(network: Network, terms: Terms, importance: Importance | None, d
     """Return one box per neuron of the last layer, the most important first."""
     weights = np.abs(network.output_weights) if importance is None else importance.neurons
     total = weights[[term.neuron for term in terms.terms]].sum() or 1.0
-    boxes = [
-        _box(
-            "neuron",
-            network.depth - 1,
-            term.neuron,
-            describe(term.condition, terms, Signs(), digits),
-            float(weights[term.neuron] / total),
-            colour(position),
-        )
-        for position, term in enumerate(terms.terms)
-    ]
+    boxes = []
+    for position, term in enumerate(terms.terms):
+        text, share = describe(term.condition, terms, Signs(), digits), float(weights[term.neuron] / total)
+        boxes.append(_box("neuron", network.depth - 1, term.neuron, text, share, colour(position)))
     return sorted(boxes, key=lambda box: -(box.share or 0.0))
 
 
@@ -188,10 +168,10 @@ def _placed(columns: Sequence[Sequence[Box]]) -> tuple[tuple[Box, ...], float, f
     return tuple(placed), last.x + last.width, height
 
 
-def _inner_lines(
-    network: Network, terms: Terms, boxes: Sequence[Box], importance: Importance | None
+def _lines(
+    network: Network, terms: Terms, boxes: Sequence[Box], importance: Importance | None, weights: Sequence[str]
 ) -> tuple[Line, ...]:
-    """Return the connections that end in a neuron."""
+    """Return the connections into neurons, then those from the terms and slopes to the output."""
     places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
     conditions = [each for layer in terms.hidden for each in layer] + [term.condition for term in terms.terms]
     lines = []
@@ -200,20 +180,12 @@ def _inner_lines(
         parts = np.array([np.abs(each).max() for each in coefficients])  # of a category its weightiest level
         if importance is not None and network.depth == 1:
             parts = importance.connections[list(condition.columns), condition.neuron]
-        total = parts.sum() or 1.0
+        total, end = parts.sum() or 1.0, places[condition.layer, condition.neuron]
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
-            start, end = places[condition.layer - 1, column], places[condition.layer, condition.neuron]
-            lines.append(Line(start, end, darkness=part / total))
-    return tuple(lines)
-
-
-def _output_lines(terms: Terms, boxes: Sequence[Box], weights: Sequence[str]) -> tuple[Line, ...]:
-    """Return the connections from the terms to the output, with what each adds."""
-    places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
+            lines.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
     last = len(boxes) - 1
     room = max((text_width(f"+{weight}") for weight in weights), default=0.0) + 4.0
-    lines = [
-        Line(places[term.condition.layer, term.neuron], last, 1.0, colour(position), f"+{weight}", room)
-        for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True))
-    ]
+    for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True)):
+        start = places[term.condition.layer, term.neuron]
+        lines.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))
     return tuple(lines + [Line(places[-1, column], last, 1.0) for column, _ in terms.slopes])
