@@ -11,6 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import amounts, base_and_weights, number
@@ -166,7 +168,7 @@ def _data_note(facts: Facts) -> str:
         "prediction stays at the level of the last threshold."
     )
     if facts.held_out:
-        outside = facts.outside.any(axis=1)
+        outside = np.any(facts.outside, axis=1)
         text += f" Of the {len(outside):,} held-out rows, {outside.sum():,} have a value outside."
     return text
 
