@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 import bgn
 from bgn.model.schema import Column, Schema
 from bgn.report.facts import Facts, controls
 from tests.command import call
+
+DATA = Path(__file__).parents[1] / "data"
 
 
 def test_words_of_a_file_are_levels_and_names_with_an_equals_sign_are_names(tmp_path):
@@ -30,3 +34,11 @@ def test_a_form_offers_the_levels_of_a_category_and_whatever_else_as_numbers():
     offered = controls(Facts.of(network, rows, np.zeros(3), None, None))
     assert [(one["kind"], one["name"]) for one in offered] == [("number", "floor"), ("choice", "floor")]
     assert [option["name"] for option in offered[1]["options"]] == ["1", "2.5"]
+
+
+def test_files_of_version_1_tell_levels_by_their_preparation():
+    model = bgn.load(DATA / "version1_regressor.json")
+    for name, places in model.network_.schema.level_columns.items():
+        assert all(model.network_.names[place].startswith(f"{name} = ") for place in places)
+    assert model.network_.schema.level_columns
+    assert model.history_.network() == model.network_
