@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network
+from bgn.grow.history import History, Record, Snapshot
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Schema
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -40,7 +45,9 @@ def random_network(
             row[rng.choice(width, size=2, replace=False)] = [1.0, -0.5]
         layers.append(bgn.Layer(above, np.full(second, 0.25)))
     outputs = rng.normal(size=layers[-1].width)
-    return bgn.Network(layers, outputs, 3.0, names, target)
+    network = bgn.Network(layers, outputs, 3.0, names, target)
+    seasons = {name: ("season", name.partition(" = ")[2]) for name in names if name.startswith("season = ")}
+    return network.changed(schema=network.schema.with_levels(seasons))
 
 
 @st.composite
@@ -81,10 +88,24 @@ def network_of(names: list[str], width: int, seed: int = 0, second: int = 0, tar
 
 
 def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and a noisy target; columns named for categories hold one 1 a row."""
+    """Rows and a noisy target; columns that stand for levels hold one 1 per row."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(count, network.n_inputs))
-    seasons = [i for i, name in enumerate(network.names) if name.startswith("season = ")]
-    if seasons:
+    for seasons in network.schema.level_columns.values():
         rows[:, seasons] = np.eye(len(seasons))[rng.integers(len(seasons), size=count)]
     return rows, network.predict(rows) + rng.normal(size=count) * 0.3
+
+
+def grown() -> History:
+    """A history by hand: one column cut in 1, 2, 3, 4 places, with a replacement at width 2 and a second layer."""
+    records, path = [], {0: Snapshot((), (), 2.5, 4.0, 4.0)}
+    for width in range(1, 5):
+        cuts = np.arange(1, width + 1) / (width + 1)
+        neurons = tuple(Neuron(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
+        path[width] = Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width)
+        records.append(Record(0, width, "addition", width - 1, 1.1 / width, math.nan, 0.5 / width, 0.1 * width))
+        if width == 2:
+            records.append(Record(0, width, "replacement", 0, 1.0 / width, 2.0 / width, 0.5 / width, 0.1 * width))
+    schema = Schema.of_numbers(2, ("a", "b"), "demand")
+    records.append(Record(1, 1, "addition", 0, 0.2, 0.6, 0.1, 1.0))
+    return History(tuple(records), (path,), (), 2, 0, 3, "patience", 1.0, 10, schema)

@@ -17,17 +17,24 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(bgn.__file__).parent
 
 # What each part of the package may not know of, whoever writes it.
+_SEEN = ("bgn.export", "bgn.show", "bgn.plots", "bgn.report", "bgn.cli")
+_CALLED = ("bgn.estimators", "bgn.dask", "bgn.persist", "bgn.baselines", "bgn.datasets")
+_GROWN = ("bgn.grow", "bgn.engines", "bgn.tensors", "numba", "torch")
 FORBIDDEN = {
-    "model": (
-        *("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "bgn.persist", "bgn.plots", "bgn.cli"),
-        *("sklearn", "numba"),
-    ),
-    "theory": ("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "sklearn", "numba"),
-    "engines": ("bgn.grow", "bgn.estimators", "bgn.explain", "sklearn"),
-    "grow": ("bgn.estimators", "bgn.explain", "bgn.plots", "bgn.report", "sklearn"),
-    "explain": ("bgn.estimators", "bgn.plots", "bgn.report"),
-    "plots": ("bgn.estimators", "bgn.report", "bgn.cli"),
-    "report": ("bgn.estimators", "bgn.cli"),
+    "model": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.inputs", "sklearn"),
+    "theory": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.inputs", "sklearn"),
+    "inputs": (*_SEEN, *_CALLED, "bgn.explain", "bgn.grow"),
+    "engines": (*_SEEN, *_CALLED, "bgn.grow", "bgn.explain", "sklearn"),
+    "grow": (*_SEEN, *_CALLED, "bgn.explain", "sklearn"),
+    "explain": (*_SEEN, *_CALLED, "bgn.grow"),
+    "export": (*_SEEN[1:], *_CALLED, *_GROWN, "bgn.explain", "sklearn", "matplotlib"),
+    "show": (*_SEEN[2:], *_CALLED, *_GROWN, "sklearn", "matplotlib"),
+    "plots": ("bgn.report", "bgn.cli", *_CALLED, *_GROWN),
+    "report": ("bgn.plots", "bgn.cli", *_CALLED, *_GROWN, "matplotlib"),
+    "persist": (*_SEEN, "bgn.explain", "bgn.engines", "bgn.baselines", "bgn.datasets"),
+    "baselines": (*_SEEN, "bgn.explain", "bgn.persist", "bgn.grow", "bgn.estimators"),
+    "datasets": (*_SEEN, *_CALLED[:-1], *_GROWN, "bgn.explain"),
+    "estimators": ("bgn.plots", "bgn.cli", "bgn.persist", "bgn.baselines", "bgn.datasets"),
 }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from bgn.model.above import ANSWERS
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from bgn.explain.margin import margin
     from bgn.explain.shap import Explanation, shap_values
     from bgn.explain.simplify import simplify
-    from bgn.formats import equation
+    from bgn.export.equation import equation
     from bgn.model.layer import Layer
     from bgn.model.network import Network
     from bgn.model.step import step
@@ -38,7 +40,7 @@ _HOMES = {
     "counterfactual": "bgn.explain.counterfactual",
     "datasets": "",
     "effect": "bgn.explain.effects",
-    "equation": "bgn.formats",
+    "equation": "bgn.export.equation",
     "importance": "bgn.explain.importance",
     "load": "bgn.persist",
     "margin": "bgn.explain.margin",
@@ -77,6 +79,16 @@ __all__ = [
     "theory",
     "write_report",
 ]
+
+
+def _answer(home: str, name: str) -> None:
+    """Let networks ask a function of a room above them, which is loaded when they do."""
+    ANSWERS[name] = lambda *arguments: getattr(importlib.import_module(home), name)(*arguments)
+
+
+_answer("bgn.report.notebook", "picture")
+_answer("bgn.tensors", "hidden")
+_answer("bgn.tensors", "predict")
 
 
 def __getattr__(name: str) -> Any:

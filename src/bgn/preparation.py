@@ -124,3 +124,12 @@ class Preparation:
     def names(self) -> tuple[str, ...]:
         """Names of the features, as in ``network.feature_names``."""
         return tuple(name for column in self.columns for name in column.names)
+
+    @property
+    def levels(self) -> dict[str, tuple[str, str | float]]:
+        """What the 0/1 features stand for, by name: a column of the file and one of its values."""
+        found: dict[str, tuple[str, str | float]] = {}
+        for column in self.columns:
+            if isinstance(column, Category):
+                found |= dict(zip(column.names, ((column.column, value) for value in column.values), strict=True))
+        return found

@@ -56,7 +56,7 @@ def source_of(X: Tensor, y: Any, weight: Any) -> tuple[Tensors, Floats, tuple[fl
 
 
 def _vector(values: Any, X: Tensor, name: str) -> Tensor:
-    """Return one finite float64 a row of `X`, beside it."""
+    """Return one finite float64 per row of `X`, beside it."""
     if name == "sample_weight" and np.ndim(values) == 0:
         values = np.full(len(X), values)
     if not isinstance(values, Tensor):
@@ -104,14 +104,14 @@ def _finite(network: Network, rows: Tensor) -> Tensor:
 
 
 def _answers(network: Network, columns: Tensor, layer: int) -> Tensor:
-    """The +-1 answers of one layer, a row a neuron."""
+    """The +-1 answers of one layer, one row per neuron."""
     for each in network.layers[: layer % network.depth + 1]:
         columns = _fire(each, columns)
     return columns
 
 
 def _fire(layer: Layer, columns: Tensor) -> Tensor:
-    """What :meth:`bgn.model.network.Layer.fire` says, transposed."""
+    """What :meth:`bgn.model.layer.Layer.fire` says, transposed."""
     answers = torch.empty((layer.width, columns.shape[1]), dtype=torch.int8, device=columns.device)
     for row, neuron in zip(answers, layer.neurons, strict=True):
         if neuron.projection.columns:

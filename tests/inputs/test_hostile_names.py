@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, plots
-from bgn.plots.drawing import draw
 from bgn.preparation import Category, Number, Preparation
+from bgn.show.drawing import draw
 from bgn.writing import clean, escaped, message, visible
 from tests.command import call
 

@@ -17,14 +17,16 @@ from bgn import Layer, Network, theory
 from bgn.model.expansion import expand, expanded
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
+from bgn.model.terms import outputs_of
 from tests.reference.model import score
 
 LEVELS = ("Lille", "Nice", "Rome")
 NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0, 1e9])
+POWERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 4.0, 2.0**20])  # which may be divided by without rounding
 
 
 @st.composite
-def networks(draw, gaps=True, slopes=False, outputs=None):
+def networks(draw, gaps=True, slopes=False, outputs=None, numbers=NUMBERS):
     """A network on two numbers and two categories."""
     schema = Schema(
         (Column("age"), Column("city", levels=LEVELS), Column("rooms"), Column("owner", levels=(False, True))),
@@ -34,18 +36,18 @@ def networks(draw, gaps=True, slopes=False, outputs=None):
     def neuron():
         columns = tuple(sorted(draw(st.sets(st.integers(0, 3), max_size=3))))
         coefficients = tuple(
-            draw(NUMBERS.filter(bool)) if levels is None else tuple(draw(NUMBERS) for _ in levels)
+            draw(numbers.filter(bool)) if levels is None else tuple(draw(numbers) for _ in levels)
             for levels in (schema.columns[j].levels for j in columns)
         )
-        return Neuron(Projection(columns, coefficients), draw(NUMBERS), draw(st.booleans()) if gaps else None)
+        return Neuron(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if gaps else None)
 
     first = Layer.of([neuron() for _ in range(draw(st.integers(1, 4)))], 4)
     deeper = draw(st.booleans())
-    layers = [first, Layer(np.array(draw(st.lists(NUMBERS, min_size=first.width, max_size=first.width)))[None], [0.5])]
+    layers = [first, Layer(np.array(draw(st.lists(numbers, min_size=first.width, max_size=first.width)))[None], [0.5])]
     layers = layers if deeper else [first]
     width, K = layers[-1].width, draw(st.sampled_from([None, 3])) if outputs is None else outputs
     shape = (width,) if K is None else (width, K)
-    weights = np.array(draw(st.lists(NUMBERS, min_size=int(np.prod(shape)), max_size=int(np.prod(shape)))))
+    weights = np.array(draw(st.lists(numbers, min_size=int(np.prod(shape)), max_size=int(np.prod(shape)))))
     lines = np.zeros((4, *shape[1:]))
     lines[[0, 2]] = 0.25 if slopes else 0.0
     link = "softmax" if K else draw(st.sampled_from(["identity", "logistic"]))
@@ -145,10 +147,50 @@ def test_regions_and_bounds_know_categories():
     np.testing.assert_allclose(theory.lower_bounds(network, X, [1.0, 5.0, 3.0])[0], 2.0 / 3.0)
 
 
-@given(networks(), st.sampled_from([bgn.as_terms, bgn.equation, lambda network: bgn.save(network, os.devnull)]))
-def test_what_is_not_ready_for_them_says_so(network, use):
+@given(networks())
+def test_what_is_not_ready_for_them_says_so(network):
     with pytest.raises(ValueError, match="model must predict one number from columns of numbers"):
-        use(network)
+        bgn.save(network, os.devnull)
+
+
+@given(st.data())
+def test_terms_are_the_network_output_by_output(data):
+    gaps = data.draw(st.booleans())
+    network, table = data.draw(networks(gaps=gaps, slopes=not gaps, numbers=POWERS)), data.draw(rows(gaps))
+    X = np.array(table, dtype=object)
+    found = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
+    np.testing.assert_array_equal(found, network.raw_score(X).reshape(found.shape))
+    for form in ("text", "latex", "markdown", "html"):
+        assert bgn.equation(network, format=form)
+    assert network._repr_html_().count("<svg") == found.shape[1]
+
+
+GAP = "city or age is missing"
+CITY, AGE = Column("city", levels=LEVELS), Column("age", unit="years")
+
+
+@pytest.mark.parametrize(
+    ("columns", "coefficients", "threshold", "missing", "weight", "expected"),
+    [
+        ((0,), ((1.0, 1.0, 0.0),), 1.0, None, 1.0, "city is not Rome"),
+        ((0,), ((1.0, 1.0, 0.0),), 1.0, False, 1.0, "city in {Lille, Nice}"),
+        ((0,), ((1.0, 1.0, 0.0),), 1.0, True, 1.0, "city is not Rome or city is missing"),
+        ((0,), ((0.0, 1.0, 0.0),), 1.0, True, -1.0, "city in {Lille, Rome}"),
+        ((0,), ((0.0, 1.0, 0.0),), 1.0, None, 1.0, "city = Nice"),
+        ((0,), ((0.0, 0.0, 0.0),), 1.0, True, 1.0, "city is missing"),
+        ((0,), ((0.0, 0.0, 0.0),), 1.0, True, -1.0, "city is not missing"),
+        ((0,), ((0.0, 0.0, 0.0),), 1.0, False, -1.0, "always"),
+        ((0,), ((0.0, 0.0, 0.0),), 1.0, None, 1.0, "never"),
+        ((1,), (1.0,), 65.0, True, 1.0, "age >= 65 years or age is missing"),
+        ((1,), (1.0,), 65.0, True, -1.0, "age < 65 years"),
+        ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "-6 (city = Nice) + age >= 10 years"),
+        ((0, 1), ((0.0, 1.0, 0.0), -2.0), 9.0, True, 1.0, "-0.5 (city = Nice) + age <= -4.5 years or " + GAP),
+    ],
+)
+def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients, threshold, missing, weight, expected):
+    layer = Layer.of([Neuron(Projection(columns, coefficients), threshold, missing)], 2)
+    network = Network([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
+    assert bgn.equation(network).endswith(f"[{expected}]")
 
 
 def test_slopes_and_classes_have_no_regions():

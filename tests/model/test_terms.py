@@ -13,9 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-from bgn.formats import describe
-from bgn.writing import amounts, clean, number
+from bgn.export.condition import describe
+from bgn.export.numbers import amounts, number
+from bgn.model.schema import Column, Schema
+from bgn.writing import clean
 
+WINTER = Column("is it winter?", level_of=("season", "winter"))
 NASTY = [
     "<script>alert(1)</script>",
     "quote \" and ' and `tick`",
@@ -118,12 +121,20 @@ def test_two_answers_of_a_layer_read_as_logic() -> None:
     ],
 )
 def test_one_hot_columns_read_as_categories(weight: float, bias: float, expected: str) -> None:
-    terms = bgn.as_terms(bgn.Network([bgn.Layer([[weight]], [bias])], [1.0], 0.0, ["season = winter"]))
+    network = bgn.Network([bgn.Layer([[weight]], [bias])], [1.0], 0.0, schema=Schema((WINTER,)))
+    terms = bgn.as_terms(network)
     assert describe(terms.terms[0].condition, terms) == expected
 
 
+def test_a_name_with_an_equals_sign_is_just_a_name() -> None:
+    network = bgn.Network([bgn.Layer([[1.0]], [-0.5])], [1.0], 0.0, ["season = winter"])
+    assert bgn.equation(network).endswith("[season = winter >= 0.5]")
+    assert bgn.equation(network.changed(schema=Schema((WINTER,)))).endswith("[season = winter]")
+
+
 def test_a_category_beside_a_number_keeps_its_coefficient() -> None:
-    network = bgn.Network([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, ["season = winter", "temp"])
+    schema = Schema((WINTER, Column("temp")))
+    network = bgn.Network([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, schema=schema)
     assert "[-3 (season = winter) + temp >= 0.25 °C]" in bgn.equation(network, units={"temp": "°C"})
 
 
@@ -172,7 +183,7 @@ def test_markdown_keeps_its_table() -> None:
     assert not any("<" in line for line in lines)
 
 
-def test_text_has_one_line_a_term() -> None:
+def test_text_has_one_line_per_term() -> None:
     assert len(bgn.equation(nasty_network(NASTY)).splitlines()) == 1 + len(NASTY)
 
 

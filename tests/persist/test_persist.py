@@ -49,7 +49,8 @@ def networks(draw: st.DrawFn) -> Network:
 
 def example() -> Network:
     layer = Layer([[1.0, 0.0, 0.0], [0.59, 1.0, 0.0], [0.0, 0.0, -1.0]], [-65.46, -63.56, 0.5])
-    return Network([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
+    network = Network([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age", "kind = flat"], "value")
+    return network.changed(schema=network.schema.with_levels({"kind = flat": ("kind", "flat")}))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 
 import matplotlib
@@ -17,13 +16,14 @@ from matplotlib.text import Text
 from sklearn.tree import DecisionTreeRegressor
 
 import bgn
-from bgn.grow.history import History, Record, Snapshot
-from bgn.model.neuron import Neuron, Projection
+from bgn.export.html import colour
+from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
-from bgn.plots.drawing import draw, term_labels, text_width
-from bgn.plots.effect import histogram
-from bgn.writing import clean, colour, shorten
-from tests.networks import random_network
+from bgn.show.curve import histogram
+from bgn.show.drawing import draw, text_width
+from bgn.show.labels import shorten, shortened, term_labels
+from bgn.writing import clean
+from tests.networks import grown, random_network
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -139,7 +139,8 @@ def test_waterfall_adds_up_and_keeps_apart(by: str) -> None:
 
 
 def test_waterfall_tells_categories() -> None:
-    network = bgn.Network([bgn.Layer(np.eye(2), [-0.5, -0.5])], [2.0, 1.0], 0.0, ["season = winter", "season = summer"])
+    schema = Schema((Column("a", level_of=("season", "winter")), Column("b", level_of=("season", "summer"))))
+    network = bgn.Network([bgn.Layer(np.eye(2), [-0.5, -0.5])], [2.0, 1.0], 0.0, schema=schema)
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     ax = bgn.plots.waterfall(bgn.shap_values(network, rows, rows))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["season = winter", "season is not summer"]
@@ -191,7 +192,7 @@ def test_effect_steps_where_the_effect_does() -> None:
     assert set(inside) <= set(places)
 
 
-def test_effect_of_whole_numbers_has_a_level_a_number() -> None:
+def test_effect_of_whole_numbers_has_one_level_per_number() -> None:
     network = random_network(8, ["a", "b"])
     rows = np.column_stack([np.arange(40) % 5, table(network)[:40, 1]])
     (line,) = bgn.plots.effect(network, "a", rows).lines
@@ -252,6 +253,12 @@ def test_short_names_stay_different() -> None:
         assert len(set(short)) == len(NASTY)
         assert max(map(len, short)) <= length + 8
     assert shorten(["a b"])[0] == clean("a   b")
+    assert len(set(shorten(["a b", "a  b", "a b (1)"]))) == 3
+
+
+def test_short_names_of_levels_keep_both_halves() -> None:
+    long = Column("x", level_of=("a long name of a category", "a long name of a level"))
+    assert shortened(Schema((long, Column("x = y")))).names == ("a long…egory = a long…level", "x = y")
 
 
 def test_estimated_widths_are_wide_enough() -> None:
@@ -263,20 +270,6 @@ def test_estimated_widths_are_wide_enough() -> None:
         "0.123",
     ]:
         assert TextPath((0, 0), text, size=10).get_extents().width <= text_width(text) + 3
-
-
-def grown() -> History:
-    """A history by hand: one column cut in 1, 2, 3, 4 places, with a replacement at width 2 and a second layer."""
-    records, path = [], {0: Snapshot((), (), 2.5, 4.0, 4.0)}
-    for width in range(1, 5):
-        cuts = np.arange(1, width + 1) / (width + 1)
-        neurons = tuple(Neuron(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
-        path[width] = Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width)
-        records.append(Record(0, width, "addition", width - 1, 1.1 / width, math.nan, 0.5 / width, 0.1 * width))
-        if width == 2:
-            records.append(Record(0, width, "replacement", 0, 1.0 / width, 2.0 / width, 0.5 / width, 0.1 * width))
-    records.append(Record(1, 1, "addition", 0, 0.2, 0.6, 0.1, 1.0))
-    return History(tuple(records), (path,), (), 2, 0, 3, "patience", 1.0, 10, ("a", "b"), "demand")
 
 
 def test_growth_shows_what_each_width_came_to() -> None:

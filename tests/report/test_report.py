@@ -14,7 +14,7 @@ from bgn.report import card, picture
 from bgn.report.charts import _curves
 from bgn.report.facts import Facts, checksum, controls, errors, quality, typical
 from bgn.report.svg import Chart, _ticks
-from tests.networks import NASTY, network_of, rows_for
+from tests.networks import NASTY, grown, network_of, rows_for
 
 
 class Reader(html.parser.HTMLParser):
@@ -128,6 +128,8 @@ def test_effects_of_the_report_are_the_exact_ones() -> None:
 def test_categories_become_one_choice_and_whole_numbers_stay_whole() -> None:
     names = ["season = winter", "year", "season = summer", "x = y"]
     network = bgn.Network([bgn.Layer(np.eye(4), [-0.5, -2000.0, -0.5, 0.3])], [1.0, 2.0, 3.0, 4.0], 0.0, names)
+    levels = {"season = winter": ("season", "winter"), "season = summer": ("season", "summer")}
+    network = network.changed(schema=network.schema.with_levels(levels))
     rows = np.array([[1, 1999, 0, 0.5], [0, 2001, 1, 1.0], [0, 2003, 0, -1.0]], dtype=float)
     offered = {one["name"]: one for one in controls(Facts.of(network, rows, np.zeros(3), None, None))}
     assert set(offered) == {"season", "year", "x = y"}
@@ -224,8 +226,6 @@ def test_a_fitted_estimator_shows_its_card_and_an_unfitted_one_its_diagram() -> 
 
 
 def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
-    from test_plots import grown
-
     class Fitted:
         history_ = grown()
         network_ = history_.network()

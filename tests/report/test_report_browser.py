@@ -135,6 +135,8 @@ def test_categories_are_chosen(opened) -> None:
     names = ["season = winter", "season = summer", "temp"]
     layer = bgn.Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [-0.5, -0.5, -10.0])
     network = bgn.Network([layer], [5.0, -2.0, 1.0], 0.0, names)
+    levels = {name: ("season", name.partition(" = ")[2]) for name in names[:2]}
+    network = network.changed(schema=network.schema.with_levels(levels))
     rows, target = rows_for(network, 50)
     page = opened(network, rows, target)
     choice = page.locator(".control select")

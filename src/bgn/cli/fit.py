@@ -210,7 +210,8 @@ def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clus
     model = make(**chosen, verbose=int(sys.stderr.isatty() and not options["quiet"]))
     rows = given.fit(model)
     model.set_params(verbose=0)
-    model.history_ = replace(model.history_, target_name=target)
+    schema = replace(model.network_.schema.with_levels(rows.preparation.levels), target=target)
+    model.history_ = replace(model.history_, schema=schema)
     model.network_ = model.history_.network()
     seconds = time.perf_counter() - started
     units = {**(source.units or {}), **options["units"]}

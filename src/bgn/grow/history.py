@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from bgn.grow.output import State
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
+from bgn.model.schema import Schema
 
 
 class _MeanLosses:
@@ -125,6 +126,8 @@ class History:
         The ridge penalty that the chosen layer was grown with.
     n_validation : int
         Total weight of the validation rows.
+    schema : Schema
+        The columns, and what is predicted.
 
     Examples
     --------
@@ -149,8 +152,7 @@ class History:
     stopped: str
     shrinkage: float
     n_validation: int
-    feature_names: tuple[str, ...] | None = field(default=None)
-    target_name: str | None = None
+    schema: Schema
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -185,7 +187,7 @@ class History:
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))
-        return Network(layers, snapshot.output_weights, snapshot.base, self.feature_names, self.target_name)
+        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema)
 
     def __repr__(self) -> str:
         widths = [len(path) - 1 for path in self.paths]

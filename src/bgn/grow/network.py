@@ -14,6 +14,7 @@ from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule, Stagewise
 from bgn.grow.roles import Roles
 from bgn.model.layer import Layer
+from bgn.model.schema import Schema
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)
@@ -86,7 +87,8 @@ def grow_network(
     chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), n_inputs, chosen, widths[chosen],
-        monitor.stopped or grown[-1][0], grown[chosen][1], n_validation, feature_names, target_name,
+        monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
+        Schema.of_numbers(n_inputs, feature_names, target_name),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.schema import Column, Schema
+from bgn.model.schema import Column, Schema, level_word
 from bgn.model.step import Floats
 
 # Outweighs whatever the other columns of a neuron add up to.
@@ -34,7 +34,7 @@ def expanded(network: Network) -> Network:
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.model.neuron import Neuron, Projection
-    >>> from bgn.model.schema import Column, Schema
+    >>> from bgn.model.schema import Column, Schema, level_word
     >>> layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0, missing=True)], 1)
     >>> network = Network([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
     >>> plain = expanded(network)
@@ -51,9 +51,11 @@ def expanded(network: Network) -> Network:
     starts: list[int] = []
     for column in network.schema.columns:
         starts.append(len(columns))
-        words = [""] if column.levels is None else [f" = {level}" for level in column.levels]
-        words += [" is missing"] * gaps
-        columns += [Column(column.name + word) for word in words]
+        if column.levels is None:
+            columns.append(column)
+        for level in column.levels or ():
+            columns.append(Column(f"{column.name} = {level_word(level)}", level_of=(column.name, level)))
+        columns += [Column(f"{column.name} is missing")] * gaps
     weights = np.zeros((first.width, len(columns)))
     for row, neuron in zip(weights, first.neurons, strict=True):
         for j, coefficient in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):

@@ -11,7 +11,6 @@ gives the same answer alone, in a block or in a table, and growth can place a th
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.model.above import ANSWERS
 from bgn.model.layer import Layer
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
@@ -214,7 +214,7 @@ class Network:
         if not -self.depth <= layer < self.depth:
             raise ValueError(f"layer must be between 0 and {self.depth - 1}, as in network.layers; got {layer}.")
         if on_gpu(X):
-            return importlib.import_module("bgn.tensors").hidden(self, X, layer)
+            return ANSWERS["hidden"](self, X, layer)
         return self._hidden(self._rows(X), layer)
 
     def _hidden(self, values: Floats, layer: int = -1) -> Floats:
@@ -256,7 +256,7 @@ class Network:
             For a CUDA tensor a tensor beside it, with the same bits.
         """
         if on_gpu(X):
-            return importlib.import_module("bgn.tensors").predict(self, X)
+            return ANSWERS["predict"](self, X)
         return LINKS[self.link](self.raw_score(X))
 
     def changed(self, **parts: Any) -> Network:
@@ -291,7 +291,9 @@ class Network:
         -------
         Network
         """
-        return importlib.import_module("bgn.model.expansion").expanded(self)
+        from bgn.model.expansion import expanded
+
+        return expanded(self)
 
     # -- identity ------------------------------------------------------------------------------------------
 
@@ -318,8 +320,8 @@ class Network:
         )
 
     def _repr_html_(self) -> str:
-        """Return the drawing that notebooks show; loaded by name, because drawings stand far above networks."""
-        return str(importlib.import_module("bgn.report").picture(self))
+        """Return the drawing that notebooks show."""
+        return str(ANSWERS["picture"](self))
 
 
 def _stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:

@@ -8,8 +8,8 @@ from here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,12 +37,16 @@ class Column:
         The least and the greatest number among the rows that a network was made from.
     whole : bool, default False
         Whether all of those were whole numbers.
+    level_of : (str, level), optional
+        For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
 
     Examples
     --------
     >>> from bgn.model.schema import Column
     >>> Column("city", levels=("Lille", "Nice")).kind, Column("age", unit="years").kind
     ('category', 'number')
+    >>> Column("in Nice", level_of=("city", "Nice")).kind
+    'number'
     """
 
     name: str
@@ -51,6 +55,7 @@ class Column:
     unit: str = ""
     seen: tuple[float, float] | None = None
     whole: bool = False
+    level_of: tuple[str, Level] | None = None
 
     @property
     def kind(self) -> str:
@@ -61,6 +66,11 @@ class Column:
         """Return the number of every value's level; NaN for a gap and for a level never seen."""
         known = {level: float(code) for code, level in enumerate(self.levels or ())}
         return np.array([known.get(value, np.nan) if _is_scalar(value) else np.nan for value in values], np.float64)
+
+
+def level_word(level: Level) -> str:
+    """Write a level: words as they are, whole numbers without a point."""
+    return level if isinstance(level, str) else repr(level).removesuffix(".0")
 
 
 def _is_scalar(value: Any) -> bool:
@@ -133,6 +143,37 @@ class Schema:
     def all_numbers(self) -> bool:
         """True where no column is a category."""
         return all(column.levels is None for column in self.columns)
+
+    @cached_property
+    def level_columns(self) -> dict[str, list[int]]:
+        """The 0/1 columns that stand for the levels of a category, by the category's name."""
+        found: dict[str, list[int]] = {}
+        for i, column in enumerate(self.columns):
+            if column.level_of is not None:
+                found.setdefault(column.level_of[0], []).append(i)
+        return found
+
+    def with_levels(self, levels: Mapping[str, tuple[str, Level]]) -> Schema:
+        """Return the same columns, some of which stand for a level of a category.
+
+        Parameters
+        ----------
+        levels : mapping of str to (str, level)
+            By the name of a 0/1 column: the category and the level that it stands for.
+
+        Returns
+        -------
+        Schema
+
+        Examples
+        --------
+        >>> from bgn.model.schema import Schema
+        >>> plain = Schema.of_numbers(2, ["age", "in Nice"])
+        >>> plain.with_levels({"in Nice": ("city", "Nice")}).level_columns
+        {'city': [1]}
+        """
+        told = (replace(column, level_of=levels.get(column.name, column.level_of)) for column in self.columns)
+        return replace(self, columns=tuple(told))
 
     def encode(self, X: Any, gaps: bool = False) -> Floats:
         """Return a table as a network reads it.

@@ -5,15 +5,16 @@ network can give when its answer is the better one. So every term adds something
 base is the prediction when no term holds. A neuron whose output weight is negative is asked the other way round
 (``<`` for ``>=``).
 
-The leading coefficient of a question is 1. Networks that are grown already store it as +-1, and then a term holds
-on exactly the rows where its neuron says so; other networks are divided by their largest weight, which may move a
-row that lies within a rounding error of a threshold.
+The leading coefficient of a question about numbers is 1. Networks that are grown already store it as +-1, and then a
+term holds on exactly the rows where its neuron says so; other networks are divided by their largest weight, which may
+move a row that lies within a rounding error of a threshold.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from numpy.typing import NDArray
 
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.step import Floats
-
-Bools = NDArray[np.bool_]
+from bgn.model.neuron import Coefficient, Projection
+from bgn.model.schema import Schema
+from bgn.model.step import Bools, Floats
 
 _RELATIONS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "<=": operator.le}
 _MIRROR = {">=": "<=", "<": ">"}
@@ -39,33 +40,34 @@ class Condition:
         Which neuron asks, both counted from 0.
     columns : tuple of int
         Inputs the neuron reads, in order: columns of the table for the first layer, neurons of the layer below after.
-    coefficients : tuple of float
-        One a column; the leading one is 1.
+    coefficients : tuple of float or tuple of float
+        One per column, the leading one 1; of a category one per level.
     relation : {">=", "<", ">", "<="}
         How the sum compares when the answer is yes.
     threshold : float
         What the sum is compared with.
+    missing : bool or None, default None
+        The answer where a column has a gap; None where gaps are refused.
     """
 
     layer: int
     neuron: int
     columns: tuple[int, ...]
-    coefficients: tuple[float, ...]
+    coefficients: tuple[Coefficient, ...]
     relation: str
     threshold: float
+    missing: bool | None = None
 
     @property
     def leading(self) -> int | None:
-        """The column whose coefficient is 1; None for a question about nothing."""
-        return self.columns[self.coefficients.index(1.0)] if self.columns else None
+        """The column whose coefficient is 1; None for a question about categories alone, or about nothing."""
+        return next((column for column, each in zip(self.columns, self.coefficients, strict=True) if each == 1.0), None)
 
     def holds(self, inputs: NDArray[Any]) -> Bools:
         """Return whether the answer is yes for every row of `inputs` (0/1 answers for layers after the first)."""
-        total = np.zeros(len(inputs))
-        for count, (column, coefficient) in enumerate(zip(self.columns, self.coefficients, strict=True)):
-            part = inputs[:, column] * coefficient
-            total = total + part if count else part
-        return np.asarray(_RELATIONS[self.relation](total, self.threshold))
+        values = Projection(self.columns, self.coefficients).values(inputs)
+        answers = np.asarray(_RELATIONS[self.relation](values, self.threshold))
+        return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
 
 
 @dataclass(frozen=True)
@@ -96,26 +98,42 @@ class Terms:
     Parameters
     ----------
     base : float
-        The prediction when no term holds: the lowest there is.
+        The prediction when no term holds: the lowest there is, slopes left aside.
     terms : tuple of Term
         By decreasing weight.
     hidden : tuple of tuple of Condition
         For deeper networks, the conditions of the layers below the last that can reach the output, layer by layer,
         each answering 0 or 1 to the layer above.
-    names : tuple of str
-        Names of the table's columns.
-    target : str
-        What is predicted.
+    schema : Schema
+        The table's columns, and what is predicted.
     widths : tuple of int
         Width of every hidden layer of the network.
+    slopes : tuple of (int, float)
+        What some columns add per unit, beside the questions.
     """
 
     base: float
     terms: tuple[Term, ...]
     hidden: tuple[tuple[Condition, ...], ...]
-    names: tuple[str, ...]
-    target: str
+    schema: Schema
     widths: tuple[int, ...]
+    slopes: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the table's columns."""
+        return self.schema.names
+
+    @property
+    def target(self) -> str:
+        """What the terms add up to."""
+        return self.schema.target or "prediction"
+
+    @cached_property
+    def hidden_names(self) -> dict[tuple[int, int], str]:
+        """Names h1, h2, ... of the conditions below the last layer, by layer and neuron."""
+        conditions = (each for layer in self.hidden for each in layer)
+        return {(each.layer, each.neuron): f"h{i}" for i, each in enumerate(conditions, start=1)}
 
     def inputs(self, rows: Floats) -> Floats:
         """Return what the last layer reads: the table itself, or the 0/1 answers of the layer below."""
@@ -131,29 +149,30 @@ class Terms:
 
         Parameters
         ----------
-        X : array_like, shape (rows, columns)
+        X : array_like or frame, shape (rows, columns)
 
         Returns
         -------
         ndarray of bool, shape (rows, terms)
         """
-        rows = self.inputs(np.asarray(X, dtype=np.float64))
+        rows = self.inputs(self.schema.encode(X, gaps=True))
         answers = [term.condition.holds(rows) for term in self.terms]
         return np.stack(answers, axis=1) if answers else np.zeros((len(rows), 0), dtype=bool)
 
     def evaluate(self, X: Any) -> Floats:
-        """Return base plus the weights of the terms that hold: the network's predictions.
+        """Return base, slopes and the weights of the terms that hold, added up: the network's raw score.
 
         Parameters
         ----------
-        X : array_like, shape (rows, columns)
+        X : array_like or frame, shape (rows, columns)
 
         Returns
         -------
         ndarray of float64, shape (rows,)
         """
         weights = np.array([term.weight for term in self.terms])
-        return self.base + self.holds(X) @ weights
+        rows = self.schema.encode(X, gaps=True)
+        return np.asarray(self.base + self.holds(X) @ weights + sum(rows[:, j] * slope for j, slope in self.slopes))
 
 
 def network_of(model: Any, plain: bool = True) -> Network:
@@ -172,6 +191,44 @@ def network_of(model: Any, plain: bool = True) -> Network:
     return network
 
 
+def outputs_of(model: Any) -> tuple[Network, ...]:
+    """Return the outputs of a model as networks of one output each, whose prediction is the raw score.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+
+    Returns
+    -------
+    tuple of Network
+        The network itself where its one output needs no link.
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network
+    >>> from bgn.model.terms import outputs_of
+    >>> network = Network([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], "kind", link="softmax")
+    >>> [(each.target_name, float(each.predict([[3.0]])[0])) for each in outputs_of(network)]
+    [('score of kind 0', 1.0), ('score of kind 1', 0.5)]
+    """
+    network = network_of(model, plain=False)
+    if network.link == "identity":
+        return (network,)
+    weights = network.output_weights.reshape(len(network.output_weights), -1).T
+    slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(network.n_inputs, -1).T
+    titles = [f"score of {network.target_name or 'class'} {k}" for k in range(len(weights))]
+    if network.link == "logistic":
+        titles = [f"log-odds of {network.target_name or 'yes'}"]
+    outputs = zip(titles, weights, np.ravel(network.base), slopes, strict=True)
+    return tuple(
+        network.changed(
+            output_weights=weight, base=base, slopes=slope, link="identity",
+            schema=replace(network.schema, target=title, target_unit=""),
+        )
+        for title, weight, base, slope in outputs
+    )  # fmt: skip
+
+
 def as_terms(model: Any) -> Terms:
     """Return a model as a base value plus weighted yes/no terms.
 
@@ -181,6 +238,8 @@ def as_terms(model: Any) -> Terms:
     Parameters
     ----------
     model : Network or fitted estimator
+        With one output. The terms of a probability add up to its log-odds; :func:`bgn.model.terms.outputs_of` parts
+        several outputs.
 
     Returns
     -------
@@ -198,7 +257,11 @@ def as_terms(model: Any) -> Terms:
     >>> terms.evaluate([[70.0, 10.0], [70.0, 30.0]]), network.predict([[70.0, 10.0], [70.0, 30.0]])
     (array([1.75, 1.25]), array([1.75, 1.25]))
     """
-    network = network_of(model)
+    network, *others = outputs_of(model)
+    if others:
+        raise ValueError(
+            f"model must have one output; got {1 + len(others)}. Take one of bgn.model.terms.outputs_of(model)."
+        )
     last = network.depth - 1
     base, terms = network.base, []
     for neuron, weight in enumerate(network.output_weights.tolist()):
@@ -211,13 +274,14 @@ def as_terms(model: Any) -> Terms:
         else:
             base += weight if network.layers[last].bias[neuron] >= 0 else -weight
     terms.sort(key=lambda term: -term.weight)
+    slopes = () if network.slopes is None else enumerate(network.slopes.tolist())
     return Terms(
         base=base,
         terms=tuple(terms),
         hidden=_hidden(network, terms),
-        names=network.names,
-        target=network.target_name or "prediction",
+        schema=network.schema,
         widths=network.widths,
+        slopes=tuple((column, slope) for column, slope in slopes if slope),
     )
 
 
@@ -235,21 +299,19 @@ def _hidden(network: Network, terms: list[Term]) -> tuple[tuple[Condition, ...],
 def _condition(layer: Layer, number: int, neuron: int, flipped: bool) -> Condition:
     """Return the question of one neuron, answered yes where it fires (or where it does not, when `flipped`)."""
     asked = layer.neurons[neuron]
-    (columns, weights), threshold = asked.projection.arrays, asked.threshold
+    coefficients, threshold = asked.projection.coefficients, asked.threshold
     if number > 0:
         # Inputs +-1 become 0/1: w . (2 a - 1) >= t is w . a >= (t + sum of w) / 2.
-        threshold = (threshold + float(weights.sum())) / 2.0
+        threshold = (threshold + float(asked.projection.arrays[1].sum())) / 2.0
     relation = "<" if flipped else ">="
-    if len(columns):
-        ones = np.flatnonzero(np.abs(weights) == 1.0)
-        leading = float(weights[ones[0] if len(ones) else np.argmax(np.abs(weights))])
-        weights, threshold = weights / leading, threshold / leading + 0.0
+    factors = [each for each in coefficients if not isinstance(each, tuple)]
+    if factors:
+        leading = next((each for each in factors if abs(each) == 1.0), max(factors, key=abs))
+        coefficients = tuple(
+            tuple(value / leading for value in each) if isinstance(each, tuple) else each / leading
+            for each in coefficients
+        )
+        threshold = threshold / leading + 0.0
         relation = _MIRROR[relation] if leading < 0 else relation
-    return Condition(
-        layer=number,
-        neuron=neuron,
-        columns=tuple(columns.tolist()),
-        coefficients=tuple(weights.tolist()),
-        relation=relation,
-        threshold=threshold,
-    )
+    missing = None if asked.missing is None or number > 0 else asked.missing is not flipped
+    return Condition(number, neuron, asked.projection.columns, coefficients, relation, threshold, missing)

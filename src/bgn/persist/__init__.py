@@ -236,6 +236,8 @@ def _read(content: Any, size: int) -> ModelFile:
     preparation = strict.optional(content["preparation"], "preparation", parts.preparation_in)
     if preparation is not None and preparation.names != network.feature_names:
         raise ModelFileError("preparation does not make the features that feature_names lists.")
+    if preparation is not None:
+        network = network.changed(schema=network.schema.with_levels(preparation.levels))
     parts.verify(network, content["checks"])
     kind = content["kind"]
     if kind not in ("network", "regressor") or (kind == "regressor") != (content["settings"] is not None):

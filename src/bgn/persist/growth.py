@@ -226,7 +226,7 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History | None:
     history = History(
         records, tuple(paths), tuple(inputs), network.n_inputs,
         plain["best_layer"], plain["best_width"], plain["stopped"], plain["shrinkage"], plain["n_validation"],
-        network.feature_names, network.target_name,
+        network.schema,
     )  # fmt: skip
     try:
         grown = history.network()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from bgn.model.terms import as_terms
-from bgn.plots.drawing import importance_of, percent, term_labels
-from bgn.plots.style import FIRST, axes, ink, plain, widest
-from bgn.writing import colour, shorten
+from bgn.export.html import colour
+from bgn.model.step import Floats
+from bgn.model.terms import as_terms, network_of
+from bgn.plots.style import FIRST, axes, ink, largest, plain, widest
+from bgn.show.drawing import importance_of, percent
+from bgn.show.labels import shortened, term_labels
 
 
 def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:
@@ -41,18 +41,14 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     ['75%', '25%']
     """
     found = importance_of(model, X)
-    if of == "features":
-        values, names = found.features, list(shorten(found.feature_names))
-        colours = [FIRST] * len(values)
-    elif of == "neurons":
-        values, names = found.neurons, term_labels(model)
-        colours = [FIRST] * len(values)
-        for position, term in enumerate(as_terms(model).terms):
-            colours[term.neuron] = colour(position)
-    else:
+    if of not in ("features", "neurons"):
         raise ValueError(f"of must be 'features' or 'neurons'; got {of!r}.")
-    order = np.argsort(-values, kind="stable")
-    order = order[values[order] > 0][: max(most, 1)]
+    values: Floats = getattr(found, of)
+    names = term_labels(model) if of == "neurons" else shortened(network_of(model).schema).names
+    colours = [FIRST] * len(values)
+    for position, term in enumerate(as_terms(model).terms if of == "neurons" else ()):
+        colours[term.neuron] = colour(position)
+    order = largest(values, most)
     labels = [names[i] for i in order]
     ax = axes(ax, 4.6 + widest(labels), 0.9 + 0.3 * max(len(order), 1))
     plain(ax)

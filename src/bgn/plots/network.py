@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from bgn.plots.drawing import PAD, Drawing, draw, importance_of, percent
 from bgn.plots.style import axes, ink
+from bgn.show.drawing import PAD, Drawing, draw, importance_of, percent
 
 
-def network(
-    model: Any,
-    X: Any = None,
-    *,
-    digits: int = 3,
-    ax: Any = None,
-) -> Any:
+def network(model: Any, X: Any = None, *, digits: int = 3, ax: Any = None) -> Any:
     """Draw a network as in the paper: features, neurons and output, each with its share of the prediction.
 
     Features and neurons are sorted by relative importance, the largest on top. A connection is as dark as its share

@@ -11,9 +11,10 @@ from bgn.explain.cells import arrangement
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
-from bgn.plots.style import axes, ink
+from bgn.plots.style import axes, ink, label
 from bgn.require import require
-from bgn.writing import clean, shorten
+from bgn.show.labels import shortened
+from bgn.writing import clean
 
 
 def regions(
@@ -27,9 +28,7 @@ def regions(
     cmap: str = "cividis",
     ax: Any = None,
 ) -> Any:
-    """Draw the regions that the first layer's hyperplanes cut two features into, coloured by the prediction.
-
-    The regions are exact polygons, not a grid.
+    """Draw the regions, exact polygons, that the first layer cuts two features into, coloured by the prediction.
 
     Parameters
     ----------
@@ -62,29 +61,21 @@ def regions(
     4
     """
     network = network_of(model)
-    rows = network._rows(X)
-    first, second = _pair(network, features)
-    fixed = np.median(rows, axis=0)
-    for name, value in (at or {}).items():
-        fixed[_column(network, name, "at")] = value
-    lines = _lines(network, first, second, fixed)
-    polygons = arrangement(np.array([_range(rows[:, first]), _range(rows[:, second])]), lines)
-    centres = np.tile(fixed, (len(polygons), 1))
-    centres[:, [first, second]] = [polygon.mean(axis=0) for polygon in polygons]
-    values = network.predict(centres)
-    names, target = shorten(network.names), shorten([network.target_name or "prediction"])[0]
-    ax = axes(ax, 6.4, 4.8, projection="3d") if steps else axes(ax, 6.4, 4.8)
+    rows, schema = network._rows(X), shortened(network.schema)
+    pair = _pair(network, features)
+    polygons, values, lines = _cells(network, rows, pair, at or {})
     if steps:
-        _steps(ax, polygons, values, lines, cmap, target)
+        ax = axes(ax, 6.4, 4.8, projection="3d")
+        _steps(ax, polygons, values, lines, cmap, schema.target or "prediction")
     else:
-        _flat(ax, polygons, values, cmap, target)
-    corners = np.concatenate(polygons)
-    ax.set(xlim=_range(corners[:, 0]), ylim=_range(corners[:, 1]))
-    ax.set_xlabel(names[first], parse_math=False)
-    ax.set_ylabel(names[second], parse_math=False)
+        ax = axes(ax, 6.4, 4.8)
+        _flat(ax, polygons, values, cmap, schema.target or "prediction")
+    xlim, ylim = map(_range, np.concatenate(polygons).T)
+    ax.set(xlim=xlim, ylim=ylim)
+    label(ax, *(schema.names[column] for column in pair))
     if points and not steps:
         shown = rows[np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(int)]
-        ax.scatter(shown[:, first], shown[:, second], s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
+        ax.scatter(*shown[:, pair].T, s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
     return ax
 
 
@@ -117,14 +108,25 @@ def _range(values: Floats) -> tuple[float, float]:
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def _lines(network: Network, first: int, second: int, fixed: Floats) -> Floats:
-    """Return the first layer's lines in the plane of two features: ``a x + b y = c``, a row (a, b, c) each."""
-    layer = network.layers[0]
-    rest = fixed.copy()
-    rest[[first, second]] = 0.0
+def _cells(
+    network: Network, rows: Floats, pair: tuple[int, int], at: Mapping[str, float]
+) -> tuple[list[Floats], Floats, Floats]:
+    """Return the polygons that the first layer cuts two features into, their predictions, and the cutting lines.
+
+    A line ``a x + b y = c`` is a row (a, b, c).
+    """
+    fixed = np.median(rows, axis=0)
+    for name, value in at.items():
+        fixed[_column(network, name, "at")] = value
+    layer, rest = network.layers[0], fixed.copy()
+    rest[list(pair)] = 0.0
     cuts = layer.thresholds - layer.project(rest[np.newaxis])[0]
-    lines = np.column_stack([layer.weights[:, [first, second]], cuts])
-    return lines[lines[:, :2].any(axis=1)]
+    lines = np.column_stack([layer.weights[:, pair], cuts])
+    lines = lines[lines[:, :2].any(axis=1)]
+    polygons = arrangement(np.array([_range(rows[:, column]) for column in pair]), lines)
+    centres = np.tile(fixed, (len(polygons), 1))
+    centres[:, pair] = [polygon.mean(axis=0) for polygon in polygons]
+    return polygons, network.predict(centres), lines
 
 
 def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: str) -> None:

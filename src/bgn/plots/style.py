@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bgn.plots.drawing import text_width
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.model.step import Floats
 from bgn.require import require
+from bgn.show.drawing import text_width
 
 # Told apart with any kind of colour vision, on light and on dark.
 UP, DOWN, FIRST, SECOND, THIRD = "#D55E00", "#0072B2", "#0072B2", "#D55E00", "#009E73"
@@ -36,10 +40,22 @@ def plain(ax: Any) -> None:
     ax.set_axisbelow(True)
 
 
+def label(ax: Any, across: str, up: str) -> None:
+    """Name both axes, letter by letter: a dollar sign is no mathematics."""
+    ax.set_xlabel(across, parse_math=False)
+    ax.set_ylabel(up, parse_math=False)
+
+
 def two_tone() -> Any:
     """Return a colour map from blue over grey to orange, legible on light and on dark."""
     colors = require("matplotlib.colors", extra="plot")
     return colors.LinearSegmentedColormap.from_list("bgn", ["#0072B2", "#8A8A8A", "#D55E00"])
+
+
+def largest(values: Floats, most: int) -> NDArray[np.intp]:
+    """Return the places of the largest values, at most so many, those that are 0 left out; the largest first."""
+    order = np.argsort(-np.abs(values), kind="stable")
+    return order[values[order] != 0][: max(most, 1)]
 
 
 def widest(labels: Sequence[str]) -> float:

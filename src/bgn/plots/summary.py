@@ -1,4 +1,4 @@
-"""SHAP values of many rows at a glance: a dot a row, a line a feature."""
+"""SHAP values of many rows at a glance: one dot per row, one line per feature."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bgn.model.step import Floats
-from bgn.plots.style import axes, ink, plain, two_tone, widest
-from bgn.writing import shorten
+from bgn.plots.style import axes, ink, largest, plain, two_tone, widest
+from bgn.show.labels import shortened
 
 
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
@@ -39,10 +39,9 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     ['b', 'a']
     """
     sizes = np.abs(explanation.values).mean(axis=0)
-    order = np.argsort(-sizes, kind="stable")
-    order = order[sizes[order] > 0][: max(most, 1)]
+    order = largest(sizes, most)
     rows = np.linspace(0, len(explanation.values) - 1, min(points, len(explanation.values))).astype(int)
-    names = shorten(explanation.feature_names)
+    names = shortened(explanation.network.schema).names
     labels = [names[i] for i in order]
     ax = axes(ax, 5.8 + widest(labels), 1.2 + 0.42 * max(len(order), 1))
     plain(ax)

@@ -1,4 +1,4 @@
-"""One row explained: from the mean prediction to this row's, a bar a feature or a neuron."""
+"""One row explained: from the mean prediction to this row's, one bar per feature or neuron."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bgn.formats import Signs
-from bgn.plots.drawing import term_labels
-from bgn.plots.style import DOWN, UP, axes, ink, plain, widest
-from bgn.writing import amounts, number, shorten
+from bgn.export.numbers import amounts, number
+from bgn.export.text import Signs
+from bgn.model.schema import Column
+from bgn.plots.style import DOWN, UP, axes, ink, largest, plain, widest
+from bgn.show.labels import shortened, term_labels
 
 
 def waterfall(
@@ -46,8 +47,7 @@ def waterfall(
     ['a = 2', 'b = 0']
     """
     labels, values = _parts(explanation, row, by, digits)
-    order = np.argsort(-np.abs(values), kind="stable")
-    order = order[np.abs(values[order]) > 0][: max(most, 1)]
+    order = largest(values, most)
     shown, names = values[order].tolist(), [labels[i] for i in order]
     rest = float(values.sum() - np.sum(shown))
     left_out = int(np.count_nonzero(values)) - len(shown)
@@ -70,20 +70,18 @@ def waterfall(
 def _parts(explanation: Any, row: int, by: str, digits: int) -> tuple[list[str], Any]:
     """Return what the bars are called and worth."""
     if by == "features":
-        names = shorten(explanation.feature_names)
-        data = explanation.data[row]
-        return [_told(name, x, digits) for name, x in zip(names, data.tolist(), strict=True)], explanation.values[row]
+        pairs = zip(shortened(explanation.network.schema).columns, explanation.data[row].tolist(), strict=True)
+        return [_told(column, value, digits) for column, value in pairs], explanation.values[row]
     if by == "neurons":
         return term_labels(explanation.network, digits), explanation.neuron_values[row]
     raise ValueError(f"by must be 'features' or 'neurons'; got {by!r}.")
 
 
-def _told(name: str, value: float, digits: int) -> str:
-    """Write a feature and its value; a 0/1 column named for a category tells whether it is that."""
-    column, equals, category = name.partition(" = ")
-    if equals and value in (0.0, 1.0):
-        return name if value else f"{column} is not {category}"
-    return f"{name} = {Signs().number(number(value, digits))}"
+def _told(column: Column, value: float, digits: int) -> str:
+    """Write a feature and its value; a 0/1 column that stands for a level tells whether it is that."""
+    if column.level_of is not None and value in (0.0, 1.0):
+        return column.name if value else "{} is not {}".format(*column.level_of)
+    return f"{column.name} = {Signs().number(number(value, digits))}"
 
 
 def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any, digits: int) -> None:

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect
-from bgn.formats import Signs
+from bgn.export.numbers import number
+from bgn.export.text import Signs
 from bgn.model.step import Floats
-from bgn.plots.drawing import percent
-from bgn.plots.effect import corners, few_wholes, histogram
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.writing import clean, number
+from bgn.show.curve import corners, few_wholes, histogram
+from bgn.show.drawing import percent
+from bgn.writing import clean
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600
@@ -36,11 +37,9 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         least, most = float(reached.min()), float(reached.max())
         name = clean(facts.network.names[i])
         between = " and ".join(Signs().number(number(end, digits + 1)) for end in (low, high))
-        text = f"Between {between}: always {_number(least, digits)}."
-        if least < most:
-            steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
-            levels_told = f"from {_number(least, digits)} to {_number(most, digits)}{steps}."
-            text = f"Between {between}: {levels_told}"
+        steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
+        reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
+        text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
         counts, edges = histogram(column)
         ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
         chart = svg.Chart(
@@ -77,7 +76,7 @@ def _curves(facts: Facts) -> dict[int, Effect]:
 
 
 def _thinned(places: Floats, levels: Floats) -> list[tuple[float, float]]:
-    """Return the steps of a curve that can be told apart on paper: the first, the last, and one a slot between."""
+    """Return the steps of a curve that can be told apart on paper: the first, the last, and one per slot between."""
     slots = np.floor((places - places[0]) / (np.ptp(places) or 1.0) * _STEPS)
     shown = np.append(slots[1:] != slots[:-1], True)
     shown[0] = True

@@ -17,7 +17,8 @@ from scipy.linalg import solve
 from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.model.network import Network
-from bgn.model.step import Floats
+from bgn.model.schema import level_word
+from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, network_of
 from bgn.writing import clean
 
@@ -40,9 +41,9 @@ class Facts:
     judged_target: Floats
     held_out: bool
     predictions: Floats
+    holds: Floats
     importance: Importance
     importance_note: str
-    holds: Floats
 
     @classmethod
     def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
@@ -53,27 +54,21 @@ class Facts:
             raise ValueError("X_test and y_test go together; got one without the other.")
         held_out = X_test is not None
         tests = _table(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
-        terms = as_terms(network)
-        found, note = _importance(network, rows)
+        terms, predictions = as_terms(network), network.predict(tests[0])
+        holds = terms.holds(rows).mean(axis=0)
         return cls(
-            model=model,
-            network=network,
-            terms=terms,
-            rows=rows,
-            target=target,
-            judged_rows=tests[0],
-            judged_target=tests[1],
-            held_out=held_out,
-            predictions=network.predict(tests[0]),
-            importance=found,
-            importance_note=note,
-            holds=terms.holds(rows).mean(axis=0),
+            model, network, terms, rows, target, *tests, held_out, predictions, holds, *_importance(network, rows)
         )
 
     @property
     def used(self) -> list[int]:
         """Columns that the network uses, the most important first."""
         return sorted(self.network.features_used, key=lambda i: -self.importance.features[i])
+
+    @cached_property
+    def outside(self) -> Bools:
+        """Which values of the judged rows lie outside the range of the rows the model was made from."""
+        return np.asarray((self.judged_rows < self.rows.min(axis=0)) | (self.judged_rows > self.rows.max(axis=0)))
 
     @cached_property
     def standardised(self) -> tuple[Floats, Floats]:
@@ -103,11 +98,8 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     connections = np.zeros((network.n_inputs, network.widths[-1]))
     connections[tuple(found.connections.T)] = np.abs(found.connection_values).mean(axis=0)
     features, neurons = (np.abs(values).mean(axis=0) for values in (found.values, found.neuron_values))
-    measured = Importance(features, connections, neurons, network.names, "shap")
-    return (
-        measured,
-        f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions.",
-    )
+    note = f"Importance was estimated on {count:,} rows by sampling: so many columns have too many coalitions."
+    return Importance(features, connections, neurons, network.names, "shap"), note
 
 
 def _table(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
@@ -133,14 +125,11 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     width = sum(facts.network.widths)
     rows, judged = facts.standardised
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
-    used = len(facts.network.features_used)
+    size = f"{_count(width, 'neuron')}, {_count(len(facts.network.features_used), 'column')}"
+    splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
     entries = [
-        ("this model", f"{_count(width, 'neuron')}, {_count(used, 'column')}", facts.predictions),
-        (
-            "a tree of similar size",
-            f"{_count(int(tree.get_n_leaves()) - 1, 'split')}, {_count(len(set(tree.tree_.feature) - {-2}), 'column')}",
-            tree.predict(judged),
-        ),
+        ("this model", size, facts.predictions),
+        ("a tree of similar size", f"{_count(splits, 'split')}, {_count(asked, 'column')}", tree.predict(judged)),
         ("a linear model", _count(facts.rows.shape[1], "column"), _linear(rows, facts.target, judged)),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
@@ -191,72 +180,47 @@ def worst(facts: Facts) -> list[dict[str, Any]]:
 
 def ranges(facts: Facts) -> list[dict[str, Any]]:
     """Return, for every column, its range, its median, and how many judged rows lie outside the range."""
-    low, high = facts.rows.min(axis=0), facts.rows.max(axis=0)
-    outside = ((facts.judged_rows < low) | (facts.judged_rows > high)).sum(axis=0)
-    shares = facts.importance.relative_features
     return [
         {
-            "name": facts.network.names[i],
-            "low": float(low[i]),
-            "median": float(np.median(facts.rows[:, i])),
-            "high": float(high[i]),
-            "distinct": len(np.unique(facts.rows[:, i])),
-            "outside": int(outside[i]),
-            "share": float(shares[i]),
+            "name": name,
+            "low": float(column.min()),
+            "median": float(np.median(column)),
+            "high": float(column.max()),
+            "distinct": len(np.unique(column)),
+            "outside": int(facts.outside[:, i].sum()),
+            "share": float(facts.importance.relative_features[i]),
             "used": i in facts.network.features_used,
         }
-        for i in range(facts.network.n_inputs)
+        for i, (name, column) in enumerate(zip(facts.network.names, facts.rows.T, strict=True))
     ]
 
 
-def outside_rows(facts: Facts) -> int:
-    """Return how many judged rows have at least one value outside the range of the rows the model was made from."""
-    low, high = facts.rows.min(axis=0), facts.rows.max(axis=0)
-    return int(((facts.judged_rows < low) | (facts.judged_rows > high)).any(axis=1).sum())
-
-
 def controls(facts: Facts) -> list[dict[str, Any]]:
-    """Return what the what-if form offers: a number a column in use, or a choice for 0/1 columns of one category."""
-    groups: dict[str, list[int]] = {}
-    for i, name in enumerate(facts.network.names):
-        column, equals, _ = name.partition(" = ")
-        if equals and np.isin(facts.rows[:, i], (0.0, 1.0)).all():
-            groups.setdefault(column, []).append(i)
+    """Return what the what-if form offers: a number per column in use, or one choice for the levels of a category."""
     groups = {
-        column: members
-        for column, members in groups.items()
-        if len(members) > 1 and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
+        i: (name, members)
+        for name, members in facts.network.schema.level_columns.items()
+        if np.isin(facts.rows[:, members], (0.0, 1.0)).all() and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
+        for i in members
     }
-    grouped = {i: column for column, members in groups.items() for i in members}
-    offered: list[dict[str, Any]] = []
-    for i in facts.used:
-        if i not in grouped:
-            offered.append(_field(facts, i))
-        elif not any(control.get("name") == grouped[i] and control["kind"] == "choice" for control in offered):
-            offered.append(_choice(facts, grouped[i], groups[grouped[i]]))
-    return offered
+    offered = [_choice(facts, *groups[i]) if i in groups else _field(facts, i) for i in facts.used]
+    return [control for k, control in enumerate(offered) if control not in offered[:k]]  # a category once
 
 
 def _field(facts: Facts, i: int) -> dict[str, Any]:
     """Return a number field with its range."""
     values = facts.rows[:, i]
-    whole = bool((values == np.rint(values)).all())
-    return {
-        "kind": "number",
-        "name": facts.network.names[i],
-        "column": i,
-        "low": float(values.min()),
-        "high": float(values.max()),
-        "whole": whole,
-    }
+    about = {"low": float(values.min()), "high": float(values.max()), "whole": bool((values == np.rint(values)).all())}
+    return {"kind": "number", "name": clean(facts.network.names[i]), "column": i, **about}
 
 
 def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     """Return a choice among the categories of a column."""
-    options = [{"column": i, "name": clean(facts.network.names[i].partition(" = ")[2])} for i in members]
+    levels = [facts.network.schema.columns[i].level_of for i in members]
+    options = [{"column": i, "name": clean(level_word(of[1]))} for i, of in zip(members, levels, strict=True) if of]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
-    return {"kind": "choice", "name": name, "columns": members, "options": options}
+    return {"kind": "choice", "name": clean(name), "columns": members, "options": options}
 
 
 def typical(facts: Facts) -> list[float]:
@@ -268,15 +232,13 @@ def typical(facts: Facts) -> list[float]:
 
 def plain_network(network: Network) -> dict[str, Any]:
     """Return the network's numbers, zeros left out, for the page's script."""
-    layers = []
-    for layer in network.layers:
-        pairs = zip(layer.neurons, layer.bias.tolist(), strict=True)
-        layers.append(
-            [
-                {"columns": neuron.projection.columns, "weights": neuron.projection.coefficients, "bias": bias}
-                for neuron, bias in pairs
-            ]
-        )
+    layers = [
+        [
+            {"columns": neuron.projection.columns, "weights": neuron.projection.coefficients, "bias": bias}
+            for neuron, bias in zip(layer.neurons, layer.bias.tolist(), strict=True)
+        ]
+        for layer in network.layers
+    ]
     return {"layers": layers, "output": network.output_weights.tolist(), "base": network.base}
 
 

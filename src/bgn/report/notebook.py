@@ -5,53 +5,21 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from bgn.formats import equation
-from bgn.model.terms import network_of
-from bgn.plots.drawing import draw
+from bgn.export.equation import equation
+from bgn.model.terms import network_of, outputs_of
 from bgn.report.svg import drawing
+from bgn.show.drawing import draw
 
 
 def picture(model: Any) -> str:
-    """Return the drawing of a network as HTML, for ``Network._repr_html_``.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from bgn import Layer, Network
-    >>> from bgn.report import picture
-    >>> "income ≥ 65.5" in picture(Network([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"]))
-    True
-    """
-    network = network_of(model)
-    return f'<div style="overflow-x:auto">{drawing(draw(network), repr(network))}</div>'
+    """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
+    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(model))
+    return f'<div style="overflow-x:auto">{drawings}</div>'
 
 
 def card(model: Any) -> str:
-    """Return the card of a fitted model as HTML, for its ``_repr_html_``: what it is and its equation.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from bgn import Layer, Network
-    >>> from bgn.report import card
-    >>> "1 yes/no question about 1 of 2 columns" in card(Network([Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0))
-    True
-    """
-    network = network_of(model)
+    """Return the card of a fitted model as HTML, for its ``_repr_html_``: what it is and its equation."""
+    network = network_of(model, plain=False)
     width, used = network.widths[-1], len(network.features_used)
     line = (
         f"{type(model).__name__}: {width} yes/no question{'' if width == 1 else 's'} about {used} of "

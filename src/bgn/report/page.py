@@ -11,28 +11,58 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from bgn.formats import Html, Signs, describe, hidden_names
-from bgn.plots.drawing import draw, percent
+import numpy as np
+
+from bgn.export.condition import describe
+from bgn.export.html import Html, colour
+from bgn.export.numbers import amounts, base_and_weights, number
+from bgn.export.text import Signs
 from bgn.report import facts as told
 from bgn.report import svg
 from bgn.report.charts import effects, growth
-from bgn.report.facts import Facts
+from bgn.report.facts import Facts, quality
 from bgn.require import require
-from bgn.writing import amounts, clean, colour, number, shorten, visible
+from bgn.show.drawing import draw, percent
+from bgn.show.labels import shorten, shortened
+from bgn.writing import clean, visible
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
     """Return the whole report as HTML."""
     markup = require("markupsafe", extra="report").Markup
-    script, style = _part("page.js"), _part("page.css")
+    script, network, terms = _part("page.js"), facts.network, facts.terms
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    values = _values(facts, title, digits, units, markup)
+    measures, target, controls = quality(facts), _target(facts), told.controls(facts)
+    base, *weights = base_and_weights(terms.base, [term.weight for term in terms.terms], digits)
+    picture = svg.drawing(draw(network, facts.importance, digits), _drawing_label(facts), focus=True)
     page = _template().render(
-        **values,
-        css=markup(style),
+        title=clean(title) if title else f"How {target} is predicted",
+        target=target,
+        sentence=_sentence(facts, measures[0]),
+        facts=facts,
+        base=Signs().number(base),
+        weights=weights,
+        terms=[term.condition for term in terms.terms],
+        describe=lambda condition: markup(describe(condition, terms, Html(), digits, units)),
+        colour=colour,
+        quality=_quality(measures, digits),
+        quality_note=_quality_note(facts, measures),
+        judged=_judged(facts),
+        drawing=markup(picture),
+        effects=effects(facts, digits),
+        unused=", ".join(clean(name) for i, name in enumerate(network.names) if i not in network.features_used),
+        controls=controls,
+        growth=growth(facts),
+        worst_names=[shortened(network.schema).names[i] for i in facts.used[:8]],
+        worst=_worst(facts, digits),
+        data_note=_data_note(facts),
+        ranges=told.ranges(facts),
+        digits=digits,
+        made=told.made(facts),
+        css=markup(_part("page.css")),
         js=markup(script),
         script_hash=f"sha256-{digest}",
-        data=markup(_data(facts, digits)),
+        data=markup(_data(facts, weights, controls, digits)),
     )
     return visible(str(page))
 
@@ -42,6 +72,7 @@ def _template() -> Any:
     """Return the page's template, compiled once."""
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters |= {"clean": clean, "percent": percent, "number": _number}
     return environment.from_string(_part("template.html"))
 
 
@@ -51,57 +82,6 @@ def _part(name: str) -> str:
 
 def _target(facts: Facts) -> str:
     return clean(facts.terms.target) if facts.network.target_name else "value"
-
-
-def _values(
-    facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None, markup: Any
-) -> dict[str, Any]:
-    """Return everything that the template names."""
-    target, terms, shares = _target(facts), facts.terms, facts.importance.relative_features
-    measures = told.quality(facts)
-    scale = [term.weight for term in terms.terms] or [terms.base]
-    written = [Signs().number(text) for text in amounts([terms.base, *(t.weight for t in terms.terms)], scale, digits)]
-    names = hidden_names(terms)
-    return {
-        "title": clean(title) if title else f"How {target} is predicted",
-        "target": target,
-        "sentence": _sentence(facts, measures[0]),
-        "base": written[0],
-        "hidden": [
-            (names[each.layer, each.neuron], markup(describe(each, terms, Html(), digits, units)))
-            for layer in terms.hidden
-            for each in layer
-        ],
-        "terms": _terms(facts, written[1:], digits, units, markup),
-        "quality": _quality(measures, digits),
-        "quality_note": _quality_note(facts, measures),
-        "judged": _judged(facts),
-        "drawing": markup(
-            svg.drawing(draw(facts.network, facts.importance, digits), _drawing_label(facts), focus=True)
-        ),
-        "importance_note": facts.importance_note,
-        "effects": effects(facts, digits),
-        "unused": ", ".join(
-            clean(one) for i, one in enumerate(facts.network.names) if i not in facts.network.features_used
-        ),
-        "controls": [{**one, "name": clean(one["name"])} for one in told.controls(facts)],
-        "growth": growth(facts),
-        "worst_names": [shorten(facts.network.names)[i] for i in facts.used[:8]],
-        "worst": _worst(facts, digits),
-        "held_out": facts.held_out,
-        "data_note": _data_note(facts),
-        "ranges": [
-            {
-                **one,
-                "name": clean(one["name"]),
-                **{key: _number(one[key], digits) for key in ("low", "median", "high")},
-                "distinct": f"{one['distinct']:,}",
-                "share": percent(shares[i]) if one["used"] else "not used",
-            }
-            for i, one in enumerate(told.ranges(facts))
-        ],
-        "made": told.made(facts),
-    }
 
 
 def _number(value: float, digits: int) -> str:
@@ -136,40 +116,16 @@ def _judged(facts: Facts) -> str:
     return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'given'}"
 
 
-def _terms(
-    facts: Facts, weights: list[str], digits: int, units: Mapping[str, str] | None, markup: Any
-) -> list[dict[str, Any]]:
-    """Return the lines of the card."""
-    shares = facts.importance.relative_neurons
-    return [
-        {
-            "neuron": term.neuron,
-            "colour": colour(i),
-            "weight": weight,
-            "condition": markup(describe(term.condition, facts.terms, Html(), digits, units)),
-            "share": percent(shares[term.neuron]),
-            "rows": percent(facts.holds[i]),
-        }
-        for i, (term, weight) in enumerate(zip(facts.terms.terms, weights, strict=True))
-    ]
-
-
 def _quality(measures: list[dict[str, Any]], digits: int) -> list[dict[str, Any]]:
     """Return the table of errors, written."""
-    largest = max(one["rmse"] for one in measures) or 1.0
-    places = [one[key] for one in measures for key in ("rmse", "mae")]
-    rmse = amounts([one["rmse"] for one in measures], [max(places) or 1.0], digits)
-    mae = amounts([one["mae"] for one in measures], [max(places) or 1.0], digits)
+    longest = max(one["rmse"] for one in measures) or 1.0
+    scale = [max(longest, *(one["mae"] for one in measures))]
     return [
-        {
-            "name": one["name"],
-            "size": one["size"],
-            "rmse": rmse[i],
-            "mae": mae[i],
-            "r2": "-" if math.isnan(one["r2"]) else Signs().number(f"{round(one['r2'], 3) + 0.0:.3f}"),
-            "width": round(100 * one["rmse"] / largest, 1),
-        }
-        for i, one in enumerate(measures)
+        one
+        | {key: amounts([one[key]], scale, digits)[0] for key in ("rmse", "mae")}
+        | {"r2": "-" if math.isnan(one["r2"]) else Signs().number(f"{round(one['r2'], 3) + 0.0:.3f}")}
+        | {"width": round(100 * one["rmse"] / longest, 1)}
+        for one in measures
     ]
 
 
@@ -195,17 +151,12 @@ def _drawing_label(facts: Facts) -> str:
 
 def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     """Return the table of largest errors, written."""
-    rows = told.worst(facts)
+    rows, told_of = told.worst(facts), ("truth", "prediction", "residual")
     scale = [max(abs(one["truth"]) for one in rows) or 1.0]
     return [
-        {
-            "row": one["row"],
-            **{
-                key: Signs().number(amounts([one[key]], scale, digits + 1)[0])
-                for key in ("truth", "prediction", "residual")
-            },
-            "cells": [_number(one["values"][i], digits) for i in facts.used[:8]],
-        }
+        one
+        | {key: Signs().number(amounts([one[key]], scale, digits + 1)[0]) for key in told_of}
+        | {"cells": [_number(one["values"][i], digits) for i in facts.used[:8]]}
         for one in rows
     ]
 
@@ -217,29 +168,26 @@ def _data_note(facts: Facts) -> str:
         "prediction stays at the level of the last threshold."
     )
     if facts.held_out:
-        text += f" Of the {len(facts.judged_rows):,} held-out rows, {told.outside_rows(facts):,} have a value outside."
+        outside = np.any(facts.outside, axis=1)
+        text += f" Of the {len(outside):,} held-out rows, {outside.sum():,} have a value outside."
     return text
 
 
-def _data(facts: Facts, digits: int) -> str:
+def _data(facts: Facts, weights: list[str], controls: list[dict[str, Any]], digits: int) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
-    shares = facts.importance.relative_neurons
-    terms = facts.terms
-    weights = amounts([t.weight for t in terms.terms], [t.weight for t in terms.terms] or [1.0], digits)
+    shares, terms = facts.importance.relative_neurons, facts.terms
+    details = [
+        f"Adds {weight} if {describe(term.condition, terms, Signs(), digits)}. Its share: "
+        f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
+        f"({round(holds * len(facts.rows)):,})."
+        for term, weight, holds in zip(terms.terms, weights, facts.holds, strict=True)
+    ]
     blob = {
         "network": told.plain_network(facts.network),
-        "controls": [{**one, "name": clean(one["name"])} for one in told.controls(facts)],
+        "controls": controls,
         "terms": [
-            {
-                "neuron": term.neuron,
-                "weight": term.weight,
-                "detail": (
-                    f"Adds {weight} if {describe(term.condition, terms, Signs(), digits)}. Its share: "
-                    f"{percent(shares[term.neuron])}. Answered yes in {percent(facts.holds[i])} of the rows "
-                    f"({round(facts.holds[i] * len(facts.rows)):,})."
-                ),
-            }
-            for i, (term, weight) in enumerate(zip(terms.terms, weights, strict=True))
+            {"neuron": term.neuron, "weight": term.weight, "detail": detail}
+            for term, detail in zip(terms.terms, details, strict=True)
         ],
         "typical": told.typical(facts),
         "rows": [one["values"] for one in told.worst(facts)],

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from bgn.formats import Signs
-from bgn.plots.drawing import PAD, Drawing, percent
+from bgn.export.text import Signs
+from bgn.show.drawing import PAD, Drawing, percent
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -15,20 +15,9 @@ _FONT = 'font-family="system-ui, sans-serif"'
 
 
 def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
-    """Return the drawing of a network.
+    """Return the drawing of a network; a reader who cannot see it hears `label`.
 
-    Parameters
-    ----------
-    sheet : Drawing
-        From :func:`bgn.plots.drawing.draw`.
-    label : str
-        What a reader who cannot see it hears.
-    focus : bool, default False
-        Let the keyboard reach every neuron of the last layer, for the report's script.
-
-    Returns
-    -------
-    str
+    With `focus` the keyboard reaches every neuron of the last layer, for the report's script.
     """
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="bgn-drawing" role="{"group" if focus else "img"}" '

@@ -16,10 +16,13 @@ import numpy as np
 
 from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
-from bgn.formats import Signs, describe, hidden_names
+from bgn.export.condition import describe
+from bgn.export.html import colour
+from bgn.export.numbers import base_and_weights, number
+from bgn.export.text import Signs
 from bgn.model.network import Network
 from bgn.model.terms import Condition, Terms, as_terms, network_of
-from bgn.writing import amounts, colour, shorten
+from bgn.show.labels import shortened
 
 # Sizes in points for letters of 10 points.
 _ROW, _BOX, PAD = 24.0, 18.0, 6.0
@@ -89,57 +92,33 @@ def importance_of(model: Any, X: Any) -> Importance:
     return X if isinstance(X, Importance) else measure(model, X)
 
 
-def term_labels(model: Any, digits: int = 3) -> list[str]:
-    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank."""
-    terms = as_terms(model)
-    terms = replace(terms, names=shorten(terms.names))
-    labels = [""] * network_of(model).widths[-1]
-    for term in terms.terms:
-        labels[term.neuron] = describe(term.condition, terms, Signs(), digits)
-    return labels
+def draw(model: Any, importance: Importance | None = None, digits: int = 3) -> Drawing:
+    """Lay a network of one output out.
 
-
-def draw(
-    model: Any,
-    importance: Importance | None = None,
-    digits: int = 3,
-) -> Drawing:
-    """Lay a network out.
-
-    Parameters
-    ----------
-    model : Network or fitted estimator
-    importance : Importance, optional
-        From :func:`bgn.importance`. Without it features keep their order and show no percentage, a neuron's share is
-        that of its output weight, and a connection's that of its weight, whatever the units.
-    digits : int, default 3
-        Significant digits.
-
-    Returns
-    -------
-    Drawing
+    Without importances, from :func:`bgn.importance`, features keep their order and show no percentage, a neuron's share
+    is that of its output weight, and a connection's that of its weight, whatever the units.
 
     Examples
     --------
     >>> import bgn
-    >>> from bgn.plots.drawing import draw
+    >>> from bgn.show.drawing import draw
     >>> network = bgn.Network([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -4.0])], [0.25, 0.75], 1.0, ["a", "b"])
     >>> [box.label for box in draw(network).boxes]
     ['a', 'b', 'a + 0.5 b ≥ 4  75%', 'a ≥ 3  25%', '0.00 + Σ']
     """
-    network = network_of(model)
+    network = network_of(model, plain=False)
     terms = as_terms(network)
-    terms = replace(terms, names=shorten(terms.names), target=shorten([terms.target])[0])
-    scale = [term.weight for term in terms.terms]
-    base, *weights = (Signs().number(text) for text in amounts([terms.base, *scale], scale or [terms.base], digits))
+    terms = replace(terms, schema=shortened(terms.schema))
+    base, *weights = map(Signs().number, base_and_weights(terms.base, [term.weight for term in terms.terms], digits))
+    for column, slope in terms.slopes:
+        base += f" {'+' if slope > 0 else Signs().number('-')} {number(abs(slope), digits)} {terms.names[column]}"
     columns = [_features(network, terms, importance)]
     columns += [[_neuron(each, terms, digits) for each in conditions] for conditions in terms.hidden]
     columns.append(_term_boxes(network, terms, importance, digits))
-    title = "" if network.target_name is None else f"{terms.target} = "
+    title = "" if terms.schema.target is None else f"{terms.target} = "
     columns.append([_box("output", network.depth, 0, f"{title}{base} + Σ")])
     boxes, width, height = _placed(columns)
-    lines = _inner_lines(network, terms, boxes, importance) + _output_lines(terms, boxes, weights)
-    return Drawing(boxes=boxes, lines=lines, width=width, height=height)
+    return Drawing(boxes, _lines(network, terms, boxes, importance, weights), width, height)
 
 
 def _box(kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None) -> Box:
@@ -149,36 +128,28 @@ def _box(kind: str, layer: int, index: int, text: str, share: float | None = Non
 
 
 def _features(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
-    """Return a box a feature that the network uses, the most important first."""
-    used = list(network.features_used)
+    """Return one box per feature that the network uses, the most important first."""
     if importance is None:
-        return [_box("feature", -1, i, terms.names[i]) for i in used]
+        return [_box("feature", -1, i, terms.names[i]) for i in network.features_used]
     shares = importance.relative_features.tolist()
-    used.sort(key=lambda i: -shares[i])
+    used = sorted(network.features_used, key=lambda i: -shares[i])
     return [_box("feature", -1, i, terms.names[i], shares[i]) for i in used]
 
 
 def _neuron(condition: Condition, terms: Terms, digits: int) -> Box:
     """Return the box of a neuron below the last layer."""
-    name = hidden_names(terms)[condition.layer, condition.neuron]
+    name = terms.hidden_names[condition.layer, condition.neuron]
     return _box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs(), digits)}")
 
 
 def _term_boxes(network: Network, terms: Terms, importance: Importance | None, digits: int) -> list[Box]:
-    """Return a box a neuron of the last layer, the most important first."""
+    """Return one box per neuron of the last layer, the most important first."""
     weights = np.abs(network.output_weights) if importance is None else importance.neurons
     total = weights[[term.neuron for term in terms.terms]].sum() or 1.0
-    boxes = [
-        _box(
-            "neuron",
-            network.depth - 1,
-            term.neuron,
-            describe(term.condition, terms, Signs(), digits),
-            float(weights[term.neuron] / total),
-            colour(position),
-        )
-        for position, term in enumerate(terms.terms)
-    ]
+    boxes = []
+    for position, term in enumerate(terms.terms):
+        text, share = describe(term.condition, terms, Signs(), digits), float(weights[term.neuron] / total)
+        boxes.append(_box("neuron", network.depth - 1, term.neuron, text, share, colour(position)))
     return sorted(boxes, key=lambda box: -(box.share or 0.0))
 
 
@@ -197,31 +168,24 @@ def _placed(columns: Sequence[Sequence[Box]]) -> tuple[tuple[Box, ...], float, f
     return tuple(placed), last.x + last.width, height
 
 
-def _inner_lines(
-    network: Network, terms: Terms, boxes: Sequence[Box], importance: Importance | None
+def _lines(
+    network: Network, terms: Terms, boxes: Sequence[Box], importance: Importance | None, weights: Sequence[str]
 ) -> tuple[Line, ...]:
-    """Return the connections that end in a neuron."""
+    """Return the connections into neurons, then those from the terms and slopes to the output."""
     places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
     conditions = [each for layer in terms.hidden for each in layer] + [term.condition for term in terms.terms]
     lines = []
     for condition in conditions:
-        _, coefficients = network.layers[condition.layer].neurons[condition.neuron].projection.arrays
-        parts = np.abs(coefficients)
+        coefficients = network.layers[condition.layer].neurons[condition.neuron].projection.coefficients
+        parts = np.array([np.abs(each).max() for each in coefficients])  # of a category its weightiest level
         if importance is not None and network.depth == 1:
             parts = importance.connections[list(condition.columns), condition.neuron]
-        total = parts.sum() or 1.0
+        total, end = parts.sum() or 1.0, places[condition.layer, condition.neuron]
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
-            start, end = places[condition.layer - 1, column], places[condition.layer, condition.neuron]
-            lines.append(Line(start, end, darkness=part / total))
-    return tuple(lines)
-
-
-def _output_lines(terms: Terms, boxes: Sequence[Box], weights: Sequence[str]) -> tuple[Line, ...]:
-    """Return the connections from the terms to the output, with what each adds."""
-    places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
+            lines.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
     last = len(boxes) - 1
     room = max((text_width(f"+{weight}") for weight in weights), default=0.0) + 4.0
-    return tuple(
-        Line(places[term.condition.layer, term.neuron], last, 1.0, colour(position), f"+{weight}", room)
-        for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True))
-    )
+    for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True)):
+        start = places[term.condition.layer, term.neuron]
+        lines.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))
+    return tuple(lines + [Line(places[-1, column], last, 1.0) for column, _ in terms.slopes])

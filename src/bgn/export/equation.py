@@ -1,0 +1,86 @@
+"""The equation of a model in any format, and which formats there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bgn.export.condition import describe
+from bgn.export.html import Html
+from bgn.export.latex import Latex
+from bgn.export.markdown import Markdown
+from bgn.export.numbers import base_and_weights, number
+from bgn.export.text import Text, Written
+from bgn.model.terms import Terms, as_terms, outputs_of
+from bgn.writing import clean
+
+FORMATS: dict[str, Callable[[], Text]] = {
+    "text": Text,
+    "latex": Latex,
+    "markdown": Markdown,
+    "html": Html,
+}
+
+
+def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[str, str] | None = None) -> str:
+    """Write a model as an equation: a base value plus weighted yes/no terms, the heaviest first.
+
+    Parameters
+    ----------
+    model : Network, Terms or fitted estimator
+        One of several outputs gets one equation per output.
+    format : {"text", "latex", "markdown", "html"}, default "text"
+        LaTeX is an ``align*`` that needs amsmath. HTML is one table without scripts.
+    digits : int, default 3
+        Significant digits. Thresholds that are short anyway are written whole.
+    units : mapping of str to str, optional
+        Units by column name, written after thresholds; the target's goes beside its name. Names that the model does not
+        have are left aside.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import bgn
+    >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 0.59], [0.0, 1.0]], [-65.46, -63.56, -20.0])
+    >>> network = bgn.Network([layer], [0.635, 0.505, -0.135], 2.275, ["income", "age"], "value")
+    >>> print(bgn.equation(network, units={"income": "k$"}))
+    value = 1.00
+          + 1.27 [income >= 65.46 k$]
+          + 1.01 [income + 0.59 age >= 63.56 k$]
+          + 0.27 [age < 20]
+    >>> print(bgn.equation(network, format="latex").splitlines()[2])
+    &\\quad {} + 1.27 \\cdot \\mathbf{1}_{\\{\\text{income} \\ge 65.46\\}} \\\\
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
+    if not isinstance(digits, int) or not 1 <= digits <= 17:
+        raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
+    each = [model] if isinstance(model, Terms) else [as_terms(output) for output in outputs_of(model)]
+    return "\n\n".join(_written(terms, FORMATS[format](), digits, units) for terms in each)
+
+
+def _written(terms: Terms, style: Text, digits: int, units: Mapping[str, str] | None) -> str:
+    """Write the equation of one output."""
+    base, *weights = map(style.number, base_and_weights(terms.base, [term.weight for term in terms.terms], digits))
+    conditions = [style.asked(describe(term.condition, terms, style, digits, units)) for term in terms.terms]
+    lines = [("+", weight, condition) for weight, condition in zip(weights, conditions, strict=True)]
+    for column, slope in terms.slopes:
+        amount, name = style.number(number(abs(slope), digits)), style.scaled(style.name(terms.names[column]))
+        lines.append((style.number("-") if slope < 0 else "+", amount, name))
+    unit = (units or {}).get(terms.target) or terms.schema.target_unit
+    names = terms.hidden_names
+    return style.whole(
+        Written(
+            target=style.name(terms.target) + (style.words(f" ({clean(unit)})") if unit else ""),
+            base=base,
+            lines=lines,
+            hidden=[
+                (style.name(names[each.layer, each.neuron]), describe(each, terms, style, digits, units))
+                for layer in terms.hidden
+                for each in layer
+            ],
+        )
+    )

@@ -1,0 +1,39 @@
+"""Markdown."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bgn.export.text import Text, Written
+from bgn.writing import clean
+
+
+@dataclass(frozen=True)
+class Markdown(Text):
+    """A Markdown table."""
+
+    relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "&lt;", ">": "&gt;", "<=": "≤"}
+
+    def name(self, name: str) -> str:
+        return self.words(clean(name))
+
+    def words(self, words: str) -> str:
+        return re.sub(r"([\\`*_{}\[\]()#+!|~$^=:@-])", r"\\\1", html.escape(words)).replace("\\=", "=")
+
+    def asked(self, condition: str) -> str:
+        return f"if {condition}"
+
+    def scaled(self, name: str) -> str:
+        return f"times {name}"
+
+    def whole(self, parts: Written) -> str:
+        lines = [f"{name} = {condition}  " for name, condition in parts.hidden]
+        if lines:
+            lines.append("")
+        lines += [f"| {parts.target} | |", "|---:|:---|", f"| {parts.base} | always |"]
+        lines += [f"| {sign} {amount} | {factor} |" for sign, amount, factor in parts.lines]
+        return "\n".join(lines)

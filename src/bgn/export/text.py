@@ -1,0 +1,74 @@
+"""Plain text, for a terminal and for figures; every other format is a subclass of :class:`Text`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bgn.writing import clean
+
+
+@dataclass(frozen=True)
+class Written:
+    """The parts of an equation, already written in one format.
+
+    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions.
+    """
+
+    target: str
+    base: str
+    lines: list[tuple[str, str, str]]
+    hidden: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Plain text for a terminal, one term per line. A format overrides what it writes otherwise."""
+
+    relations: ClassVar[Mapping[str, str]] = {">=": ">=", "<": "<", ">": ">", "<=": "<="}
+
+    def name(self, name: str) -> str:
+        """Write the name of a column, of a level or of the target."""
+        return clean(name)
+
+    def words(self, words: str) -> str:
+        """Write words of our own."""
+        return words
+
+    def number(self, written: str) -> str:
+        """Write a number that is plain text already."""
+        return written
+
+    def product(self, coefficient: str, name: str) -> str:
+        """Write a summand of a question."""
+        return f"{coefficient} {name}"
+
+    def asked(self, condition: str) -> str:
+        """Write a condition as the factor that is 1 where it holds."""
+        return f"[{condition}]"
+
+    def scaled(self, name: str) -> str:
+        """Write a column as a factor."""
+        return name
+
+    def whole(self, parts: Written) -> str:
+        """Lay the equation out."""
+        lines = [f"{name} = {self.asked(condition)}" for name, condition in parts.hidden]
+        if lines:
+            lines.append("")
+        widest = max(len(parts.base), *(len(amount) for _, amount, _ in parts.lines), 0)
+        lines.append(f"{parts.target} = {parts.base:>{widest}}")
+        margin = " " * len(parts.target)
+        lines += [f"{margin} {sign} {amount:>{widest}} {factor}" for sign, amount, factor in parts.lines]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Signs(Text):
+    """Plain text with mathematical signs, for figures."""
+
+    relations: ClassVar[Mapping[str, str]] = {">=": "≥", "<": "<", ">": ">", "<=": "≤"}
+
+    def number(self, written: str) -> str:
+        return written.replace("-", "\N{MINUS SIGN}")

@@ -1,0 +1,12 @@
+"""What a network is asked that only rooms above the model can answer.
+
+Nothing below knows them: the package fills in who answers, by name, when it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+ANSWERS: dict[str, Callable[..., Any]] = {}
+"""``"picture"`` of a network as HTML; ``"hidden"`` and ``"predict"`` of a network for tensors on a GPU."""

@@ -1,0 +1,44 @@
+"""The effect of a feature over the range of its column: where it steps, and how the data lie."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bgn.explain.effects import Effect
+from bgn.model.step import Floats
+
+_HALF = np.finfo(np.float64).max / 2.0
+
+
+def few_wholes(column: Floats) -> bool:
+    """Tell whether a column holds whole numbers in a short range, such as hours or yes and no.
+
+    Beyond 2**52 all floats are whole, and halves between them are none.
+    """
+    return bool(np.ptp(column) <= 60 and (column == np.rint(column)).all() and np.abs(column).max() < 2.0**52)
+
+
+def histogram(column: Floats) -> tuple[Floats, Floats]:
+    """Return counts and edges of bins: one bin per number for few whole numbers, otherwise thirty at most."""
+    low, high = float(column.min()), float(column.max())
+    if few_wholes(column):
+        edges = np.arange(low - 0.5, high + 1.0)
+    else:  # halved, because the widest range there is has no length in float64
+        room = max(0.5, 1e-3 * abs(low)) / 2.0 if low == high else 0.0
+        edges = np.unique(np.clip(np.linspace(low / 2.0 - room, high / 2.0 + room, 31), -_HALF, _HALF) * 2.0)
+        edges[[0, -1]] = min(edges[0], low), max(edges[-1], high)
+    return np.histogram(column, bins=edges)[0].astype(np.float64), edges
+
+
+def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
+    """Return where the effect steps within a column's range, and the levels from there on; the last closes the line.
+
+    A column of few whole numbers gets one level per number: what lies between them never occurs.
+    """
+    low, high = float(column.min()), float(column.max())
+    if few_wholes(column):
+        places = np.arange(low, high + 1.0)
+        return np.append(places - 0.5, high + 0.5), found(np.append(places, high))
+    first, last = np.searchsorted(found.breakpoints, [low, high], side="right")
+    places = np.concatenate([[low], found.breakpoints[first:last], [high]])
+    return places, np.append(found.levels[first : last + 1], found.levels[last])

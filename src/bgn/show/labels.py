@@ -1,0 +1,75 @@
+"""Names short enough for a figure, that still differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from bgn.export.condition import describe
+from bgn.export.text import Signs
+from bgn.model.schema import Column, Schema, level_word
+from bgn.model.terms import as_terms, network_of
+from bgn.writing import clean
+
+
+def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:
+    """Return names of at most about `length` letters that still differ: long ones lose their middle.
+
+    Examples
+    --------
+    >>> shorten(["income", "a very long name that ends in one", "a very long name that ends in two"], 12)
+    ('income', 'a very…n one', 'a very…n two')
+    >>> shorten(["same  name", "same name"])
+    ('same name (1)', 'same name (2)')
+    """
+    return _distinct([clean(name, length) for name in names])
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names, those that occur several times with a number."""
+    times = Counter(names)
+    taken = {name for name in names if times[name] == 1}
+    written = []
+    for name in names:
+        if times[name] > 1:
+            name = next(each for each in (f"{name} ({n})" for n in count(1)) if each not in taken)
+            taken.add(name)
+        written.append(name)
+    return tuple(written)
+
+
+def shortened(schema: Schema, length: int = 24) -> Schema:
+    """Return the same columns by short names; one that stands for a level of a category is called by both.
+
+    Examples
+    --------
+    >>> from bgn.model.schema import Column, Schema
+    >>> shortened(Schema((Column("an extraordinarily long name"), Column("x", level_of=("city", "Nice"))))).names
+    ('an extraordi…y long name', 'city = Nice')
+    """
+    columns = [_shortened(column, length) for column in schema.columns]
+    names = _distinct([column.name for column in columns])
+    columns = [replace(column, name=name) for column, name in zip(columns, names, strict=True)]
+    return replace(schema, columns=tuple(columns), target=schema.target and clean(schema.target, length))
+
+
+def _shortened(column: Column, length: int) -> Column:
+    """Return a column by a short name, and its levels as short words."""
+    levels = None if column.levels is None else shorten(list(map(level_word, column.levels)), length)
+    if column.level_of is None:
+        return replace(column, name=clean(column.name, length), levels=levels)
+    title, word = clean(column.level_of[0], length // 2), clean(level_word(column.level_of[1]), length // 2)
+    return replace(column, name=f"{title} = {word}", level_of=(title, word))
+
+
+def term_labels(model: Any, digits: int = 3) -> list[str]:
+    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank."""
+    terms = as_terms(model)
+    terms = replace(terms, schema=shortened(terms.schema))
+    labels = [""] * network_of(model).widths[-1]
+    for term in terms.terms:
+        labels[term.neuron] = describe(term.condition, terms, Signs(), digits)
+    return labels

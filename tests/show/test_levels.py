@@ -1,0 +1,44 @@
+"""Columns of words that become 0/1 columns are known by the schema, from the shell through a file and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import bgn
+from bgn.model.schema import Column, Schema
+from bgn.report.facts import Facts, controls
+from tests.command import call
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def test_words_of_a_file_are_levels_and_names_with_an_equals_sign_are_names(tmp_path):
+    table, path = tmp_path / "t.csv", tmp_path / "m.json"
+    lines = [f"{'winter' if i % 3 else 'summer'},{i % 2},{10 * (i % 3 > 0) + 3 * (i % 2)}" for i in range(60)]
+    table.write_text("\n".join(["season,x = y,price", *lines]) + "\n")
+    call("fit", table, "-t", "price", "--size", 2, "--max-features", 1, "--out", path, "-q")
+    text = call("show", path).out
+    assert "[season = winter]" in text or "[season is not summer]" in text
+    assert "[x = y >= 0.5]" in text
+    for network in (bgn.load(path).network_, bgn.load(path).history_.network(1)):
+        assert network.schema.level_columns == {"season": [0, 1]}
+        assert network.schema.columns[2] == Column("x = y")
+
+
+def test_a_form_offers_the_levels_of_a_category_and_whatever_else_as_numbers():
+    columns = (Column("a", level_of=("floor", 1.0)), Column("b", level_of=("floor", 2.5)), Column("floor"))
+    network = bgn.Network([bgn.Layer(np.eye(3), [-0.5, -0.5, -2.0])], [1.0, 2.0, 3.0], 0.0, schema=Schema(columns))
+    rows = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 4.0], [0.0, 1.0, 2.0]])
+    offered = controls(Facts.of(network, rows, np.zeros(3), None, None))
+    assert [(one["kind"], one["name"]) for one in offered] == [("number", "floor"), ("choice", "floor")]
+    assert [option["name"] for option in offered[1]["options"]] == ["1", "2.5"]
+
+
+def test_files_of_version_1_tell_levels_by_their_preparation():
+    model = bgn.load(DATA / "version1_regressor.json")
+    for name, places in model.network_.schema.level_columns.items():
+        assert all(model.network_.names[place].startswith(f"{name} = ") for place in places)
+    assert model.network_.schema.level_columns
+    assert model.history_.network() == model.network_
