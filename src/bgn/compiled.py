@@ -36,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from bgn.explain.kernels import fires  # decorated with it
+    >>> from bgn.explain.shap.counting import fires  # decorated with it
     >>> fires(np.array([1.0, 2.0]), 3.0)
     True
     """
@@ -116,5 +116,5 @@ def _seal(code: bytes, context: Any) -> bytes:
 @functools.cache
 def _sources() -> bytes:
     """Return a digest of every file with kernels: any of them may be compiled into those of another."""
-    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("*/*.py")))
+    texts = (path.read_bytes() for path in sorted(Path(__file__).parent.glob("**/*.py")))
     return hashlib.sha256(b"".join(text for text in texts if b"@compiled" in text)).digest()

@@ -18,8 +18,8 @@ from bgn.engines.gpu.cut import _reaching
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
 from bgn.engines.integers import Grid
 from bgn.engines.protocol import Output, Question
-from bgn.explain.coalitions import games
-from bgn.explain.gpu import exact_shares
+from bgn.explain.shap.coalitions import games
+from bgn.explain.shap.gpu import exact_shares
 from bgn.model.neuron import Neuron, Projection
 from tests.growing import EMPTY, engine_of, table
 from tests.growing import tables as cut_tables

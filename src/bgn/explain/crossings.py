@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from bgn.compiled import compiled
-from bgn.explain.kernels import fires
+from bgn.explain.shap.counting import fires
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Floats

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.cells import Cell, arrangement
-from bgn.explain.coalitions import Table, coalition_counts, mixed_answers
 from bgn.explain.crossings import crossings, walks
-from bgn.explain.kernels import add_steps
+from bgn.explain.polygons import Cell, arrangement
+from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
+from bgn.explain.shap.counting import add_steps
 from bgn.explain.subject import background_of, column_of
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -95,7 +95,7 @@ class PairEffect:
         if self.network.depth > 1:
             means = mixed_answers(self.network, columns, rows, self.background)
             return (self.network.base + weights @ means).reshape(a.shape)
-        total, table, drawn = np.zeros(a.size), Table(rows), Table(self.background)
+        total, table, drawn = np.zeros(a.size), SortedColumns(rows), SortedColumns(self.background)
         for neuron in _readers(self.network, columns, every=True):
             players = self.network.layers[0].neurons[neuron].projection.columns
             coalition = sum(1 << place for place, player in enumerate(players) if player in columns)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.coalitions import Table, neuron_counts, shapley_weights
-from bgn.explain.kernels import count_differing
 from bgn.explain.shap import shap_values
+from bgn.explain.shap.coalitions import SortedColumns, neuron_counts, shapley_weights
+from bgn.explain.shap.counting import count_differing
 from bgn.explain.subject import background_of, rows_of
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -129,7 +129,7 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
 def _paper(network: Network, rows: Floats, background: Floats) -> Floats:
     """Return the matrix R of Algorithm "1-BANN SHAP", as a mean over pairs of rows."""
     matrix = np.zeros((network.n_inputs, network.widths[0]))
-    table, drawn = Table(rows), Table(background)
+    table, drawn = SortedColumns(rows), SortedColumns(background)
     for neuron in np.flatnonzero(network.output_weights):
         players = network.layers[0].neurons[neuron].projection.columns
         weights = shapley_weights(len(players))
@@ -139,7 +139,7 @@ def _paper(network: Network, rows: Floats, background: Floats) -> Floats:
     return matrix
 
 
-def _changes(network: Network, neuron: int, rows: Table, drawn: Table) -> Iterator[tuple[int, int, int]]:
+def _changes(network: Network, neuron: int, rows: SortedColumns, drawn: SortedColumns) -> Iterator[tuple[int, int, int]]:
     """Yield for every input and coalition without it the pairs of rows whose answer the input changes."""
     layer = network.layers[0]
     (players, weights), threshold = layer.neurons[neuron].projection.arrays, layer.neurons[neuron].threshold
@@ -147,7 +147,7 @@ def _changes(network: Network, neuron: int, rows: Table, drawn: Table) -> Iterat
         return
     counts = list(neuron_counts(network, neuron, rows, drawn))
     # Of the background rows that fire as they are, how many still do: where nothing else is known.
-    firing = Table(drawn.rows[layer.fire(drawn.rows)[:, neuron] > 0])
+    firing = SortedColumns(drawn.rows[layer.fire(drawn.rows)[:, neuron] > 0])
     kept = list(neuron_counts(network, neuron, rows, firing))
     everyone = len(counts) - 1
     for place in range(len(players)):

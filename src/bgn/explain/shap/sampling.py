@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bgn.explain.coalitions import Game, Ints
+from bgn.explain.shap.coalitions import Game, Ints
 from bgn.model.network import Network
 from bgn.model.step import Floats
 

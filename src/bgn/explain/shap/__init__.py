@@ -2,7 +2,7 @@
 
 With ``v(Q)`` the mean prediction when the columns Q come from the row and the others from the background, a feature's
 value is its Shapley share of ``f(x) - v(nothing)``. For one hidden layer it is exact and costs a few sorts a neuron
-(:mod:`bgn.explain.coalitions`).
+(:mod:`bgn.explain.shap.coalitions`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.coalitions import Game, Table, averages, games, interaction_weights, shapley_weights
-from bgn.explain.sampling import sampled_values, settle
+from bgn.explain.shap.coalitions import Game, SortedColumns, averages, games, interaction_weights, shapley_weights
+from bgn.explain.shap.sampling import sampled_values, settle
 from bgn.explain.subject import background_of, rows_of
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats
@@ -85,7 +85,7 @@ class Explanation:
             raise ValueError("interaction_values needs method='exact'; these values were sampled.")
         n, d = self.values.shape
         pairs = np.zeros((d, d, n))
-        rows, background = Table(self.data), Table(self.background)
+        rows, background = SortedColumns(self.data), SortedColumns(self.background)
         for game in games(self.network):
             output = self.network.output_weights[list(game.neurons)]
             weights = interaction_weights(len(game.players))
@@ -179,7 +179,7 @@ def shap_values(
     slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
     error = None
     if on_gpu(X) and network.depth == 1 and not sampled:
-        exact_shares = importlib.import_module("bgn.explain.gpu").exact_shares
+        exact_shares = importlib.import_module("bgn.explain.shap.gpu").exact_shares
         expected, neuron_values, shares = exact_shares(network, parts, X, drawn, slots)
         return _explained(network, rows, drawn, expected, neuron_values, connections, shares, None)
     expected = network.hidden(drawn).mean(axis=0)
@@ -196,7 +196,7 @@ def shap_values(
                 stacklevel=2,
             )
     else:
-        _exact(network, parts, Table(rows), Table(drawn), shares, slots)
+        _exact(network, parts, SortedColumns(rows), SortedColumns(drawn), shares, slots)
     return _explained(network, rows, drawn, expected, neuron_values, connections, shares, error)
 
 
@@ -241,8 +241,8 @@ def _connections(network: Network) -> NDArray[np.int64]:
 def _exact(
     network: Network,
     parts: list[Game],
-    rows: Table,
-    background: Table,
+    rows: SortedColumns,
+    background: SortedColumns,
     shares: Floats,
     slots: dict[tuple[int, ...], int],
 ) -> None:

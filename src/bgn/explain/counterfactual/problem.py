@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.constraints import read_constraint
+from bgn.explain.counterfactual.constraints import read_constraint
 from bgn.explain.crossings import after_first
 from bgn.explain.subject import column_of, columns_of, rows_of
 from bgn.model.layer import Layer
@@ -21,8 +21,8 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """A counterfactual question, read once.
+class Problem:
+    """A counterfactual problem, read once.
 
     The first layer has the constraints as further neurons, which must fire: thresholds and constraints are then
     decided by one and the same arithmetic. A `part` is what changes as one: a column, or the columns of a one-hot
@@ -80,12 +80,12 @@ class Question:
         predictions = self.network.predict(rows)
         return np.maximum(np.maximum(self.least - predictions, predictions - self.most), 0.0)
 
-    def without(self, changed: Iterable[int]) -> Question:
-        """Return the question with one more set of parts barred."""
+    def without(self, changed: Iterable[int]) -> Problem:
+        """Return the problem with one more set of parts barred."""
         return replace(self, barred=(*self.barred, frozenset(changed)))
 
 
-def read_question(
+def read_problem(
     network: Network,
     x: Any,
     at_least: float | None,
@@ -97,7 +97,7 @@ def read_question(
     integer: Iterable[Any],
     constraints: Any,
     one_hot: Sequence[Iterable[Any]],
-) -> Question:
+) -> Problem:
     """Check and read the arguments of :func:`bgn.counterfactual`."""
     row = _read_row(network, x)
     if at_least is None and at_most is None:
@@ -144,7 +144,7 @@ def read_question(
     outside = (row < low) | (row > high)
     parts += [(int(column),) for column in np.flatnonzero(outside & ~used) if column not in grouped]
     parts += [group for group in groups if not set(group) <= fixed]
-    return Question(
+    return Problem(
         network, layer, row, least, most, _read_costs(network, costs), low, high, whole,
         tuple(parts), groups, max_changed,
     )  # fmt: skip

@@ -16,7 +16,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.kernels import count_merged, count_searched, count_windowed
+from bgn.explain.shap.counting import count_merged, count_searched, count_windowed
 from bgn.model.network import Network
 from bgn.model.step import Floats
 
@@ -34,7 +34,7 @@ class Game:
     neurons: tuple[int, ...]
 
 
-class Table:
+class SortedColumns:
     """Rows kept column by column, each column sorted when first asked for and then remembered."""
 
     def __init__(self, rows: Floats) -> None:
@@ -64,7 +64,7 @@ def games(network: Network) -> list[Game]:
     return [Game(network.features_used, tuple(int(k) for k in np.flatnonzero(network.output_weights)))]
 
 
-def averages(network: Network, game: Game, rows: Table, background: Table) -> Iterator[tuple[int, Floats]]:
+def averages(network: Network, game: Game, rows: SortedColumns, background: SortedColumns) -> Iterator[tuple[int, Floats]]:
     """Yield every coalition, a bit a player, and the mean answer of the game's neurons, shape (neurons, rows)."""
     if network.depth == 1:
         m = len(background.rows)
@@ -76,13 +76,13 @@ def averages(network: Network, game: Game, rows: Table, background: Table) -> It
             yield coalition, mixed_answers(network, known, rows.rows, background.rows)[list(game.neurons)]
 
 
-def neuron_counts(network: Network, neuron: int, rows: Table, background: Table) -> Iterator[Ints]:
+def neuron_counts(network: Network, neuron: int, rows: SortedColumns, background: SortedColumns) -> Iterator[Ints]:
     """Yield for every coalition of a first-layer neuron's inputs, in order, the firing background rows of each row."""
     for coalition in range(1 << len(network.layers[0].neurons[neuron].projection.columns)):
         yield coalition_counts(network, neuron, coalition, rows, background)
 
 
-def coalition_counts(network: Network, neuron: int, coalition: int, rows: Table, background: Table) -> Ints:
+def coalition_counts(network: Network, neuron: int, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
     """Return for every row how many background rows make a first-layer neuron fire, a bit of `coalition` an input."""
     asked = network.layers[0].neurons[neuron]
     (columns, weights), threshold = asked.projection.arrays, asked.threshold

@@ -1,4 +1,4 @@
-"""SHAP values of rows on a GPU: the counts of :mod:`bgn.explain.coalitions`, found where the rows are.
+"""SHAP values of rows on a GPU: the counts of :mod:`bgn.explain.shap.coalitions`, found where the rows are.
 
 Operations are those of arrays in the same order, so the bits are the same.
 """
@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bgn import tensors
-from bgn.explain.coalitions import Game, Table, coalition_counts, shapley_weights
+from bgn.explain.shap.coalitions import Game, SortedColumns, coalition_counts, shapley_weights
 from bgn.model.network import Network
 from bgn.model.step import Floats
 
@@ -48,13 +48,13 @@ class _Side:
 
     def __init__(self, rows: Tensor) -> None:
         self.rows = rows
-        self._table: Table | None = None
+        self._table: SortedColumns | None = None
 
     @property
-    def table(self) -> Table:
+    def table(self) -> SortedColumns:
         """The rows as arrays."""
         if self._table is None:
-            self._table = Table(self.rows.double().cpu().numpy())
+            self._table = SortedColumns(self.rows.double().cpu().numpy())
         return self._table
 
     def product(self, column: int, weight: float) -> Tensor:
@@ -63,7 +63,7 @@ class _Side:
 
 
 def _counts(network: Network, neuron: int, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
-    """What :func:`bgn.explain.coalitions.coalition_counts` says; where three inputs and more leave two unknown, it is
+    """What :func:`bgn.explain.shap.coalitions.coalition_counts` says; where three inputs and more leave two unknown, it is
     asked."""
     asked = network.layers[0].neurons[neuron]
     columns, weights, threshold = asked.projection.columns, asked.projection.factors, asked.threshold

@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
+from bgn.explain.counterfactual.problem import Bools, Problem
 from bgn.explain.crossings import answers_along, crossings
-from bgn.explain.question import Bools, Question
 from bgn.model.step import Floats
 
 # How far beside a crossing of two lines to try, relative to its size.
@@ -23,36 +23,36 @@ _BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
 _MOST_WHOLE = 20_000
 
 
-def best_along(question: Question, column: int, rows: Floats) -> Floats:
+def best_along(problem: Problem, column: int, rows: Floats) -> Floats:
     """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will."""
-    places, answers = answers_along(question.layer, column, rows)
-    fits = np.column_stack([question.holds(each) for each in answers])
-    values, there = nearest_in_pieces(question, column, places)
+    places, answers = answers_along(problem.layer, column, rows)
+    fits = np.column_stack([problem.holds(each) for each in answers])
+    values, there = nearest_in_pieces(problem, column, places)
     fits &= there
-    far = np.where(fits, np.abs(values - question.x[column]), np.inf)
+    far = np.where(fits, np.abs(values - problem.x[column]), np.inf)
     best = far.argmin(axis=1)[:, np.newaxis]
     return np.where(fits.any(axis=1), np.take_along_axis(values, best, axis=1)[:, 0], np.nan)
 
 
-def nearest_in_pieces(question: Question, column: int, places: Floats) -> tuple[Floats, Bools]:
+def nearest_in_pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Bools]:
     """Return for every piece between crossings its value nearest to the one asked about, and whether it has any."""
     ends = np.full((len(places), 1), np.inf)
-    first = np.maximum(np.hstack([-ends, places]), question.low[column])
-    last = np.minimum(np.nextafter(np.hstack([places, ends]), -np.inf), question.high[column])
-    if question.integer[column]:
+    first = np.maximum(np.hstack([-ends, places]), problem.low[column])
+    last = np.minimum(np.nextafter(np.hstack([places, ends]), -np.inf), problem.high[column])
+    if problem.integer[column]:
         first, last = np.ceil(first), np.floor(last)
     there = (first <= last) & (first < np.inf) & (last > -np.inf)
-    return np.clip(question.x[column], first, np.maximum(first, last)), there
+    return np.clip(problem.x[column], first, np.maximum(first, last)), there
 
 
-def climb(question: Question) -> Floats | None:
+def climb(problem: Problem) -> Floats | None:
     """Return a row that will do, found by changing one part after another for the most gain a cost; maybe None."""
-    row = question.x
-    miss, cost = float(question.misses(row[np.newaxis])[0]), 0.0
+    row = problem.x
+    miss, cost = float(problem.misses(row[np.newaxis])[0]), 0.0
     while miss > 0:
-        rows = np.concatenate([row[np.newaxis], *(_all_settings(question, part, row) for part in question.parts)])
-        rows = rows[question.allows(rows, wanted=False)]
-        misses, costs = question.misses(rows), question.price(rows)
+        rows = np.concatenate([row[np.newaxis], *(_all_settings(problem, part, row) for part in problem.parts)])
+        rows = rows[problem.allows(rows, wanted=False)]
+        misses, costs = problem.misses(rows), problem.price(rows)
         nearer = misses < miss
         if not nearer.any():
             return None
@@ -62,56 +62,56 @@ def climb(question: Question) -> Floats | None:
     return row
 
 
-def complete(question: Question, ceiling: float) -> bool:
+def complete(problem: Problem, ceiling: float) -> bool:
     """Whether trying candidates proves the cheapest pair: not where two columns of whole numbers range too far."""
-    reach = 2 * ceiling / question.costs
-    whole = [part[0] for part in question.parts if part not in question.groups and question.integer[part[0]]]
-    far = [column for column in whole if min(reach[column], question.high[column] - question.low[column]) > _MOST_WHOLE]
+    reach = 2 * ceiling / problem.costs
+    whole = [part[0] for part in problem.parts if part not in problem.groups and problem.integer[part[0]]]
+    far = [column for column in whole if min(reach[column], problem.high[column] - problem.low[column]) > _MOST_WHOLE]
     return not far or len(whole) < 2
 
 
-def cheapest(question: Question, rows: Floats) -> Floats | None:
+def cheapest(problem: Problem, rows: Floats) -> Floats | None:
     """Return the cheapest of the rows that will do, or None."""
-    rows = rows[question.allows(rows)]
-    return rows[question.price(rows).argmin()] if len(rows) else None
+    rows = rows[problem.allows(rows)]
+    return rows[problem.price(rows).argmin()] if len(rows) else None
 
 
-def change_one(question: Question) -> Floats | None:
+def change_one(problem: Problem) -> Floats | None:
     """Return the cheapest answer that changes at most one part, or None."""
-    found = [question.x[np.newaxis], *(_settings(question, part, question.x) for part in question.parts)]
-    return cheapest(question, np.concatenate(found))
+    found = [problem.x[np.newaxis], *(_settings(problem, part, problem.x) for part in problem.parts)]
+    return cheapest(problem, np.concatenate(found))
 
 
-def change_two(question: Question, ceiling: float, deadline: float) -> Floats | None:
+def change_two(problem: Problem, ceiling: float, deadline: float) -> Floats | None:
     """Return the cheapest answer that changes two parts, if it is cheaper than `ceiling`, or None."""
     best = None
-    for pair in combinations(question.parts, 2):
+    for pair in combinations(problem.parts, 2):
         if time.monotonic() > deadline:
             break
-        for rows in _two(question, pair, ceiling):
-            found = cheapest(question, rows)
-            cost = np.inf if found is None else float(question.price(found[np.newaxis])[0])
+        for rows in _two(problem, pair, ceiling):
+            found = cheapest(problem, rows)
+            cost = np.inf if found is None else float(problem.price(found[np.newaxis])[0])
             if cost < ceiling * (1 - 1e-12):
                 best, ceiling = found, cost
     return best
 
 
-def _settings(question: Question, part: tuple[int, ...], row: Floats) -> Floats:
+def _settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
     """Return a row with one part changed in every way worth trying; the other columns stay."""
-    if part in question.groups:
+    if part in problem.groups:
         return _categories(part, row)
-    value = best_along(question, part[0], row[np.newaxis])[0]
+    value = best_along(problem, part[0], row[np.newaxis])[0]
     changed = row[np.newaxis].copy()
     changed[:, part[0]] = value
     return changed[:0] if np.isnan(value) else changed
 
 
-def _all_settings(question: Question, part: tuple[int, ...], row: Floats) -> Floats:
+def _all_settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
     """Return a row with one part changed to every other answer of the first layer."""
-    if part in question.groups:
+    if part in problem.groups:
         return _categories(part, row)
-    places, _ = answers_along(question.layer, part[0], row[np.newaxis])
-    values, there = nearest_in_pieces(question, part[0], places)
+    places, _ = answers_along(problem.layer, part[0], row[np.newaxis])
+    values, there = nearest_in_pieces(problem, part[0], places)
     rows = np.repeat(row[np.newaxis], np.count_nonzero(there), axis=0)
     rows[:, part[0]] = values[there]
     return rows
@@ -124,41 +124,41 @@ def _categories(group: tuple[int, ...], row: Floats) -> Floats:
     return rows
 
 
-def _two(question: Question, pair: tuple[tuple[int, ...], ...], ceiling: float) -> Iterator[Floats]:
+def _two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) -> Iterator[Floats]:
     """Yield tables of candidates that change two parts."""
-    grouped = [part for part in pair if part in question.groups]
-    single = [part[0] for part in pair if part not in question.groups]
+    grouped = [part for part in pair if part in problem.groups]
+    single = [part[0] for part in pair if part not in problem.groups]
     if len(grouped) == 2:
-        for row in _categories(grouped[0], question.x):
+        for row in _categories(grouped[0], problem.x):
             yield _categories(grouped[1], row)
         return
     if len(grouped) == 1:
-        rows, column = _categories(grouped[0], question.x), single[0]
+        rows, column = _categories(grouped[0], problem.x), single[0]
     else:
         # The first is tried value by value: better the whole numbers, of which there are few.
-        other, column = sorted(single, key=lambda each: not question.integer[each])
-        values = _candidates(question, other, column, ceiling)
-        rows = np.repeat(question.x[np.newaxis], len(values), axis=0)
+        other, column = sorted(single, key=lambda each: not problem.integer[each])
+        values = _candidates(problem, other, column, ceiling)
+        rows = np.repeat(problem.x[np.newaxis], len(values), axis=0)
         rows[:, other] = values
-    found = best_along(question, column, rows)
+    found = best_along(problem, column, rows)
     rows[:, column] = found
     yield rows[~np.isnan(found)]
 
 
-def _candidates(question: Question, first: int, second: int, ceiling: float) -> Floats:
+def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Floats:
     """Return the values of the first column at which a cheapest pair can lie."""
-    low = max(question.low[first], question.x[first] - ceiling / question.costs[first])
-    high = min(question.high[first], question.x[first] + ceiling / question.costs[first])
-    if question.integer[first] and question.integer[second] and high - low <= _MOST_WHOLE:
+    low = max(problem.low[first], problem.x[first] - ceiling / problem.costs[first])
+    high = min(problem.high[first], problem.x[first] + ceiling / problem.costs[first])
+    if problem.integer[first] and problem.integer[second] and high - low <= _MOST_WHOLE:
         return np.arange(np.ceil(low), np.floor(high) + 1)
-    layer, x = question.layer, question.x
+    layer, x = problem.layer, problem.x
     weights = layer.weights[:, [first, second]]
     read = np.flatnonzero((weights != 0).any(axis=1))
     rest = x.copy()
     rest[[first, second]] = 0.0
     levels = layer.thresholds[read] - layer.project(rest[np.newaxis])[0, read]
     lines = np.column_stack([weights[read], levels])
-    edges = [(0.0, 1.0, value) for value in (question.low[second], question.high[second], x[second])]
+    edges = [(0.0, 1.0, value) for value in (problem.low[second], problem.high[second], x[second])]
     lines = np.vstack([lines, [edge for edge in edges if np.isfinite(edge[2])]])
     a, b, c = lines.T
     cross = np.outer(a, b) - np.outer(b, a)
@@ -175,7 +175,7 @@ def _candidates(question: Question, first: int, second: int, ceiling: float) -> 
             [low, high, x[first]],
         ]
     )
-    if question.integer[first]:
+    if problem.integer[first]:
         values = np.concatenate([np.floor(values), np.ceil(values)])
     values = np.unique(values[np.isfinite(values)])
     return values[(values >= low) & (values <= high)]
