@@ -10,7 +10,19 @@ import numpy as np
 
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.writing import clean
+
+
+def network_of_questions(model: Any) -> Network:
+    """Return a model's network, whose columns may be of any kind, if it predicts one number by questions alone."""
+    network = network_of(model, plain=False)
+    if network.link != "identity" or network.slopes is not None:
+        raise ValueError(
+            "model must predict one number without slopes or classes; networks of other kinds can predict, and no "
+            "more, so far."
+        )
+    return network
 
 
 def rows_of(network: Network, table: Any, name: str) -> Floats:

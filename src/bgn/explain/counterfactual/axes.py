@@ -62,7 +62,7 @@ def axes(problem: Problem) -> list[Axis]:
 def _exact_spans(problem: Problem, column: int, neurons: list[int], answers: Floats) -> Floats:
     """Return the first and last value of one column in every piece: the last float, or whole number, that belongs."""
     layer = problem.layer
-    turns = np.array([crossings(layer, neuron, column, problem.x[np.newaxis])[0] for neuron in neurons])
+    turns = np.array([crossings(layer.neurons[neuron], column, problem.x[np.newaxis])[0] for neuron in neurons])
     passed = (answers > 0) == (layer.weights[neurons, column] > 0)
     first = np.where(passed, turns, -np.inf).max(axis=1)
     last = np.where(passed, np.inf, np.nextafter(turns, -np.inf)).min(axis=1)

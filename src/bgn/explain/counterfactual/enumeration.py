@@ -166,7 +166,7 @@ def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Fl
         meet = ((np.outer(c, b) - np.outer(b, c)) / cross)[np.triu_indices(len(lines), 1)]
     meet = np.unique(meet[np.isfinite(meet)])
     size = np.abs(meet).max(initial=0.0) * 1e-3 + np.abs(meet)
-    exact = [crossings(layer, int(k), first, x[np.newaxis])[0] for k in read if weights[k, 1] == 0]
+    exact = [crossings(layer.neurons[k], first, x[np.newaxis])[0] for k in read if weights[k, 1] == 0]
     values = np.concatenate(
         [
             (meet[:, np.newaxis] + _BESIDE * size[:, np.newaxis]).ravel(),

@@ -16,8 +16,10 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.explain.crossings import summand, summands
 from bgn.explain.shap.counting import count_merged, count_searched, count_windowed
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 Ints = NDArray[np.int64]
@@ -35,91 +37,77 @@ class Game:
 
 
 class SortedColumns:
-    """Rows kept column by column, each column sorted when first asked for and then remembered."""
+    """Rows kept column by column; what sorts a column of numbers is remembered from the first time it is asked for."""
 
     def __init__(self, rows: Floats) -> None:
         self.rows = rows
-        self.columns = np.ascontiguousarray(rows.T)
+        self.by_column = np.ascontiguousarray(rows.T).T
         self._orders: dict[int, Ints] = {}
         self._sorted: dict[int, Floats] = {}
 
-    def order(self, column: int) -> Ints:
-        """Return the rows' numbers, smallest value of the column first."""
+    def order(self, neuron: Neuron, place: int) -> Ints:
+        """Return the rows' numbers, the smallest summand of the column at a place of a neuron's projection first."""
+        column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
+        if isinstance(factor, tuple) or neuron.missing is not None:
+            return np.argsort(summand(neuron, place, self.by_column))
         if column not in self._orders:
-            self._orders[column] = np.argsort(self.columns[column])
-        return self._orders[column]
+            self._orders[column] = np.argsort(self.by_column[:, column])
+        return self._orders[column][:: 1 if factor > 0 else -1]
 
-    def sorted(self, column: int) -> Floats:
-        """Return the column's values, smallest first."""
+    def largest_first(self, neuron: Neuron, place: int) -> Floats:
+        """Return the summands of the column at a place of a neuron's projection, sorted downwards."""
+        column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
+        if isinstance(factor, tuple) or neuron.missing is not None:
+            return np.sort(summand(neuron, place, self.by_column))[::-1]
         if column not in self._sorted:
-            self._sorted[column] = np.sort(self.columns[column])
-        return self._sorted[column]
+            self._sorted[column] = np.sort(self.by_column[:, column])
+        return (self._sorted[column] * factor)[:: -1 if factor > 0 else 1]
 
 
 def games(network: Network) -> list[Game]:
     """Return the games whose values, weighted by the output, add up to the network's."""
+    alive = tuple(np.flatnonzero(network.output_weights).tolist())
     if network.depth == 1:
-        neurons = network.layers[0].neurons
-        return [Game(neurons[k].projection.columns, (int(k),)) for k in np.flatnonzero(network.output_weights)]
-    return [Game(network.features_used, tuple(int(k) for k in np.flatnonzero(network.output_weights)))]
+        return [Game(network.layers[0].neurons[k].projection.columns, (k,)) for k in alive]
+    return [Game(network.features_used, alive)]
 
 
-def averages(network: Network, game: Game, rows: SortedColumns, background: SortedColumns) -> Iterator[tuple[int, Floats]]:
-    """Yield every coalition, a bit a player, and the mean answer of the game's neurons, shape (neurons, rows)."""
-    if network.depth == 1:
-        m = len(background.rows)
-        for coalition, counts in enumerate(neuron_counts(network, game.neurons[0], rows, background)):
-            yield coalition, (2.0 * counts / m - 1.0)[np.newaxis]
-    else:
-        for coalition in range(1 << len(game.players)):
+def averages(
+    network: Network, game: Game, rows: SortedColumns, background: SortedColumns
+) -> Iterator[tuple[int, Floats]]:
+    """Yield every coalition, one bit per player, and the mean answers of the game's neurons, shape (neurons, rows)."""
+    for coalition in range(1 << len(game.players)):
+        if network.depth == 1:
+            counts = coalition_counts(network.layers[0].neurons[game.neurons[0]], coalition, rows, background)
+            yield coalition, (2.0 * counts / len(background.rows) - 1.0)[np.newaxis]
+        else:
             known = [player for bit, player in enumerate(game.players) if coalition >> bit & 1]
             yield coalition, mixed_answers(network, known, rows.rows, background.rows)[list(game.neurons)]
 
 
-def neuron_counts(network: Network, neuron: int, rows: SortedColumns, background: SortedColumns) -> Iterator[Ints]:
-    """Yield for every coalition of a first-layer neuron's inputs, in order, the firing background rows of each row."""
-    for coalition in range(1 << len(network.layers[0].neurons[neuron].projection.columns)):
-        yield coalition_counts(network, neuron, coalition, rows, background)
+def coalition_counts(neuron: Neuron, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
+    """Return for every row how many background rows make a first-layer neuron fire.
 
-
-def coalition_counts(network: Network, neuron: int, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
-    """Return for every row how many background rows make a first-layer neuron fire, a bit of `coalition` an input."""
-    asked = network.layers[0].neurons[neuron]
-    (columns, weights), threshold = asked.projection.arrays, asked.threshold
+    A bit of `coalition` per column that the neuron reads tells whether the row's value is known.
+    """
+    size, threshold = len(neuron.projection.columns), neuron.threshold
     if coalition == 0:
-        drawn = background.columns[columns] * weights[:, np.newaxis]
-        total = int(np.count_nonzero(_sums(drawn) >= threshold))
-        return np.full(len(rows.rows), total, dtype=np.int64)
-    fixed = rows.columns[columns] * weights[:, np.newaxis]
-    if coalition == (1 << len(columns)) - 1:
-        return np.where(_sums(fixed) >= threshold, len(background.rows), 0)
-    if len(columns) == 2:
+        return np.full(len(rows.rows), np.count_nonzero(neuron.fires(background.by_column)))
+    if coalition == (1 << size) - 1:
+        return np.where(neuron.fires(rows.by_column), len(background.rows), 0)
+    counts = np.empty(len(rows.rows), dtype=np.int64)
+    if size == 2:
         known, other = coalition - 1, 2 - coalition
-        upwards = rows.order(columns[known])[:: 1 if weights[known] > 0 else -1]
-        downwards = (background.sorted(columns[other]) * weights[other])[:: -1 if weights[other] > 0 else 1]
-        counts = np.empty(len(rows.rows), dtype=np.int64)
-        count_merged(fixed[known], upwards, downwards, threshold, counts)
+        fixed, drawn = summand(neuron, known, rows.by_column), background.largest_first(neuron, other)
+        count_merged(fixed, rows.order(neuron, known), drawn, threshold, counts)
         return counts
-    places = np.array([place for place in range(len(columns)) if not coalition >> place & 1])
-    return _count(fixed.T, places, (background.columns[columns] * weights[:, np.newaxis]).T, threshold)
-
-
-def _sums(products: Floats) -> Floats:
-    """Return the projections: the rows of `products`, one a column of the table, added from first to last."""
-    total = np.zeros(products.shape[1])
-    for count, product in enumerate(products):
-        total = total + product if count else product
-    return total
-
-
-def _count(fixed: Floats, places: Ints, drawn: Floats, threshold: float) -> Ints:
-    """Count the background rows that make each row fire when they fill `places`, for three inputs and more."""
-    fixed = np.ascontiguousarray(fixed)
-    counts = np.empty(len(fixed), dtype=np.int64)
+    places = np.array([place for place in range(size) if not coalition >> place & 1])
+    fixed = np.ascontiguousarray(summands(neuron, rows.by_column).T)
     if len(places) == 1:
-        count_searched(fixed, int(places[0]), np.sort(drawn[:, places[0]]), threshold, counts)
+        drawn = np.ascontiguousarray(background.largest_first(neuron, places[0])[::-1])
+        count_searched(fixed, places[0], drawn, threshold, counts)
         return counts
-    distinct, times = np.unique(drawn[:, places], axis=0, return_counts=True)
+    distinct, times = np.unique(summands(neuron, background.by_column)[places].T, axis=0, return_counts=True)
     sums = distinct.sum(axis=1)
     order = np.argsort(sums)
     above = np.append(np.cumsum(times[order][::-1])[::-1], 0)
@@ -135,7 +123,7 @@ def mixed_answers(network: Network, known: list[int], rows: Floats, background: 
         block = rows[start : start + at_once]
         mixed = np.tile(background, (len(block), 1))
         mixed[:, known] = np.repeat(block[:, known], len(background), axis=0)
-        fires = network.hidden(mixed).reshape(len(block), len(background), -1)
+        fires = network._hidden(mixed).reshape(len(block), len(background), -1)
         means[:, start : start + at_once] = fires.mean(axis=1).T
     return means
 

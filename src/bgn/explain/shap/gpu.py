@@ -14,6 +14,7 @@ from torch import Tensor
 from bgn import tensors
 from bgn.explain.shap.coalitions import Game, SortedColumns, coalition_counts, shapley_weights
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 
@@ -35,7 +36,7 @@ def exact_shares(
         neuron, factors = game.neurons[0], shapley_weights(len(game.players))
         weight = network.output_weights[neuron]
         for coalition in range(1 << len(game.players)):
-            mean = 2.0 * _counts(network, neuron, coalition, *sides).double() / m - 1.0
+            mean = 2.0 * _counts(network.layers[0].neurons[neuron], coalition, *sides).double() / m - 1.0
             size = coalition.bit_count()
             for bit, player in enumerate(game.players):
                 factor = factors[size - 1] if coalition >> bit & 1 else -factors[size]
@@ -62,11 +63,9 @@ class _Side:
         return self.rows[:, column].double() * weight
 
 
-def _counts(network: Network, neuron: int, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
-    """What :func:`bgn.explain.shap.coalitions.coalition_counts` says; where three inputs and more leave two unknown, it is
-    asked."""
-    asked = network.layers[0].neurons[neuron]
-    columns, weights, threshold = asked.projection.columns, asked.projection.factors, asked.threshold
+def _counts(neuron: Neuron, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
+    """What :func:`coalition_counts` says, which is asked where three inputs and more leave two unknown."""
+    columns, weights, threshold = neuron.projection.columns, neuron.projection.factors, neuron.threshold
     unknown = [place for place in range(len(columns)) if not coalition >> place & 1]
     pairs = list(zip(columns, weights, strict=True))
     if len(unknown) == len(columns):
@@ -78,7 +77,7 @@ def _counts(network: Network, neuron: int, coalition: int, rows: _Side, drawn: _
         place = unknown[0]
         terms = [rows.product(*pair) for pair in pairs]
         return _searched(terms, place, torch.sort(drawn.product(*pairs[place]))[0], threshold)
-    counts = coalition_counts(network, neuron, coalition, rows.table, drawn.table)
+    counts = coalition_counts(neuron, coalition, rows.table, drawn.table)
     return torch.from_numpy(counts).to(rows.rows.device)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from bgn.explain.shap.coalitions import Game, Ints
 from bgn.model.network import Network
-from bgn.model.step import Floats
+from bgn.model.step import Bools, Floats
 
 
 def sampled_values(
@@ -43,19 +43,21 @@ def _walk(network: Network, neurons: list[int], players: Ints, order: Ints, rows
     mixed = np.repeat(drawn[np.newaxis, np.newaxis], len(players) + 1, axis=0).repeat(len(rows), axis=1)
     for position, player in enumerate(players[order], start=1):
         mixed[position:, :, player] = rows[:, player]
-    fires = network.hidden(mixed.reshape(-1, rows.shape[1]))[:, neurons]
+    fires = network._hidden(mixed.reshape(-1, rows.shape[1]))[:, neurons]
     fires = fires.reshape(len(players) + 1, len(rows), len(neurons))
     changes = np.empty((len(players), len(neurons), len(rows)))
     changes[order] = np.diff(fires, axis=0).transpose(0, 2, 1)
     return changes
 
 
-def settle(values: Floats, error: Floats, expected: Floats) -> Floats:
-    """Spread what the players' estimates miss of the known sum, most where the error is largest.
+def settle(values: Floats, error: Floats, expected: Floats, reaches: Bools) -> Floats:
+    """Spread what the estimates miss of a neuron's known sum over the players that reach it, most where they err most.
 
-    `values` are per player, neuron and row; `error` per player and row; `expected` per neuron and row.
+    `values` are per player, neuron and row; `error` per player and row; `expected` per neuron and row; `reaches` per
+    player and neuron.
     """
-    share = error**2
+    share = error[:, np.newaxis] ** 2 * reaches[:, :, np.newaxis]
     total = share.sum(axis=0)
-    share = np.where(total > 0, share / np.where(total > 0, total, 1.0), 1.0 / max(len(values), 1))
-    return values + share[:, np.newaxis] * (expected - values.sum(axis=0))
+    even = (reaches / np.maximum(reaches.sum(axis=0), 1))[:, :, np.newaxis]
+    share = np.where(total > 0, share / np.where(total > 0, total, 1.0), even)
+    return values + share * (expected - values.sum(axis=0))
