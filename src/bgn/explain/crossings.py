@@ -50,6 +50,19 @@ def factor(neuron: Neuron, column: int) -> float:
     return projection.factors[projection.columns.index(column)] if column in projection.columns else 0.0
 
 
+def normal(neuron: Neuron, n_inputs: int) -> Floats:
+    """Return a neuron's factors, all of numbers, as a vector over the columns."""
+    vector = np.zeros(n_inputs)
+    vector[list(neuron.projection.columns)] = neuron.projection.factors
+    return vector
+
+
+def direction(neuron: Neuron) -> Projection:
+    """Return a neuron's projection divided by its first factor: parallel neurons have the same."""
+    projection = neuron.projection
+    return Projection(projection.columns, tuple(each / projection.factors[0] for each in projection.factors))
+
+
 @compiled
 def fires(terms: Floats, threshold: float) -> bool:
     """Whether the terms, summed in order, reach the threshold."""

@@ -124,9 +124,7 @@ class PairEffect:
         """
         for part in (self.first, self.second):
             if part.column.levels is not None:
-                raise ValueError(
-                    f"cells need two columns of numbers; {part.feature!r} is a category. Call the effect."
-                )
+                raise ValueError(f"cells need two columns of numbers; {part.feature!r} is a category. Call the effect.")
         if bounds is None:
             drawn = self.background[:, [self.network.names.index(name) for name in self.features]]
             bounds = np.column_stack([np.nanmin(drawn, axis=0), np.nanmax(drawn, axis=0)])

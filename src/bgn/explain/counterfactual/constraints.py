@@ -10,6 +10,7 @@ import numpy as np
 
 from bgn.explain.subject import column_of
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 from bgn.writing import clean
 
@@ -17,7 +18,20 @@ _FORM = "Write text such as 'a <= b' or '2*a + b >= 3', or ({'a': 1, 'b': -1}, '
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
 
 
-def read_constraint(network: Network, constraint: Any) -> tuple[Floats, str, float]:
+def read_constraints(network: Network, row: Floats, constraints: Any) -> list[Neuron]:
+    """Return neurons that fire where the constraints hold; an equality makes two, a rounding error apart."""
+    neurons = []
+    for constraint in [constraints] if isinstance(constraints, str) else constraints or ():
+        coefficients, relation, right = _read(network, constraint)
+        slack = 1e-9 * (np.abs(coefficients) @ np.abs(row) + abs(right)) if relation == "==" else 0.0
+        columns = np.flatnonzero(coefficients)
+        for sign in {"<=": (-1.0,), ">=": (1.0,), "==": (-1.0, 1.0)}[relation]:
+            factors = tuple((sign * coefficients[columns]).tolist())
+            neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(sign * right - slack)))
+    return neurons
+
+
+def _read(network: Network, constraint: Any) -> tuple[Floats, str, float]:
     """Return coefficients, relation and right side of one linear constraint."""
     if isinstance(constraint, str):
         return _read_text(network, constraint)

@@ -13,9 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
-from bgn.explain.counterfactual.problem import Bools, Problem
-from bgn.explain.crossings import answers_along, crossings
-from bgn.model.step import Floats
+from bgn.explain.counterfactual.problem import Problem
+from bgn.explain.crossings import answers_along, crossings, factor
+from bgn.model.step import Bools, Floats
 
 # How far beside a crossing of two lines to try, relative to its size.
 _BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
@@ -46,7 +46,7 @@ def nearest_in_pieces(problem: Problem, column: int, places: Floats) -> tuple[Fl
 
 
 def climb(problem: Problem) -> Floats | None:
-    """Return a row that will do, found by changing one part after another for the most gain a cost; maybe None."""
+    """Return a row that will do, found by changing one part after another for the most gain per cost; maybe None."""
     row = problem.x
     miss, cost = float(problem.misses(row[np.newaxis])[0]), 0.0
     while miss > 0:
@@ -90,9 +90,8 @@ def change_two(problem: Problem, ceiling: float, deadline: float) -> Floats | No
             break
         for rows in _two(problem, pair, ceiling):
             found = cheapest(problem, rows)
-            cost = np.inf if found is None else float(problem.price(found[np.newaxis])[0])
-            if cost < ceiling * (1 - 1e-12):
-                best, ceiling = found, cost
+            if found is not None and problem.cost(found) < ceiling * (1 - 1e-12):
+                best, ceiling = found, problem.cost(found)
     return best
 
 
@@ -151,30 +150,25 @@ def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Fl
     high = min(problem.high[first], problem.x[first] + ceiling / problem.costs[first])
     if problem.integer[first] and problem.integer[second] and high - low <= _MOST_WHOLE:
         return np.arange(np.ceil(low), np.floor(high) + 1)
-    layer, x = problem.layer, problem.x
-    weights = layer.weights[:, [first, second]]
-    read = np.flatnonzero((weights != 0).any(axis=1))
-    rest = x.copy()
+    x, rest = problem.x, problem.x.copy()
     rest[[first, second]] = 0.0
-    levels = layer.thresholds[read] - layer.project(rest[np.newaxis])[0, read]
-    lines = np.column_stack([weights[read], levels])
+    lines, exact = [], []
+    for neuron in problem.layer.neurons:
+        across, up = factor(neuron, first), factor(neuron, second)
+        if across or up:
+            lines.append((across, up, neuron.threshold - neuron.projection.values(rest[np.newaxis])[0]))
+        if across and not up:
+            exact.append(crossings(neuron, first, x[np.newaxis])[0])
     edges = [(0.0, 1.0, value) for value in (problem.low[second], problem.high[second], x[second])]
-    lines = np.vstack([lines, [edge for edge in edges if np.isfinite(edge[2])]])
-    a, b, c = lines.T
+    lines += [edge for edge in edges if np.isfinite(edge[2])]
+    a, b, c = np.array(lines).T
     cross = np.outer(a, b) - np.outer(b, a)
     with np.errstate(all="ignore"):
         meet = ((np.outer(c, b) - np.outer(b, c)) / cross)[np.triu_indices(len(lines), 1)]
     meet = np.unique(meet[np.isfinite(meet)])
     size = np.abs(meet).max(initial=0.0) * 1e-3 + np.abs(meet)
-    exact = [crossings(layer.neurons[k], first, x[np.newaxis])[0] for k in read if weights[k, 1] == 0]
-    values = np.concatenate(
-        [
-            (meet[:, np.newaxis] + _BESIDE * size[:, np.newaxis]).ravel(),
-            exact,
-            np.nextafter(exact, -np.inf),
-            [low, high, x[first]],
-        ]
-    )
+    beside = (meet[:, np.newaxis] + _BESIDE * size[:, np.newaxis]).ravel()
+    values = np.concatenate([beside, exact, np.nextafter(exact, -np.inf), [low, high, x[first]]])
     if problem.integer[first]:
         values = np.concatenate([np.floor(values), np.ceil(values)])
     values = np.unique(values[np.isfinite(values)])

@@ -1,7 +1,7 @@
 """The cheapest change as a mixed-integer program over the regions of the network.
 
 Neurons that look along the same axis cut a projection into pieces; a region is one piece per axis, and one
-binary variable a piece says which. A column is what it was plus a rise minus a fall, whose prices are the objective.
+binary variable per piece says which. A column is what it was plus a rise minus a fall, whose prices are the objective.
 Deeper layers follow from the pieces. The program works on closed pieces, a relaxation: its optimum is a lower bound,
 and the region it names is entered exactly, or ruled out, before it counts (:mod:`bgn.explain.counterfactual.proof`).
 """
@@ -17,7 +17,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bgn.explain.counterfactual.axes import axes
 from bgn.explain.counterfactual.problem import Problem
-from bgn.model.layer import Layer
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
@@ -73,9 +73,8 @@ class Program:
             self.upper[side] /= self.scale
             self.integrality[side] = whole
         # A constraint on no column at all holds or does not, whatever changes.
-        limits = slice(problem.network.widths[0], None)
-        idle = np.count_nonzero(problem.layer.weights[limits], axis=1) == 0
-        self.feasible = bool((problem.layer.bias[limits][idle] >= 0).all())
+        limits = problem.layer.neurons[problem.network.widths[0] :]
+        self.feasible = all(limit.threshold <= 0 for limit in limits if not limit.projection.columns)
         self.rows: list[tuple[Floats, float, float]] = []
         # Rows that hold a projection in its piece: number, axis, edge, and the pieces where that is a threshold.
         self.sides: list[tuple[int, int, int, NDArray[np.bool_]]] = []
@@ -110,7 +109,7 @@ class Program:
                     row = self._row()
                     row[self.rise], row[self.fall] = weights * self.scale / unit, -weights * self.scale / unit
                     row[piece] = -np.clip(edges[:, side], least, most) / unit
-                    inner = (edges[:, side] > least) & (edges[:, side] < most) & (np.count_nonzero(each.weights) > 1)
+                    inner = (edges[:, side] > least) & (edges[:, side] < most) & (each.column is None)
                     self.sides.append((len(self.rows), number, side, inner))
                     self.rows.append((row, low, high))
 
@@ -155,10 +154,8 @@ class Program:
                 if neuron < network.widths[0]:
                     answers[neuron, piece], constant[neuron] = values, 0.0
         for layer, deep in zip(network.layers[1:], self.deep, strict=True):
-            for place, weights, threshold in zip(
-                range(deep.start, deep.stop), layer.weights, layer.thresholds, strict=True
-            ):
-                self._add_neuron(place, weights @ answers, float(weights @ constant), weights, float(threshold))
+            for place, asked in zip(range(deep.start, deep.stop), layer.neurons, strict=True):
+                self._add_neuron(place, asked, answers, constant)
             answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
         unit = max(float(np.abs(network.output_weights).sum()), 1e-300)
@@ -171,16 +168,15 @@ class Program:
         self.upper[self.miss] = np.inf
         self.unit = unit
 
-    def _add_neuron(self, place: int, row: Floats, constant: float, weights: Floats, threshold: float) -> None:
-        """Tie a deeper neuron's variable to the sum it reads."""
-        inputs = weights[weights != 0]
-        reach = float(np.abs(inputs).sum())
+    def _add_neuron(self, place: int, neuron: Neuron, answers: Floats, constant: Floats) -> None:
+        """Tie a deeper neuron's variable to the sum of the answers it reads."""
+        (columns, weights), threshold = neuron.projection.arrays, neuron.threshold
+        row, start = weights @ answers[columns], float(weights @ constant[columns])
+        reach = float(np.abs(weights).sum())
         fires, rests = threshold, threshold
-        if len(inputs) <= _LISTED:
-            signs = np.array(list(product((-1.0, 1.0), repeat=len(inputs))))
-            sums = Layer(inputs[np.newaxis] if len(inputs) else np.zeros((1, 1)), [0.0]).project(
-                signs if len(inputs) else np.zeros((1, 1))
-            )[:, 0]
+        if len(weights) <= _LISTED:
+            signs = np.array(list(product((-1.0, 1.0), repeat=len(weights))))
+            sums = Projection(tuple(range(len(weights))), neuron.projection.factors).values(signs)
             fires = float(sums[sums >= threshold].min(initial=np.inf))
             rests = float(sums[sums < threshold].max(initial=-np.inf))
         if fires > reach:
@@ -192,9 +188,9 @@ class Program:
         unit = max(reach, 1e-300)
         at_least, at_most = row / unit, row / unit
         at_least[place] += -(fires + reach) / unit
-        self.rows.append((at_least, (-reach - constant) / unit - _SLACK, np.inf))
+        self.rows.append((at_least, (-reach - start) / unit - _SLACK, np.inf))
         at_most[place] += -(reach - rests) / unit
-        self.rows.append((at_most, -np.inf, (rests - constant) / unit + _SLACK))
+        self.rows.append((at_most, -np.inf, (rests - start) / unit + _SLACK))
 
     def rule_out(self, solution: Solution) -> None:
         """Forbid a region, with the parts it changes where these are counted."""
@@ -223,23 +219,12 @@ class Program:
         """
         if not self.feasible:
             return None
-        lower, upper = self.lower.copy(), self.upper.copy()
         rows = [row for row, _, _ in self.rows]
-        limits = np.array([(low, high) for _, low, high in self.rows]).reshape(-1, 2)
+        lower, upper, limits = self._bounds(inside, insets)
         prices = self.problem.costs[self.columns] * self.scale
         unit = float(prices.max(initial=1.0)) or 1.0
         cost = self._row()
         cost[self.rise] = cost[self.fall] = prices / unit
-        if inside is not None:
-            for piece, chosen in zip(self.piece, inside.pieces, strict=True):
-                lower[piece], upper[piece] = 0.0, 0.0
-                lower[piece.start + chosen] = upper[piece.start + chosen] = 1.0
-            lower[self.part] = upper[self.part] = inside.changed
-            for row, number, side, inner in self.sides:
-                chosen = inside.pieces[number]
-                if inner[chosen]:
-                    inset = insets[int(self.axes[number].strict[chosen, side])]
-                    limits[row] += (inset, 0.0) if side == 0 else (0.0, -inset)
         if not missing:
             upper[self.miss] = 0.0
         if np.isfinite(ceiling):
@@ -247,9 +232,8 @@ class Program:
             limits = np.vstack([limits, [-np.inf, ceiling / unit * (1 + 1e-9)]])
         aim = cost
         if missing and inside is None:
-            aim = self._row()
+            aim, unit = self._row(), self.unit
             aim[self.miss] = 1.0
-            unit = self.unit
         found = milp(
             aim,
             integrality=self.integrality,
@@ -268,3 +252,19 @@ class Program:
         x[self.columns] += (found.x[self.rise] - found.x[self.fall]) * self.scale
         pieces = np.array([int(found.x[piece].argmax()) for piece in self.piece], dtype=np.int64)
         return Solution(found.status == 0, bound, x, pieces, found.x[self.part] > 0.5)
+
+    def _bounds(self, inside: Solution | None, insets: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
+        """Return the ends of the variables, lower and upper, and of the rows; with `inside`, those of its region."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        limits = np.array([(low, high) for _, low, high in self.rows]).reshape(-1, 2)
+        if inside is not None:
+            for piece, chosen in zip(self.piece, inside.pieces, strict=True):
+                lower[piece], upper[piece] = 0.0, 0.0
+                lower[piece.start + chosen] = upper[piece.start + chosen] = 1.0
+            lower[self.part] = upper[self.part] = inside.changed
+            for row, number, side, inner in self.sides:
+                chosen = inside.pieces[number]
+                if inner[chosen]:
+                    inset = insets[int(self.axes[number].strict[chosen, side])]
+                    limits[row] += (inset, 0.0) if side == 0 else (0.0, -inset)
+        return lower, upper, limits
