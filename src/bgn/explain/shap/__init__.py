@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.shap.coalitions import Game, SortedColumns, averages, games, interaction_weights, shapley_weights
-from bgn.explain.shap.sampling import sampled_values, settle
+from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, averages, games, shapley_weights
+from bgn.explain.shap.sampling import sampled_shares
 from bgn.explain.subject import background_of, network_of_questions, rows_of
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats
@@ -87,7 +87,7 @@ class Explanation:
         rows, background = SortedColumns(self.data), SortedColumns(self.background)
         for game in games(self.network):
             output = self.network.output_weights[list(game.neurons)]
-            weights = interaction_weights(len(game.players))
+            weights = shapley_weights(len(game.players) - 1)
             for coalition, means in averages(self.network, game, rows, background):
                 value = output @ means / 2.0
                 for a, first in enumerate(game.players):
@@ -191,7 +191,7 @@ def explain_rows(
     if method == "sampled" or (method == "auto" and largest > MAX_PLAYERS):
         expected, neuron_values = _linear(network, rows, background)
         rng = np.random.default_rng() if rng is None else rng
-        shares, error = _sampled(network, rows, background, n_samples, rng, neuron_values, slots)
+        shares, error = sampled_shares(network, rows, background, n_samples, rng, neuron_values, slots)
     elif on_device is not None:
         exact_shares = importlib.import_module("bgn.explain.shap.gpu").exact_shares
         expected, neuron_values, shares = exact_shares(network, parts, on_device, background, slots)
@@ -237,45 +237,10 @@ def _linear(network: Network, rows: Floats, background: Floats) -> tuple[Floats,
     return expected, (network._hidden(rows) - expected) * network.output_weights
 
 
-def _exact(
-    network: Network, parts: list[Game], rows: Floats, background: Floats, slots: dict[tuple[int, ...], int]
-) -> Floats:
+def _exact(network: Network, parts: list[Game], rows: Floats, background: Floats, slots: Slots) -> Floats:
     """Return the shares of the connections, one row of `slots` each: every coalition's part added up."""
     shares, table, drawn = np.zeros((len(slots), len(rows))), SortedColumns(rows), SortedColumns(background)
     for game in parts:
-        weights = shapley_weights(len(game.players))
-        output = network.output_weights[list(game.neurons)]
         for coalition, means in averages(network, game, table, drawn):
-            size = coalition.bit_count()
-            for bit, player in enumerate(game.players):
-                factor = weights[size - 1] if coalition >> bit & 1 else -weights[size]
-                for neuron, weight, mean in zip(game.neurons, output, means, strict=True):
-                    slot = slots.get((player, neuron))
-                    if slot is not None:
-                        shares[slot] += (factor * weight) * mean
+            add_shares(network, game, coalition, means, shares, slots)
     return shares
-
-
-def _sampled(
-    network: Network,
-    rows: Floats,
-    background: Floats,
-    samples: int,
-    rng: np.random.Generator,
-    neuron_values: Floats,
-    slots: dict[tuple[int, ...], int],
-) -> tuple[Floats, Floats]:
-    """Return the shares of the connections by sampling, and the standard error of the features' values."""
-    players, neurons = list(network.features_used), np.flatnonzero(network.output_weights).tolist()
-    game = Game(tuple(players), tuple(neurons))
-    values, player_error = sampled_values(network, game, rows, background, samples, rng)
-    values *= network.output_weights[neurons][:, np.newaxis]
-    reaches = np.array([[(player, neuron) in slots for neuron in neurons] for player in players], dtype=bool)
-    reaches = reaches.reshape(len(players), len(neurons))
-    values = settle(values, player_error, neuron_values.T[neurons], reaches)
-    shares = np.zeros((len(slots), len(rows)))
-    for player, neuron in np.argwhere(reaches):
-        shares[slots[players[player], neurons[neuron]]] = values[player, neuron]
-    error = np.zeros((len(rows), network.n_inputs))
-    error[:, players] = player_error.T
-    return shares, error

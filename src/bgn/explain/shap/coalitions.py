@@ -12,17 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import factorial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain.crossings import summand, summands
-from bgn.explain.shap.counting import count_merged, count_searched, count_windowed
+from bgn.explain.shap.counting import count_merged, count_windowed
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 Ints = NDArray[np.int64]
+Slots = dict[tuple[int, ...], int]
 
 # A deeper network is evaluated on at most this many rows at a time.
 _BLOCK = 1 << 16
@@ -85,6 +87,19 @@ def averages(
             yield coalition, mixed_answers(network, known, rows.rows, background.rows)[list(game.neurons)]
 
 
+def add_shares(network: Network, game: Game, coalition: int, means: Any, shares: Any, slots: Slots) -> None:
+    """Add the part of one coalition, mean answers per neuron of the game, to the shares of the connections.
+
+    `shares` has one row per connection, found by `slots`: arrays and tensors alike.
+    """
+    weights, size = shapley_weights(len(game.players)), coalition.bit_count()
+    for bit, player in enumerate(game.players):
+        factor = weights[size - 1] if coalition >> bit & 1 else -weights[size]
+        for neuron, mean in zip(game.neurons, means, strict=True):
+            if (player, neuron) in slots:
+                shares[slots[player, neuron]] += float(factor * network.output_weights[neuron]) * mean
+
+
 def coalition_counts(neuron: Neuron, coalition: int, rows: SortedColumns, background: SortedColumns) -> Ints:
     """Return for every row how many background rows make a first-layer neuron fire.
 
@@ -103,15 +118,14 @@ def coalition_counts(neuron: Neuron, coalition: int, rows: SortedColumns, backgr
         return counts
     places = np.array([place for place in range(size) if not coalition >> place & 1])
     fixed = np.ascontiguousarray(summands(neuron, rows.by_column).T)
-    if len(places) == 1:
-        drawn = np.ascontiguousarray(background.largest_first(neuron, places[0])[::-1])
-        count_searched(fixed, places[0], drawn, threshold, counts)
-        return counts
-    distinct, times = np.unique(summands(neuron, background.by_column)[places].T, axis=0, return_counts=True)
-    sums = distinct.sum(axis=1)
+    drawn = summands(neuron, background.by_column)[places]
+    drawn = drawn[:, np.lexsort(drawn)]
+    new = np.ones(drawn.shape[1], dtype=bool)
+    new[1:] = (drawn[:, 1:] != drawn[:, :-1]).any(axis=0)
+    sums, times = drawn[:, new].sum(axis=0), np.diff(np.flatnonzero(new), append=drawn.shape[1])
     order = np.argsort(sums)
-    above = np.append(np.cumsum(times[order][::-1])[::-1], 0)
-    count_windowed(fixed, places, distinct[order], sums[order], above, threshold, counts)
+    distinct, above = drawn[:, new].T[order], np.append(np.cumsum(times[order][::-1])[::-1], 0)
+    count_windowed(fixed, places, distinct, sums[order], above, threshold, counts)
     return counts
 
 
@@ -133,14 +147,6 @@ def shapley_weights(players: int) -> tuple[float, ...]:
     """Return the weight of joining a coalition of each size, 0 to players - 1: it depends on the players alone.
 
     A column that a neuron does not read changes nothing, so the sum over all coalitions of all columns collapses to
-    the neuron's own: a one-feature neuron gets weight 1.
+    the neuron's own: a one-feature neuron gets weight 1. A pair joins as one of one player fewer.
     """
     return tuple(factorial(size) * factorial(players - size - 1) / factorial(players) for size in range(players))
-
-
-@cache
-def interaction_weights(players: int) -> tuple[float, ...]:
-    """Return the weight of a pair joining a coalition of each size, 0 to players - 2."""
-    return tuple(
-        factorial(size) * factorial(players - size - 2) / factorial(players - 1) for size in range(players - 1)
-    )

@@ -30,26 +30,6 @@ def count_merged(fixed: Floats, order: np.ndarray, drawn: Floats, threshold: flo
 
 
 @compiled
-def count_searched(fixed: Floats, place: int, drawn: Floats, threshold: float, counts: np.ndarray) -> None:
-    """Count, for every row of `fixed`, the entries of `drawn` that make it fire at `place`; O(rows log drawn).
-
-    `fixed` has one column per summand, in the order of the sum; `drawn`, sorted upwards, stands in column `place`.
-    """
-    terms = np.empty(fixed.shape[1])
-    for row in range(len(fixed)):
-        terms[:] = fixed[row]
-        low, high = 0, len(drawn)
-        while low < high:
-            middle = (low + high) // 2
-            terms[place] = drawn[middle]
-            if fires(terms, threshold):
-                high = middle
-            else:
-                low = middle + 1
-        counts[row] = len(drawn) - low
-
-
-@compiled
 def count_windowed(
     fixed: Floats, places: np.ndarray, drawn: Floats, sums: Floats, above: np.ndarray, threshold: float,
     counts: np.ndarray,

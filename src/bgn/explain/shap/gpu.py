@@ -6,20 +6,21 @@ Operations are those of arrays in the same order, so the bits are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from bgn import tensors
-from bgn.explain.shap.coalitions import Game, SortedColumns, coalition_counts, shapley_weights
+from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, coalition_counts
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 
 def exact_shares(
-    network: Network, parts: Sequence[Game], X: Tensor, background: Any, slots: dict[tuple[int, ...], int]
+    network: Network, parts: Sequence[Game], X: Tensor, background: Any, slots: Slots
 ) -> tuple[Floats, Floats, Floats]:
     """Mean answers of the background, what every neuron adds, and the share of every connection; one hidden layer."""
     rows = tensors.table_of(X, network.n_inputs)
@@ -33,14 +34,10 @@ def exact_shares(
     sides = _Side(rows), _Side(drawn)
     m = torch.full((1,), len(drawn), dtype=torch.float64, device=rows.device)
     for game in (each for each in parts if each.players):
-        neuron, factors = game.neurons[0], shapley_weights(len(game.players))
-        weight = network.output_weights[neuron]
+        neuron = network.layers[0].neurons[game.neurons[0]]
         for coalition in range(1 << len(game.players)):
-            mean = 2.0 * _counts(network.layers[0].neurons[neuron], coalition, *sides).double() / m - 1.0
-            size = coalition.bit_count()
-            for bit, player in enumerate(game.players):
-                factor = factors[size - 1] if coalition >> bit & 1 else -factors[size]
-                shares[slots[player, neuron]] += float(factor * weight) * mean
+            mean = 2.0 * _counts(neuron, coalition, *sides).double() / m - 1.0
+            add_shares(network, game, coalition, [mean], shares, slots)
     return expected, neuron_values.cpu().numpy(), shares.cpu().numpy()
 
 
@@ -49,14 +46,11 @@ class _Side:
 
     def __init__(self, rows: Tensor) -> None:
         self.rows = rows
-        self._table: SortedColumns | None = None
 
-    @property
+    @cached_property
     def table(self) -> SortedColumns:
         """The rows as arrays."""
-        if self._table is None:
-            self._table = SortedColumns(self.rows.double().cpu().numpy())
-        return self._table
+        return SortedColumns(self.rows.double().cpu().numpy())
 
     def product(self, column: int, weight: float) -> Tensor:
         """One column times a weight, in float64."""
