@@ -142,7 +142,7 @@ def crossings(neuron: Neuron, column: int, rows: Floats) -> Floats:
 
 @compiled
 def add_steps(crossings: Floats, points: Floats, rising: bool, weight: float, levels: Floats) -> None:
-    """Add to `levels`, one a point, a neuron's mean part over rows that cross at `crossings`; both in order.
+    """Add to `levels`, one per point, a neuron's mean part over rows that cross at `crossings`; both in order.
 
     A row fires from its crossing on if `rising`, else before it. Cost: one pass over both.
     """

@@ -114,7 +114,7 @@ class Program:
                     self.rows.append((row, low, high))
 
     def _add_parts(self) -> None:
-        """One category a group, and how many parts may change."""
+        """One category per group, and how many parts may change."""
         problem = self.problem
         where = {int(column): place for place, column in enumerate(self.columns)}
         for group in problem.groups:
