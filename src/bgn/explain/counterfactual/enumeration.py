@@ -8,7 +8,6 @@ the row's own values): the first column is tried at every crossing and beside it
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -50,7 +49,7 @@ def climb(problem: Problem) -> Floats | None:
     row = problem.x
     miss, cost = float(problem.misses(row[np.newaxis])[0]), 0.0
     while miss > 0:
-        rows = np.concatenate([row[np.newaxis], *(_all_settings(problem, part, row) for part in problem.parts)])
+        rows = np.concatenate([row[np.newaxis], *(_settings(problem, part, row) for part in problem.parts)])
         rows = rows[problem.allows(rows, wanted=False)]
         misses, costs = problem.misses(rows), problem.price(rows)
         nearer = misses < miss
@@ -88,24 +87,13 @@ def change_two(problem: Problem, ceiling: float, deadline: float) -> Floats | No
     for pair in combinations(problem.parts, 2):
         if time.monotonic() > deadline:
             break
-        for rows in _two(problem, pair, ceiling):
-            found = cheapest(problem, rows)
-            if found is not None and problem.cost(found) < ceiling * (1 - 1e-12):
-                best, ceiling = found, problem.cost(found)
+        found = cheapest(problem, _two(problem, pair, ceiling))
+        if found is not None and problem.cost(found) < ceiling * (1 - 1e-12):
+            best, ceiling = found, problem.cost(found)
     return best
 
 
 def _settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
-    """Return a row with one part changed in every way worth trying; the other columns stay."""
-    if part in problem.groups:
-        return _categories(part, row)
-    value = best_along(problem, part[0], row[np.newaxis])[0]
-    changed = row[np.newaxis].copy()
-    changed[:, part[0]] = value
-    return changed[:0] if np.isnan(value) else changed
-
-
-def _all_settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
     """Return a row with one part changed to every other answer of the first layer."""
     if part in problem.groups:
         return _categories(part, row)
@@ -123,14 +111,12 @@ def _categories(group: tuple[int, ...], row: Floats) -> Floats:
     return rows
 
 
-def _two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) -> Iterator[Floats]:
-    """Yield tables of candidates that change two parts."""
+def _two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) -> Floats:
+    """Return the candidates that change two parts."""
     grouped = [part for part in pair if part in problem.groups]
     single = [part[0] for part in pair if part not in problem.groups]
     if len(grouped) == 2:
-        for row in _categories(grouped[0], problem.x):
-            yield _categories(grouped[1], row)
-        return
+        return np.concatenate([_categories(grouped[1], row) for row in _categories(grouped[0], problem.x)])
     if len(grouped) == 1:
         rows, column = _categories(grouped[0], problem.x), single[0]
     else:
@@ -141,7 +127,7 @@ def _two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) ->
         rows[:, other] = values
     found = best_along(problem, column, rows)
     rows[:, column] = found
-    yield rows[~np.isnan(found)]
+    return rows[~np.isnan(found)]
 
 
 def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Floats:
