@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.subject import column_of, rows_of
+from bgn.explain.subject import positive_of, rows_of
 from bgn.model.network import Network
 from bgn.model.neuron import Projection
 from bgn.model.step import Bools, Floats
@@ -85,7 +85,7 @@ def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = N
     """
     network = network_of(model)
     rows = rows_of(network, X, "X")
-    scale = _units(network, units)
+    scale = positive_of(network, units, "units")
     tolerance = 1e-12 * (abs(network.base) + float(np.abs(network.output_weights).sum()))
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
     for column in network.features_used:
@@ -97,21 +97,6 @@ def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = N
         found = [_nearest_deep(network, row, scale, tolerance, max_cells) for row in rows]
         euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
     return Margin(up, down, np.minimum(up - rows, rows - down), euclidean, nearest, exact)
-
-
-def _units(network: Network, units: ArrayLike | Mapping[str, float] | None) -> Floats:
-    """Return one positive unit per column."""
-    if units is None:
-        return np.ones(network.n_inputs)
-    if isinstance(units, Mapping):
-        scale = np.ones(network.n_inputs)
-        for name, unit in units.items():
-            scale[column_of(network, name, "units")] = unit
-    else:
-        scale = np.asarray(units, dtype=np.float64)
-    if scale.shape != (network.n_inputs,) or not (np.isfinite(scale).all() and (scale > 0).all()):
-        raise ValueError(f"units must be a positive number for each of the {network.n_inputs} columns; got {units!r}.")
-    return scale
 
 
 def _along(network: Network, column: int, rows: Floats, tolerance: float) -> tuple[Floats, Floats]:

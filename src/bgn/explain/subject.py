@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -65,3 +65,18 @@ def columns_of(network: Network, features: Iterable[Any], argument: str) -> list
     if isinstance(features, str):
         raise ValueError(f"{argument} must be a list of columns; got the text {features!r}. Write [{features!r}].")
     return list(dict.fromkeys(column_of(network, feature, argument) for feature in features))
+
+
+def positive_of(network: Network, values: Any, argument: str, hint: str = "") -> Floats:
+    """Return one positive number per column: those passed, 1 by default and for names left out of a mapping."""
+    numbers = np.ones(network.n_inputs)
+    if isinstance(values, Mapping):
+        for name, value in values.items():
+            numbers[column_of(network, name, argument)] = value
+    elif values is not None:
+        numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (network.n_inputs,) or not ((numbers > 0) & np.isfinite(numbers)).all():
+        raise ValueError(
+            f"{argument} must be a positive number for each of the {network.n_inputs} columns; got {values!r}.{hint}"
+        )
+    return numbers

@@ -10,7 +10,7 @@ import numpy as np
 
 from bgn.explain.counterfactual.constraints import read_constraints
 from bgn.explain.crossings import after_first
-from bgn.explain.subject import column_of, columns_of, rows_of
+from bgn.explain.subject import column_of, columns_of, positive_of, rows_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Bools, Floats
@@ -91,18 +91,10 @@ class Problem:
 
 
 def read_problem(
-    network: Network,
-    x: Any,
-    at_least: float | None,
-    at_most: float | None,
-    costs: Any,
-    bounds: Mapping[Any, Any] | None,
-    immutable: Iterable[Any],
-    max_changed: int | None,
-    integer: Iterable[Any],
-    constraints: Any,
-    one_hot: Sequence[Iterable[Any]],
-) -> Problem:
+    network: Network, x: Any, at_least: float | None, at_most: float | None, costs: Any,
+    bounds: Mapping[Any, Any] | None, immutable: Iterable[Any], max_changed: int | None, integer: Iterable[Any],
+    constraints: Any, one_hot: Sequence[Iterable[Any]],
+) -> Problem:  # fmt: skip
     """Check and read the arguments of :func:`bgn.counterfactual`."""
     row = _read_row(network, x)
     least, most = _read_wanted(at_least, at_most)
@@ -207,19 +199,8 @@ def _read_bounds(network: Network, row: Floats, bounds: Mapping[Any, Any] | None
 
 def _read_costs(network: Network, costs: Any) -> Floats:
     """Return the cost of one unit of every column."""
-    if costs is None or isinstance(costs, str):
-        if costs not in (None, "fewest"):
+    if isinstance(costs, str):
+        if costs != "fewest":
             raise ValueError(f"costs must be a number a column, a mapping from names, or 'fewest'; got {costs!r}.")
-        return np.ones(network.n_inputs)
-    if isinstance(costs, Mapping):
-        prices = np.ones(network.n_inputs)
-        for name, cost in costs.items():
-            prices[column_of(network, name, "costs")] = cost
-    else:
-        prices = np.asarray(costs, dtype=np.float64)
-    if prices.shape != (network.n_inputs,) or not ((prices > 0) & np.isfinite(prices)).all():
-        raise ValueError(
-            f"costs must be a positive number for each of the {network.n_inputs} columns; got {costs!r}. "
-            "Use immutable for a column that must not change."
-        )
-    return prices
+        costs = None
+    return positive_of(network, costs, "costs", " Use immutable for a column that must not change.")
