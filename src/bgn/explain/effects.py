@@ -152,7 +152,7 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
     ----------
     model : Network or fitted estimator
     feature : str, int, or a pair of them
-        The column or columns.
+        The column or columns: numbers, whose effect steps, or categories, which have one value per level.
     background : array_like or frame
         Rows over which the other columns vary; all are used. May be left out when the model has ``background_``.
 
