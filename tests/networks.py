@@ -11,7 +11,7 @@ import bgn
 from bgn import Layer, Network
 from bgn.grow.history import History, Record, Snapshot
 from bgn.model.neuron import Neuron, Projection
-from bgn.model.schema import Schema
+from bgn.model.schema import Column, Schema
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -81,6 +81,49 @@ def problems(draw, max_features=4, depth=1):
         layers.append(Layer(weights, bias))
         inputs = layers[-1].fire(inputs)
     return Network(layers, rng.normal(size=width), rng.normal()), X, background
+
+
+LEVELS = ("Lille", "Nice", "Rome")
+NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0, 1e9])
+POWERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 4.0, 2.0**20])  # which may be divided by without rounding
+
+
+@st.composite
+def mixed_networks(draw, gaps=True, slopes=False, one_number=False, numbers=NUMBERS):
+    """A network on two numbers and two categories; with `one_number` it has one output and no link."""
+    schema = Schema(
+        (Column("age"), Column("city", levels=LEVELS), Column("rooms"), Column("owner", levels=(False, True))),
+        target="price",
+    )
+
+    def neuron():
+        columns = tuple(sorted(draw(st.sets(st.integers(0, 3), max_size=3))))
+        coefficients = tuple(
+            draw(numbers.filter(bool)) if levels is None else tuple(draw(numbers) for _ in levels)
+            for levels in (schema.columns[j].levels for j in columns)
+        )
+        return Neuron(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if gaps else None)
+
+    first = Layer.of([neuron() for _ in range(draw(st.integers(1, 4)))], 4)
+    deeper = draw(st.booleans())
+    layers = [first, Layer(np.array(draw(st.lists(numbers, min_size=first.width, max_size=first.width)))[None], [0.5])]
+    layers = layers if deeper else [first]
+    width, K = layers[-1].width, None if one_number else draw(st.sampled_from([None, 3]))
+    shape = (width,) if K is None else (width, K)
+    weights = np.array(draw(st.lists(numbers, min_size=int(np.prod(shape)), max_size=int(np.prod(shape)))))
+    lines = np.zeros((4, *shape[1:]))
+    lines[[0, 2]] = 0.25 if slopes else 0.0
+    link = "softmax" if K else "identity" if one_number else draw(st.sampled_from(["identity", "logistic"]))
+    base = 1.5 if K is None else np.arange(K) / 2.0
+    return Network(layers, weights.reshape(shape), base, schema=schema, link=link, slopes=lines)
+
+
+def mixed_rows(gaps=True):
+    """Raw rows of such a network's table."""
+    number = st.one_of(NUMBERS, st.none()) if gaps else NUMBERS
+    word = st.sampled_from([*LEVELS, None, "never seen"] if gaps else list(LEVELS))
+    owner = st.sampled_from([True, False, None] if gaps else [True, False])
+    return st.lists(st.tuples(number, word, number, owner).map(list), min_size=1, max_size=6)
 
 
 def network_of(names: list[str], width: int, seed: int = 0, second: int = 0, target: str | None = None) -> bgn.Network:

@@ -36,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from bgn.explain.kernels import fires  # decorated with it
+    >>> from bgn.explain.crossings import fires  # decorated with it
     >>> fires(np.array([1.0, 2.0]), 3.0)
     True
     """

@@ -5,7 +5,7 @@ share a region share everything above it, so a layer can only merge the regions 
 that any output can do is predict the mean of each region. That gives Theorem 1: the variance left inside the first
 layer's regions is at most that inside the second's, and so on, up to the training error itself.
 
-Rows pass through the network a block at a time and only one bit an answer is kept, so millions of rows fit.
+Rows pass through the network a block at a time and only one bit per answer is kept, so millions of rows fit.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tup
     Returns
     -------
     tuple of Regions
-        One a hidden layer, first layer first. Only regions with rows in them are listed.
+        One per hidden layer, first layer first. Only regions with rows in them are listed.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _number(packed: NDArray[np.uint8], width: int, weight: Floats | None) -> Reg
 
 
 def _column(value: ArrayLike, name: str, rows: int) -> Floats:
-    """Return `value` as one finite float64 a row, or say what is wrong with it."""
+    """Return `value` as one finite float64 per row, or say what is wrong with it."""
     column = np.asarray(value, dtype=np.float64)
     if column.shape != (rows,):
         raise ValueError(f"{name} must have one entry a row of X ({rows}); got shape {column.shape}.")
@@ -227,7 +227,7 @@ def _column(value: ArrayLike, name: str, rows: int) -> Floats:
 
 
 def _weights(value: ArrayLike, rows: int) -> Floats:
-    """Return `value` as one weight a row, none negative and not all zero."""
+    """Return `value` as one weight per row, none negative and not all zero."""
     weight = _column(value, "sample_weight", rows)
     if (weight < 0).any():
         raise ValueError(f"sample_weight must not be negative; got {weight.min()}.")

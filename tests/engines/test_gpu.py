@@ -17,8 +17,8 @@ from bgn.engines.gpu.engine import TensorEngine, TensorPart
 from bgn.engines.gpu.raw_rows import RawTensors
 from bgn.engines.protocol import Output, Question
 from bgn.engines.raw_rows import Plan, RawRows
-from bgn.explain.coalitions import games
-from bgn.explain.gpu import exact_shares
+from bgn.explain.shap.coalitions import games
+from bgn.explain.shap.gpu import exact_shares
 from bgn.grow.loss import Squared
 from bgn.model.neuron import Neuron, Projection
 from tests.growing import EMPTY, engine_of, table

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network, effect
 from bgn.explain.crossings import crossings
-from tests.networks import problems
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
+from tests.networks import mixed_networks, mixed_rows, problems
 
 
 def dependence(network, columns, values, background):
@@ -51,6 +53,43 @@ def test_pairs_equal_the_definition(problem, first, gap):
             assert cell.level == pytest.approx(dependence(network, pair, point, background), abs=1e-9)
 
 
+@settings(deadline=None, max_examples=80)
+@given(st.data(), st.booleans(), st.integers(0, 3), st.integers(1, 3))
+def test_categories_and_gaps_equal_the_definition(data, gaps, first, step):
+    network = data.draw(mixed_networks(gaps=gaps, one_number=True))
+    X, background = (np.array(data.draw(mixed_rows(gaps)), dtype=object) for _ in range(2))
+    scale = np.abs(network.output_weights).sum() + 1.0
+    for column in range(4):
+        found = effect(network, column, background)
+        values = X[:, column].tolist()
+        if column in (0, 2):
+            values += [*found.breakpoints, *np.nextafter(found.breakpoints, -np.inf)]
+        expected = [dependence(network, [column], value, background) for value in values]
+        np.testing.assert_allclose(found(values), expected, atol=1e-12 * scale)
+        assert (found.missing is not None) == network.layers[0].takes_gaps
+    pair = [first, (first + step) % 4]
+    found, points = effect(network, pair, background), X[:, pair]
+    expected = [dependence(network, pair, point, background) for point in points]
+    np.testing.assert_allclose(found(points[:, 0], points[:, 1]), expected, atol=1e-12 * scale)
+    if set(pair) == {0, 2}:
+        cell = found.cells(bounds=[[-2.0, 2.0], [-1.0, 3.0]], whole=True)[0]
+        centre = cell.vertices.mean(axis=0)
+        np.testing.assert_allclose(cell.level, dependence(network, pair, centre, background), atol=1e-12 * scale)
+    else:
+        with pytest.raises(ValueError, match="cells need two columns of numbers"):
+            found.cells()
+
+
+def test_a_level_never_seen_is_refused_where_gaps_are():
+    layer = Layer.of([Neuron(Projection((0,), ((0.0, 1.0),)), 1.0)], 1)
+    network = Network([layer], [0.5], 1.0, schema=Schema((Column("city", levels=("Lille", "Nice")),)))
+    found = effect(network, "city", [["Lille"], ["Nice"]])
+    assert found(["Nice", "Lille"]).tolist() == [1.5, 0.5]
+    assert found("Nice") == 1.5
+    with pytest.raises(ValueError, match="values of 'city' must be among 'Lille', 'Nice'; got 'Rome'"):
+        found(["Nice", "Rome"])
+
+
 def area(cell):
     x, y = cell.vertices.T
     return abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2
@@ -73,7 +112,8 @@ def test_crossings_are_the_first_float_of_the_new_answer(problem, column, scale)
     layer = network.layers[0]
     network = Network([Layer(layer.weights, layer.bias * scale)], network.output_weights, 0.0)
     for neuron in np.flatnonzero(layer.weights[:, column]):
-        for row, value in zip(background, crossings(network.layers[0], neuron, column, background), strict=True):
+        found = crossings(network.layers[0].neurons[neuron], column, background)
+        for row, value in zip(background, found, strict=True):
             upper = 1.0 if layer.weights[neuron, column] > 0 else -1.0
             for x, answer in ((value, upper), (np.nextafter(value, -np.inf), -upper)):
                 row[column] = x
@@ -84,8 +124,8 @@ def test_crossings_that_never_come():
     """A tiny weight cannot move a large sum past its threshold within the floats."""
     network = Network([Layer([[1e-300, 1.0], [-1e-300, 1.0]], [-1e300, -1e300])], [1.0, 1.0], 0.0)
     rows = np.zeros((1, 2))
-    assert crossings(network.layers[0], 0, 0, rows).tolist() == [np.inf]
-    assert crossings(network.layers[0], 1, 0, rows).tolist() == [-np.inf]
+    assert crossings(network.layers[0].neurons[0], 0, rows).tolist() == [np.inf]
+    assert crossings(network.layers[0].neurons[1], 0, rows).tolist() == [-np.inf]
     found = effect(network, 0, rows)
     assert found.breakpoints.tolist() == []
     assert found.levels.tolist() == [-2.0]

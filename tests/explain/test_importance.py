@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, importance
-from tests.networks import problems
+from tests.networks import mixed_networks, mixed_rows, problems
 from tests.reference.explain import paper_matrix, shapley
 
 
@@ -27,6 +27,19 @@ def test_both_kinds_equal_their_definitions(problem, own):
     np.testing.assert_array_equal(paper.neurons, mean.neurons)
     assert (paper.connections >= mean.connections - 1e-10).all()
     assert (paper.features >= mean.features - 1e-10).all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data(), st.booleans())
+def test_categories_and_gaps_equal_the_definitions(data, gaps):
+    network = data.draw(mixed_networks(gaps=gaps, one_number=True))
+    X, background = (np.array(data.draw(mixed_rows(gaps)), dtype=object) for _ in range(2))
+    expected = shapley(network, X, background)
+    found = importance(network, X, background)
+    np.testing.assert_allclose(found.features, np.abs(expected.sum(axis=2)).mean(axis=0), rtol=1e-12, atol=1e-6)
+    if network.depth == 1:
+        paper = importance(network, X, background, kind="paper")
+        np.testing.assert_allclose(paper.connections, paper_matrix(network, X, background), rtol=1e-12, atol=1e-6)
 
 
 @settings(deadline=None, max_examples=40)

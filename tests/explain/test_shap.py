@@ -11,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, shap_values
-from tests.networks import problems
+from tests.networks import mixed_networks, mixed_rows, problems
 from tests.optional import pandas as pd
 from tests.reference.explain import interactions, shapley
 
 
 def assert_equals_definition(explanation, network, X, background):
-    expected = shapley(network, X, background)
-    np.testing.assert_allclose(explanation.values, expected.sum(axis=2), atol=1e-10)
+    expected, atol = shapley(network, X, background), 1e-10 * (1.0 + np.abs(network.output_weights).sum())
+    np.testing.assert_allclose(explanation.values, expected.sum(axis=2), atol=atol)
     matrix = np.zeros_like(expected)
     matrix[:, explanation.connections[:, 0], explanation.connections[:, 1]] = explanation.connection_values
-    np.testing.assert_allclose(matrix, expected, atol=1e-10)
-    np.testing.assert_allclose(explanation.neuron_values, expected.sum(axis=1), atol=1e-10)
-    np.testing.assert_allclose(explanation.base_value, network.predict(background).mean(), atol=1e-10)
+    np.testing.assert_allclose(matrix, expected, atol=atol)
+    np.testing.assert_allclose(explanation.neuron_values, expected.sum(axis=1), atol=atol)
+    np.testing.assert_allclose(explanation.base_value, network.predict(background).mean(), atol=atol)
 
 
 @settings(deadline=None, max_examples=150)
@@ -42,6 +42,33 @@ def test_deeper_networks_equal_brute_force(problem):
     assert_equals_definition(shap_values(network, X, background), network, X, background)
 
 
+@st.composite
+def mixed_problems(draw):
+    gaps = draw(st.booleans())
+    tables = (np.array(draw(mixed_rows(gaps)), dtype=object) for _ in range(2))
+    return draw(mixed_networks(gaps=gaps, one_number=True)), *tables
+
+
+@settings(deadline=None, max_examples=60)
+@given(mixed_problems())
+def test_categories_and_gaps_equal_brute_force(problem):
+    network, X, background = problem
+    explanation = shap_values(network, X[:2], background)
+    assert explanation.feature_names == ("age", "city", "rooms", "owner")
+    assert_equals_definition(explanation, network, X[:2], background)
+    atol = 1e-10 * (1.0 + np.abs(network.output_weights).sum())
+    np.testing.assert_allclose(explanation.interaction_values(), interactions(network, X[:2], background), atol=atol)
+    sampled = shap_values(network, X[:2], background, method="sampled", n_samples=2)
+    np.testing.assert_allclose(sampled.base_value + sampled.values.sum(axis=1), network.predict(X[:2]), atol=atol)
+
+
+@given(mixed_networks(slopes=True))
+def test_slopes_and_classes_are_refused(network):
+    network = network.changed(slopes=None) if network.link != "identity" else network
+    with pytest.raises(ValueError, match="model must predict one number without slopes or classes"):
+        shap_values(network, [[1.0, "Nice", 1.0, True]], [[1.0, "Nice", 1.0, True]])
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.one_of(problems(), problems(depth=2)))
 def test_interactions_equal_their_definition(problem):
@@ -56,6 +83,8 @@ def test_interactions_equal_their_definition(problem):
 @given(problems())
 def test_efficiency_and_dummy(problem):
     network, X, background = problem
+    sampled = shap_values(network, X, background, method="sampled", n_samples=2)
+    np.testing.assert_allclose(sampled.base_value + sampled.values.sum(axis=1), network.predict(X), atol=1e-10)
     explanation = shap_values(network, X, background)
     for parts in (explanation.values, explanation.neuron_values, explanation.connection_values):
         np.testing.assert_allclose(explanation.base_value + parts.sum(axis=1), network.predict(X), atol=1e-10)

@@ -18,54 +18,14 @@ from bgn.model.expansion import expand, expanded
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from bgn.model.terms import outputs_of
+from tests.networks import LEVELS, POWERS, mixed_networks, mixed_rows
 from tests.reference.model import score
-
-LEVELS = ("Lille", "Nice", "Rome")
-NUMBERS = st.sampled_from([-2.5, -1.0, 0.0, 0.5, 1.0, 3.0, 1e9])
-POWERS = st.sampled_from([-2.0, -1.0, 0.0, 0.5, 1.0, 4.0, 2.0**20])  # which may be divided by without rounding
-
-
-@st.composite
-def networks(draw, gaps=True, slopes=False, outputs=None, numbers=NUMBERS):
-    """A network on two numbers and two categories."""
-    schema = Schema(
-        (Column("age"), Column("city", levels=LEVELS), Column("rooms"), Column("owner", levels=(False, True))),
-        target="price",
-    )
-
-    def neuron():
-        columns = tuple(sorted(draw(st.sets(st.integers(0, 3), max_size=3))))
-        coefficients = tuple(
-            draw(numbers.filter(bool)) if levels is None else tuple(draw(numbers) for _ in levels)
-            for levels in (schema.columns[j].levels for j in columns)
-        )
-        return Neuron(Projection(columns, coefficients), draw(numbers), draw(st.booleans()) if gaps else None)
-
-    first = Layer.of([neuron() for _ in range(draw(st.integers(1, 4)))], 4)
-    deeper = draw(st.booleans())
-    layers = [first, Layer(np.array(draw(st.lists(numbers, min_size=first.width, max_size=first.width)))[None], [0.5])]
-    layers = layers if deeper else [first]
-    width, K = layers[-1].width, draw(st.sampled_from([None, 3])) if outputs is None else outputs
-    shape = (width,) if K is None else (width, K)
-    weights = np.array(draw(st.lists(numbers, min_size=int(np.prod(shape)), max_size=int(np.prod(shape)))))
-    lines = np.zeros((4, *shape[1:]))
-    lines[[0, 2]] = 0.25 if slopes else 0.0
-    link = "softmax" if K else draw(st.sampled_from(["identity", "logistic"]))
-    base = 1.5 if K is None else np.arange(K) / 2.0
-    return Network(layers, weights.reshape(shape), base, schema=schema, link=link, slopes=lines)
-
-
-def rows(gaps=True):
-    number = st.one_of(NUMBERS, st.none()) if gaps else NUMBERS
-    word = st.sampled_from([*LEVELS, None, "never seen"] if gaps else list(LEVELS))
-    owner = st.sampled_from([True, False, None] if gaps else [True, False])
-    return st.lists(st.tuples(number, word, number, owner).map(list), min_size=1, max_size=6)
 
 
 @given(st.data())
 def test_scores_are_those_of_the_definition(data):
     gaps = data.draw(st.booleans())
-    network, table = data.draw(networks(gaps=gaps, slopes=not gaps)), data.draw(rows(gaps))
+    network, table = data.draw(mixed_networks(gaps=gaps, slopes=not gaps)), data.draw(mixed_rows(gaps))
     expected = np.array([score(network, row) for row in table])
     found = network.raw_score(np.array(table, dtype=object))
     np.testing.assert_array_equal(found.reshape(expected.shape), expected)
@@ -74,7 +34,7 @@ def test_scores_are_those_of_the_definition(data):
     np.testing.assert_array_equal(alone, found)
 
 
-@given(networks(), rows())
+@given(mixed_networks(), mixed_rows())
 def test_the_expanded_network_says_the_same_in_plain_matrices(network, table):
     X = np.array(table, dtype=object)
     plain = expanded(network)
@@ -83,7 +43,7 @@ def test_the_expanded_network_says_the_same_in_plain_matrices(network, table):
     np.testing.assert_array_equal(plain.predict(expand(network, X)), network.predict(X))
 
 
-@given(networks())
+@given(mixed_networks())
 def test_what_is_copied_is_equal(network):
     for twin in (pickle.loads(pickle.dumps(network)), network.changed()):
         assert twin == network
@@ -91,7 +51,7 @@ def test_what_is_copied_is_equal(network):
     assert network.changed(schema=replace(network.schema, target="rent")) != network
 
 
-@given(networks(gaps=False))
+@given(mixed_networks(gaps=False))
 def test_a_network_that_knows_no_gaps_refuses_them(network):
     with pytest.raises(ValueError, match="X has NaN or infinity in column 'age'"):
         network.predict(np.array([[None, "Nice", 1.0, True]], dtype=object))
@@ -147,7 +107,7 @@ def test_regions_and_bounds_know_categories():
     np.testing.assert_allclose(theory.lower_bounds(network, X, [1.0, 5.0, 3.0])[0], 2.0 / 3.0)
 
 
-@given(networks())
+@given(mixed_networks())
 def test_what_is_not_ready_for_them_says_so(network):
     with pytest.raises(ValueError, match="model must predict one number from columns of numbers"):
         bgn.save(network, os.devnull)
@@ -156,7 +116,7 @@ def test_what_is_not_ready_for_them_says_so(network):
 @given(st.data())
 def test_terms_are_the_network_output_by_output(data):
     gaps = data.draw(st.booleans())
-    network, table = data.draw(networks(gaps=gaps, slopes=not gaps, numbers=POWERS)), data.draw(rows(gaps))
+    network, table = data.draw(mixed_networks(gaps=gaps, slopes=not gaps, numbers=POWERS)), data.draw(mixed_rows(gaps))
     X = np.array(table, dtype=object)
     found = np.transpose([bgn.as_terms(one).evaluate(X) for one in outputs_of(network)])
     np.testing.assert_array_equal(found, network.raw_score(X).reshape(found.shape))

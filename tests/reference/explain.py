@@ -59,7 +59,7 @@ def paper_matrix(network: Network, X: np.ndarray, background: np.ndarray) -> np.
     layer = network.layers[0]
     matrix = np.zeros((network.n_inputs, layer.width))
     for k in range(layer.width):
-        players = [int(i) for i in np.flatnonzero(layer.weights[k])]
+        players = layer.neurons[k].projection.columns
         for i in players:
             others = [j for j in players if j != i]
             for size in range(len(players)):

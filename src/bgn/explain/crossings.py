@@ -1,8 +1,8 @@
-"""Where, along one column, a neuron changes its answer: the very number, not one near it.
+"""What each column adds to a neuron's sum, and where along a column the neuron changes its answer: the very number.
 
-With the other columns fixed, a neuron's answer changes at most once along a column, because every rounding of its
-projection is monotone. The first float with the new answer is found by a search over floats in their order, begun at
-the number that exact arithmetic would give.
+A neuron fires when its summands, added in the order of the columns, reach the threshold. With the other columns fixed,
+its answer changes at most once along a column, because every rounding of that sum is monotone. The first float with the
+new answer is found by a search over floats in their order, begun at the number that exact arithmetic would give.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bgn.compiled import compiled
-from bgn.explain.kernels import fires
 from bgn.model.layer import Layer
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 
 _LARGEST = np.finfo(np.float64).max
@@ -24,6 +24,52 @@ _LOWEST = -_LAST
 _UNSIGNED = (1 << 63) - 1
 # Strides from the first guess grow up to this; then the rest of the floats is halved.
 _FAR = 1 << 12
+
+
+def summand(neuron: Neuron, place: int, rows: Floats) -> Floats:
+    """Return what the column at one place of a neuron's projection adds to the sum of every row.
+
+    A gap adds an infinity of the sign that gives the neuron's answer for gaps, whatever the other columns add.
+    """
+    projection = neuron.projection
+    values = Projection((projection.columns[place],), (projection.coefficients[place],)).values(rows)
+    if neuron.missing is None:
+        return values
+    return np.where(np.isnan(values), np.inf if neuron.missing else -np.inf, values)
+
+
+def summands(neuron: Neuron, rows: Floats) -> Floats:
+    """Return what every column that a neuron reads adds to the sum of every row, shape (columns, rows)."""
+    places = range(len(neuron.projection.columns))
+    return np.array([summand(neuron, place, rows) for place in places]).reshape(len(places), len(rows))
+
+
+def factor(neuron: Neuron, column: int) -> float:
+    """Return a neuron's factor for a column of numbers, 0 if it does not read it."""
+    projection = neuron.projection
+    return projection.factors[projection.columns.index(column)] if column in projection.columns else 0.0
+
+
+def normal(neuron: Neuron, n_inputs: int) -> Floats:
+    """Return a neuron's factors, all of numbers, as a vector over the columns."""
+    vector = np.zeros(n_inputs)
+    vector[list(neuron.projection.columns)] = neuron.projection.factors
+    return vector
+
+
+def direction(neuron: Neuron) -> Projection:
+    """Return a neuron's projection divided by its first factor: parallel neurons have the same."""
+    projection = neuron.projection
+    return Projection(projection.columns, tuple(each / projection.factors[0] for each in projection.factors))
+
+
+@compiled
+def fires(terms: Floats, threshold: float) -> bool:
+    """Whether the terms, summed in order, reach the threshold."""
+    total = terms[0]
+    for term in terms[1:]:
+        total += term
+    return total >= threshold
 
 
 @compiled
@@ -71,25 +117,41 @@ def _search(terms: Floats, place: int, weight: float, threshold: float, out: Flo
 
 def compile_search() -> None:
     """Compile what searches, so that no clock that starts afterwards counts it."""
-    _search(np.zeros((1, 1)), 0, np.float64(1.0), np.float64(0.0), np.empty(1))
+    _search(np.zeros((1, 1)), 0, 1.0, 0.0, np.empty(1))
 
 
-def crossings(layer: Layer, neuron: int, column: int, rows: Floats) -> Floats:
-    """Return for every row the first value of `column` at which a first-layer neuron has its upper answer.
+def crossings(neuron: Neuron, column: int, rows: Floats) -> Floats:
+    """Return for every row the first value of `column`, one of numbers, at which a neuron has its upper answer.
 
     At that value and above the neuron fires if its weight there is positive, and does not if it is negative; below
     it is the other way round. ``inf`` means that the answer never changes from the lower one, ``-inf`` that it is
     the upper one everywhere.
     """
-    columns, weights = layer.neurons[neuron].projection.arrays
-    place = int(np.flatnonzero(columns == column)[0])
-    out = np.empty(len(rows))
-    if len(columns) == 1:
-        _search(np.zeros((1, 1)), 0, weights[0], layer.thresholds[neuron], out[:1])
+    place = neuron.projection.columns.index(column)
+    weight, out = neuron.projection.factors[place], np.empty(len(rows))
+    if len(neuron.projection.columns) == 1:
+        _search(np.zeros((1, 1)), 0, weight, neuron.threshold, out[:1])
         out[:] = out[:1]
     else:
-        _search(np.ascontiguousarray(rows[:, columns] * weights), place, weights[place], layer.thresholds[neuron], out)
+        _search(np.ascontiguousarray(summands(neuron, rows).T), place, weight, neuron.threshold, out)
+    if neuron.missing is not None:
+        others = [each for each in neuron.projection.columns if each != column]
+        out[np.isnan(rows[:, others]).any(axis=1)] = -np.inf if neuron.missing == (weight > 0) else np.inf
     return out
+
+
+@compiled
+def add_steps(crossings: Floats, points: Floats, rising: bool, weight: float, levels: Floats) -> None:
+    """Add to `levels`, one per point, a neuron's mean part over rows that cross at `crossings`; both in order.
+
+    A row fires from its crossing on if `rising`, else before it. Cost: one pass over both.
+    """
+    rows, passed = len(crossings), 0
+    for k in range(len(points)):
+        while passed < rows and crossings[passed] <= points[k]:
+            passed += 1
+        firing = passed if rising else rows - passed
+        levels[k] += weight * (2.0 * firing / rows - 1.0)
 
 
 def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iterator[Floats]]:
@@ -101,10 +163,10 @@ def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iter
     """
     readers = np.flatnonzero(layer.reads[:, column])
     found = np.empty((len(rows), len(readers)))
-    for position, neuron in enumerate(readers):
-        found[:, position] = crossings(layer, int(neuron), column, rows)
+    for position, reader in enumerate(readers):
+        found[:, position] = crossings(layer.neurons[reader], column, rows)
     order = np.argsort(found, axis=1)
-    upper = np.where(layer.weights[readers, column] > 0, 1.0, -1.0)
+    upper = np.sign([factor(layer.neurons[reader], column) for reader in readers])
 
     def walk() -> Iterator[Floats]:
         answers = layer.fire(rows)

@@ -1,8 +1,8 @@
 """Effects of one or two features as what they are: steps and cells, with no grid.
 
 The effect of a feature is its partial dependence: the mean prediction over a background when the feature is set to a
-value in every row. A network is constant between thresholds, so the effect is a step function whose breakpoints are
-known to the last bit.
+value in every row. A network is constant between thresholds, so the effect of a number is a step function whose
+breakpoints are known to the last bit; that of a category has one value per level.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.cells import Cell, arrangement
-from bgn.explain.coalitions import Table, coalition_counts, mixed_answers
-from bgn.explain.crossings import crossings, walks
-from bgn.explain.kernels import add_steps
-from bgn.explain.subject import background_of, column_of
+from bgn.explain.crossings import add_steps, crossings, factor, walks
+from bgn.explain.polygons import Cell, arrangement
+from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
+from bgn.explain.subject import background_of, column_of, network_of_questions
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,21 +30,31 @@ class Effect:
 
     Attributes
     ----------
-    feature : str
-        Name of the column.
+    column : Column
+        The feature, as in the network's schema; `feature` is its name.
     breakpoints : ndarray, shape (steps,)
-        The first value of every new level, in order.
+        The first value of every new level, in order; for a category the number of the value in ``column.levels``.
     levels : ndarray, shape (steps + 1,)
         Mean prediction below the first breakpoint, from it on, and so forth.
+    missing : float or None
+        Mean prediction when the feature has a gap; None where the network refuses gaps.
     """
 
-    feature: str
+    column: Column
     breakpoints: Floats
     levels: Floats
+    missing: float | None = None
+
+    @property
+    def feature(self) -> str:
+        """Name of the column."""
+        return self.column.name
 
     def __call__(self, values: ArrayLike) -> Floats:
         """Return the mean prediction when the feature is set to each of `values`."""
-        return self.levels[np.searchsorted(self.breakpoints, np.asarray(values, dtype=np.float64), side="right")]
+        encoded = _encoded(self.column, values, gaps=self.missing is not None)
+        found = self.levels[np.searchsorted(self.breakpoints, encoded, side="right")]
+        return found if self.missing is None else np.where(np.isnan(encoded), self.missing, found)
 
     def __repr__(self) -> str:
         return (
@@ -59,21 +69,18 @@ class PairEffect:
 
     Attributes
     ----------
-    features : tuple of two str
-        Names of the columns.
     base : float
         What neither feature changes.
     first, second : Effect
         Neurons that read one of the two and not the other; in a deeper network all is joint.
     lines : ndarray, shape (lines, 3)
-        The joint part changes where ``lines[:, 0] * a + lines[:, 1] * b`` crosses ``lines[:, 2]``.
+        For two numbers, the joint part changes where ``lines[:, 0] * a + lines[:, 1] * b`` crosses ``lines[:, 2]``.
     network : Network
         What the effect is of.
     background : ndarray, shape (any number of rows, features)
-        The rows over which the other columns vary.
+        The rows over which the other columns vary, as the network reads them.
     """
 
-    features: tuple[str, str]
     base: float
     first: Effect
     second: Effect
@@ -81,27 +88,25 @@ class PairEffect:
     network: Network
     background: Floats
 
+    @property
+    def features(self) -> tuple[str, str]:
+        """Names of the columns."""
+        return self.first.feature, self.second.feature
+
     def __call__(self, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return the mean prediction when the features are set to each pair of values (shapes broadcast)."""
         return self.base + self.first(first) + self.second(second) + self.joint(first, second)
 
     def joint(self, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return the part that neurons reading both features add, at each pair of values (shapes broadcast)."""
-        a, b = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
-        columns = [self.network.names.index(name) for name in self.features]
-        rows = np.zeros((a.size, self.network.n_inputs))
-        rows[:, columns[0]], rows[:, columns[1]] = a.ravel(), b.ravel()
-        weights = self.network.output_weights
-        if self.network.depth > 1:
-            means = mixed_answers(self.network, columns, rows, self.background)
-            return (self.network.base + weights @ means).reshape(a.shape)
-        total, table, drawn = np.zeros(a.size), Table(rows), Table(self.background)
-        for neuron in _readers(self.network, columns, every=True):
-            players = self.network.layers[0].neurons[neuron].projection.columns
-            coalition = sum(1 << place for place, player in enumerate(players) if player in columns)
-            counts = coalition_counts(self.network, neuron, coalition, table, drawn)
-            total += weights[neuron] * (2.0 * counts / len(self.background) - 1.0)
-        return total.reshape(a.shape)
+        gaps = self.network.layers[0].takes_gaps
+        values = (_encoded(part.column, each, gaps) for part, each in ((self.first, first), (self.second, second)))
+        a, b = np.broadcast_arrays(*values)
+        pair = [self.network.names.index(name) for name in self.features]
+        deep = self.network.depth > 1
+        neurons = list(range(self.network.widths[-1])) if deep else _readers(self.network, pair, every=True)
+        found = _means_at(self.network, neurons, pair, np.column_stack([a.ravel(), b.ravel()]), self.background)
+        return ((self.network.base if deep else 0.0) + found).reshape(a.shape)
 
     def cells(self, bounds: ArrayLike | None = None, whole: bool = False) -> list[Cell]:
         """Return the convex polygons on which the joint part is constant.
@@ -117,10 +122,12 @@ class PairEffect:
         -------
         list of Cell
         """
-        columns = [self.network.names.index(name) for name in self.features]
+        for part in (self.first, self.second):
+            if part.column.levels is not None:
+                raise ValueError(f"cells need two columns of numbers; {part.feature!r} is a category. Call the effect.")
         if bounds is None:
-            drawn = self.background[:, columns]
-            bounds = np.column_stack([drawn.min(axis=0), drawn.max(axis=0)])
+            drawn = self.background[:, [self.network.names.index(name) for name in self.features]]
+            bounds = np.column_stack([np.nanmin(drawn, axis=0), np.nanmax(drawn, axis=0)])
         box = np.asarray(bounds, dtype=np.float64)
         if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
             raise ValueError(f"bounds must be two pairs, lowest then highest; got {box.tolist()}.")
@@ -145,7 +152,7 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
     ----------
     model : Network or fitted estimator
     feature : str, int, or a pair of them
-        The column or columns.
+        The column or columns: numbers, whose effect steps, or categories, which have one value per level.
     background : array_like or frame
         Rows over which the other columns vary; all are used. May be left out when the model has ``background_``.
 
@@ -166,17 +173,27 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
     >>> effect(network, ("rooms", "age"), background)(2.0, [3.0, 2.0])
     array([4.5, 3.5])
     """
-    network = network_of(model)
+    network = network_of_questions(model)
     rows = background_of(model, network, background)
     if isinstance(feature, Iterable) and not isinstance(feature, str):
         pair = [column_of(network, each, "feature") for each in feature]
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ValueError(f"feature must be one column or two different ones; got {feature!r}.")
         return _pair_effect(network, pair, rows)
-    column = column_of(network, feature, "feature")
-    if network.depth > 1:
-        return _deep_effect(network, column, rows)
-    return _steps(network, list(np.flatnonzero(network.output_weights)), column, rows, network.base)
+    neurons = np.flatnonzero(network.output_weights).tolist()
+    return _effect(network, neurons, column_of(network, feature, "feature"), rows, network.base)
+
+
+def _encoded(column: Column, values: ArrayLike, gaps: bool) -> Floats:
+    """Return values of one column as the network reads them."""
+    if column.levels is None:
+        return np.asarray(values, dtype=np.float64)
+    words = np.asarray(values, dtype=object)
+    codes = column.codes(words.ravel()).reshape(words.shape)
+    if np.isnan(codes).any() and not gaps:
+        known = ", ".join(map(repr, column.levels))
+        raise ValueError(f"values of {column.name!r} must be among {known}; got {words[np.isnan(codes)].ravel()[0]!r}.")
+    return codes
 
 
 def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
@@ -188,58 +205,87 @@ def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
     return [int(neuron) for neuron in np.flatnonzero(reads)]
 
 
-def _steps(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> Effect:
-    """Return the effect of a column through some neurons of a one-layer network, counted exactly."""
+def _means_at(network: Network, neurons: list[int], columns: list[int], values: Floats, background: Floats) -> Floats:
+    """Return the mean that last-layer neurons add over the background when columns have each row of `values`."""
+    rows, total = np.zeros((len(values), network.n_inputs)), np.zeros(len(values))
+    rows[:, columns] = values
+    if network.depth > 1:
+        return network.output_weights[neurons] @ mixed_answers(network, columns, rows, background)[neurons]
+    table, drawn = SortedColumns(rows), SortedColumns(background)
+    for k in neurons:
+        neuron = network.layers[0].neurons[k]
+        coalition = sum(1 << place for place, column in enumerate(neuron.projection.columns) if column in columns)
+        counts = coalition_counts(neuron, coalition, table, drawn)
+        total += network.output_weights[k] * (2.0 * counts / len(background) - 1.0)
+    return total
+
+
+def _effect(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> Effect:
+    """Return the effect of a column through some neurons of the last layer, added to `base`."""
+    kind, missing = network.schema.columns[column], None
+    if kind.levels is not None:
+        points = np.arange(max(len(kind.levels), 1), dtype=np.float64)
+        levels = base + _means_at(network, neurons, [column], points[:, np.newaxis], rows)
+    elif network.depth > 1 and neurons:
+        points, levels = _walked(network, column, rows)
+    else:
+        points, levels = _counted(network, neurons, column, rows, base)
+    if network.layers[0].takes_gaps:
+        missing = base + float(_means_at(network, neurons, [column], np.array([[np.nan]]), rows)[0])
+    changed = np.diff(levels) != 0
+    return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing)
+
+
+def _counted(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> tuple[Floats, Floats]:
+    """Return where the effect of a number through neurons of one layer may step, and its levels, counted exactly."""
     layer, m = network.layers[0], len(rows)
     moving = [neuron for neuron in neurons if layer.reads[neuron, column]]
     still = [neuron for neuron in neurons if not layer.reads[neuron, column]]
-    found = {neuron: np.sort(crossings(layer, neuron, column, rows)) for neuron in moving}
+    found = {neuron: np.sort(crossings(layer.neurons[neuron], column, rows)) for neuron in moving}
     every = np.unique(np.concatenate([[], *found.values()]))
     points = np.concatenate([[-np.inf], every[np.isfinite(every)]])
     firing = (layer.only(still).fire(rows) > 0).sum(axis=0)
     levels = np.full(len(points), base + network.output_weights[still] @ (2.0 * firing / m - 1.0))
     for neuron in moving:
-        add_steps(found[neuron], points, layer.weights[neuron, column] > 0, network.output_weights[neuron], levels)
-    return _effect(network.names[column], points[1:], levels)
+        rising = factor(layer.neurons[neuron], column) > 0
+        add_steps(found[neuron], points, rising, network.output_weights[neuron], levels)
+    return points, levels
 
 
-def _effect(name: str, points: Floats, levels: Floats) -> Effect:
-    """Return the step function without the points where nothing changes."""
-    changed = np.diff(levels) != 0
-    return Effect(name, points[changed], levels[np.append(True, changed)])
-
-
-def _deep_effect(network: Network, column: int, rows: Floats) -> Effect:
-    """Return the effect of a column in a deeper network: the mean over rows of their own step functions."""
+def _walked(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
+    """Return where the effect of a number in a deeper network may step, and its levels: the mean of the rows' steps."""
     places, predictions = walks(network, column, rows)
     where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
     finite = np.isfinite(where)
     unique, slot = np.unique(where[finite], return_inverse=True)
     rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
     level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
-    return _effect(network.names[column], unique, np.concatenate([[level], level + np.cumsum(rises)]) / len(rows))
+    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(rows)
+    return np.append(-np.inf, unique), levels
 
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats) -> PairEffect:
     """Return the effect of two columns."""
-    names = (network.names[pair[0]], network.names[pair[1]])
-    deep = network.depth > 1
-    joint = _readers(network, pair, every=not deep)
-    parts = []
+    deep, joint = network.depth > 1, _readers(network, pair, every=network.depth == 1)
+    parts, lines, base = [], [np.empty((0, 3))], 0.0
     for column in pair:
         alone = [] if deep else [k for k in _readers(network, [column], every=True) if k not in joint]
-        parts.append(_steps(network, alone, column, rows, 0.0))
-    still = [k for k in range(network.widths[-1]) if k not in _readers(network, pair, every=False)]
-    base = (
-        0.0
-        if deep
-        else network.base + network.layers[0].fire(rows)[:, still].mean(axis=0) @ (network.output_weights[still])
-    )
-    lines = [np.empty((0, 3))]
-    for neuron in joint:
-        weights = network.layers[0].weights[neuron].copy()
-        first, second = weights[pair]
-        weights[pair] = 0.0
-        offsets = np.unique(network.layers[0].thresholds[neuron] - rows @ weights)
-        lines.append(np.column_stack([np.full(len(offsets), first), np.full(len(offsets), second), offsets]))
-    return PairEffect(names, float(base), parts[0], parts[1], np.concatenate(lines), network, rows)
+        parts.append(_effect(network, alone, column, rows, 0.0))
+    if not deep:
+        still = [k for k in range(network.widths[-1]) if k not in _readers(network, pair, every=False)]
+        means = network.layers[0].fire(rows)[:, still].mean(axis=0)
+        base = float(network.base + means @ network.output_weights[still])
+    if all(part.column.levels is None for part in parts):
+        lines += [_lines(network.layers[0].neurons[k], pair, rows) for k in joint]
+    return PairEffect(base, parts[0], parts[1], np.concatenate(lines), network, rows)
+
+
+def _lines(neuron: Neuron, pair: list[int], rows: Floats) -> Floats:
+    """Return the lines in the plane of two columns where a neuron changes its answer, one per different row."""
+    first, second = (factor(neuron, column) for column in pair)
+    read = zip(neuron.projection.columns, neuron.projection.coefficients, strict=True)
+    others = [each for each in read if each[0] not in pair]
+    rest = Projection(tuple(column for column, _ in others), tuple(each for _, each in others))
+    offsets = np.unique(neuron.threshold - rest.values(rows))
+    offsets = offsets[~np.isnan(offsets)]
+    return np.column_stack([np.full(len(offsets), first), np.full(len(offsets), second), offsets])

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.coalitions import Table, neuron_counts, shapley_weights
-from bgn.explain.kernels import count_differing
-from bgn.explain.shap import shap_values
-from bgn.explain.subject import background_of, rows_of
+from bgn.explain.crossings import summands
+from bgn.explain.shap import explain_rows
+from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, shapley_weights
+from bgn.explain.shap.counting import count_differing
+from bgn.explain.subject import background_of, network_of_questions, rows_of
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 
 
 def _shares(values: Floats, axis: int | None = None) -> Floats:
@@ -106,11 +107,11 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     >>> importance(network, rows, kind="paper").relative_neurons
     array([0.66666667, 0.33333333])
     """
-    network = network_of(model)
+    network = network_of_questions(model)
     rows = rows_of(network, X, "X")
     drawn = rows if background is None else background_of(model, network, background)
     if kind == "shap":
-        explanation = shap_values(network, rows, drawn)
+        explanation = explain_rows(network, rows, drawn)
         features = np.abs(explanation.values).mean(axis=0)
         matrix = np.zeros((network.n_inputs, network.widths[-1]))
         matrix[tuple(explanation.connections.T)] = np.abs(explanation.connection_values).mean(axis=0)
@@ -121,37 +122,36 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
         features = matrix.sum(axis=1)
     else:
         raise ValueError(f"kind must be 'shap' or 'paper'; got {kind!r}.")
-    expected = network.hidden(drawn).mean(axis=0)
-    neurons = np.abs((network.hidden(rows) - expected) * network.output_weights).mean(axis=0)
+    expected = network._hidden(drawn).mean(axis=0)
+    neurons = np.abs((network._hidden(rows) - expected) * network.output_weights).mean(axis=0)
     return Importance(features, matrix, neurons, network.names, kind)
 
 
 def _paper(network: Network, rows: Floats, background: Floats) -> Floats:
     """Return the matrix R of Algorithm "1-BANN SHAP", as a mean over pairs of rows."""
     matrix = np.zeros((network.n_inputs, network.widths[0]))
-    table, drawn = Table(rows), Table(background)
-    for neuron in np.flatnonzero(network.output_weights):
-        players = network.layers[0].neurons[neuron].projection.columns
-        weights = shapley_weights(len(players))
-        scale = 2.0 * abs(network.output_weights[neuron]) / (len(rows) * len(background))
-        for place, coalition, changes in _changes(network, int(neuron), table, drawn):
-            matrix[players[place], neuron] += scale * weights[coalition.bit_count()] * changes
+    table, drawn = SortedColumns(rows), SortedColumns(background)
+    for k in np.flatnonzero(network.output_weights):
+        neuron = network.layers[0].neurons[k]
+        weights = shapley_weights(len(neuron.projection.columns))
+        scale = 2.0 * abs(network.output_weights[k]) / (len(rows) * len(background))
+        for place, coalition, changes in _changes(neuron, table, drawn):
+            matrix[neuron.projection.columns[place], k] += scale * weights[coalition.bit_count()] * changes
     return matrix
 
 
-def _changes(network: Network, neuron: int, rows: Table, drawn: Table) -> Iterator[tuple[int, int, int]]:
-    """Yield for every input and coalition without it the pairs of rows whose answer the input changes."""
-    layer = network.layers[0]
-    (players, weights), threshold = layer.neurons[neuron].projection.arrays, layer.neurons[neuron].threshold
-    if len(players) == 0:
-        return
-    counts = list(neuron_counts(network, neuron, rows, drawn))
+def _changes(neuron: Neuron, rows: SortedColumns, drawn: SortedColumns) -> Iterator[tuple[int, int, int]]:
+    """Yield for every input and coalition without it the number of pairs of rows whose answer the input changes."""
     # Of the background rows that fire as they are, how many still do: where nothing else is known.
-    firing = Table(drawn.rows[layer.fire(drawn.rows)[:, neuron] > 0])
-    kept = list(neuron_counts(network, neuron, rows, firing))
-    everyone = len(counts) - 1
-    for place in range(len(players)):
-        for coalition in range(len(counts)):
+    firing = SortedColumns(drawn.rows[neuron.fires(drawn.rows)])
+    places = range(len(neuron.projection.columns))
+    everyone = (1 << len(places)) - 1
+    counts, kept = (
+        [coalition_counts(neuron, coalition, rows, background) for coalition in range(everyone + 1)]
+        for background in (drawn, firing)
+    )
+    for place in places:
+        for coalition in range(everyone + 1):
             joined = coalition | 1 << place
             if joined == coalition:
                 continue
@@ -160,8 +160,8 @@ def _changes(network: Network, neuron: int, rows: Table, drawn: Table) -> Iterat
             elif coalition == 0:
                 changes = counts[joined] + counts[0] - 2 * kept[joined]
             else:
-                known = np.array([bool(coalition >> bit & 1) for bit in range(len(players))])
+                known = np.array([bool(coalition >> bit & 1) for bit in places])
                 changes = np.empty(len(rows.rows), dtype=np.int64)
-                fixed, other = rows.rows[:, players] * weights, drawn.rows[:, players] * weights
-                count_differing(fixed, other, known, place, threshold, changes)
+                fixed, other = (np.ascontiguousarray(summands(neuron, side.rows).T) for side in (rows, drawn))
+                count_differing(fixed, other, known, place, neuron.threshold, changes)
             yield place, coalition, int(changes.sum())

@@ -1,20 +1,25 @@
-"""How far a row is from another prediction: along each column, and straight."""
+"""How far a row is from another prediction: along each column, and straight, all columns free."""
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import nnls
 
-from bgn.explain.crossings import walks
-from bgn.explain.nearest import nearest_deep, nearest_shallow
-from bgn.explain.subject import column_of, rows_of
+from bgn.explain.crossings import after_first, direction, normal, walks
+from bgn.explain.subject import positive_of, rows_of
 from bgn.model.network import Network
-from bgn.model.step import Floats
+from bgn.model.neuron import Projection
+from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
+
+# How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
+_INSIDE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +46,7 @@ class Margin:
     distance: Floats
     euclidean: Floats
     nearest: Floats
-    exact: Any
+    exact: Bools
 
     def __repr__(self) -> str:
         rows, features = self.distance.shape
@@ -80,32 +85,18 @@ def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = N
     """
     network = network_of(model)
     rows = rows_of(network, X, "X")
-    scale = _units(network, units)
+    scale = positive_of(network, units, "units")
     tolerance = 1e-12 * (abs(network.base) + float(np.abs(network.output_weights).sum()))
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
     for column in network.features_used:
         up[:, column], down[:, column] = _along(network, column, rows, tolerance)
     if network.depth == 1:
-        euclidean, nearest = nearest_shallow(network, rows, scale, tolerance)
+        euclidean, nearest = _nearest_shallow(network, rows, scale, tolerance)
         exact = np.ones(len(rows), dtype=bool)
     else:
-        euclidean, nearest, exact = nearest_deep(network, rows, scale, tolerance, max_cells)
+        found = [_nearest_deep(network, row, scale, tolerance, max_cells) for row in rows]
+        euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
     return Margin(up, down, np.minimum(up - rows, rows - down), euclidean, nearest, exact)
-
-
-def _units(network: Network, units: ArrayLike | Mapping[str, float] | None) -> Floats:
-    """Return one positive unit a column."""
-    if units is None:
-        return np.ones(network.n_inputs)
-    if isinstance(units, Mapping):
-        scale = np.ones(network.n_inputs)
-        for name, unit in units.items():
-            scale[column_of(network, name, "units")] = unit
-    else:
-        scale = np.asarray(units, dtype=np.float64)
-    if scale.shape != (network.n_inputs,) or not (np.isfinite(scale).all() and (scale > 0).all()):
-        raise ValueError(f"units must be a positive number for each of the {network.n_inputs} columns; got {units!r}.")
-    return scale
 
 
 def _along(network: Network, column: int, rows: Floats, tolerance: float) -> tuple[Floats, Floats]:
@@ -122,3 +113,117 @@ def _along(network: Network, column: int, rows: Floats, tolerance: float) -> tup
     up = np.where(above.any(axis=1), edges[everyone, first], np.inf)
     down = np.where(below.any(axis=1), np.nextafter(edges[everyone, last + 1], -np.inf), -np.inf)
     return up, down
+
+
+def _nearest_shallow(network: Network, rows: Floats, scale: Floats, tolerance: float) -> tuple[Floats, Floats]:
+    """Return the distance to, and foot on, the nearest hyperplane that matters, for a single hidden layer.
+
+    Crossing a hyperplane alone is always possible at its nearest point or beside it, so that the nearest one whose
+    neurons do not cancel decides.
+    """
+    layer = network.layers[0]
+    best, feet = np.full(len(rows), np.inf), np.full(rows.shape, np.nan)
+    projections, answers = layer.project(rows), layer.fire(rows)
+    for neurons, states in _hyperplanes(network):
+        now = answers[:, neurons] @ network.output_weights[neurons]
+        then = np.array(states) @ network.output_weights[neurons]
+        matters = (np.abs(then - now[:, np.newaxis]) > tolerance).any(axis=1)
+        first = neurons[0]
+        across = normal(layer.neurons[first], network.n_inputs) * scale
+        length = np.linalg.norm(across)
+        missing = (layer.neurons[first].threshold - projections[:, first]) / length
+        distance = np.where(matters, np.abs(missing), np.inf)
+        nearer = distance < best
+        best[nearer] = distance[nearer]
+        feet[nearer] = rows[nearer] + missing[nearer, np.newaxis] * (across / length * scale)
+    return best, feet
+
+
+def _hyperplanes(network: Network) -> list[tuple[list[int], list[Floats]]]:
+    """Return the hyperplanes that count: the neurons of each, and their answers below, on and above it.
+
+    Above is where the first of them points to. All fire on it.
+    """
+    groups: dict[tuple[Projection, float], list[int]] = {}
+    signs = np.zeros(network.widths[0])
+    for number, neuron in enumerate(network.layers[0].neurons):
+        if neuron.projection.columns and (network.depth > 1 or network.output_weights[number] != 0):
+            lead = neuron.projection.factors[0]
+            signs[number] = np.sign(lead)
+            groups.setdefault((direction(neuron), neuron.threshold / lead), []).append(number)
+    found = []
+    for neurons in groups.values():
+        along = signs[neurons] * signs[neurons[0]]
+        found.append((neurons, [-along, np.ones(len(neurons)), along]))
+    return found
+
+
+def _nearest_deep(
+    network: Network, row: Floats, scale: Floats, tolerance: float, max_cells: int
+) -> tuple[float, Floats, bool]:
+    """Search the regions around a row, nearest first, until one predicts something else; tell if that is proven.
+
+    A region has a state per hyperplane: 0 below, 1 on, 2 above; on is a state of its own where neurons face each other.
+    Regions with no inside, between thresholds a rounding error apart, are passed through and do not count.
+    """
+    layer, planes = network.layers[0], _hyperplanes(network)
+    firsts = [neurons[0] for neurons, _ in planes]
+    normals = np.array([normal(layer.neurons[k], len(row)) for k in firsts]).reshape(-1, len(row)) * scale
+    missing = (layer.thresholds - layer.project(row[np.newaxis])[0])[firsts]
+    lengths = np.linalg.norm(normals, axis=1)
+    normals, missing = normals / lengths[:, np.newaxis], missing / lengths
+    size = _INSIDE * float(np.abs(missing).max(initial=1e-300))
+    answers = layer.fire(row[np.newaxis])
+
+    def predict(states: tuple[int, ...]) -> float:
+        for (neurons, options), state in zip(planes, states, strict=True):
+            answers[0, neurons] = options[state]
+        return float(after_first(network, answers)[0])
+
+    own = tuple(
+        max(state for state in range(3) if np.array_equal(options[state], answers[0, neurons]))
+        for neurons, options in planes
+    )
+    here = predict(own)
+    queue: list[tuple[float, tuple[int, ...], Floats | None]] = [(0.0, own, np.zeros(len(row)))]
+    seen = {own}
+    for _ in range(max_cells):
+        if not queue:
+            return np.inf, np.full(len(row), np.nan), True
+        distance, states, move = heapq.heappop(queue)
+        if move is not None and abs(predict(states) - here) > tolerance:
+            return distance, row + move * scale, True
+        for place, (_, options) in enumerate(planes):
+            facing = not any(np.array_equal(options[1], options[side]) for side in (0, 2))
+            for state in range(3) if facing else (0, 2):
+                turned = (*states[:place], state, *states[place + 1 :])
+                if turned in seen:
+                    continue
+                seen.add(turned)
+                point = _inside(normals, missing, turned, size)
+                edge = _inside(normals, missing, turned, 0.0) if point is None else point
+                if edge is not None:
+                    heapq.heappush(queue, (float(np.linalg.norm(edge)), turned, point))
+    return (queue[0][0] if queue else np.inf), np.full(len(row), np.nan), not queue
+
+
+def _inside(normals: Floats, missing: Floats, states: tuple[int, ...], size: float) -> Floats | None:
+    """Return the shortest vector into a region, `size` away from its edges, or None if it has no inside."""
+    where = np.array(states)
+    above, below, on = where == 2, where == 0, where == 1
+    sides = np.vstack([normals[above], -normals[below], normals[on], -normals[on]])
+    least = np.concatenate([missing[above] + size, size - missing[below], missing[on], -missing[on]])
+    return _least_distance(sides, least)
+
+
+def _least_distance(normals: Floats, least: Floats) -> Floats | None:
+    """Return the shortest vector with ``normals @ vector >= least``, or None: Lawson and Hanson's LDP."""
+    unit = max(float(np.abs(least).max(initial=0.0)), 1e-300)
+    system = np.vstack([normals.T, least / unit])
+    target = np.append(np.zeros(normals.shape[1]), 1.0)
+    solution, _ = nnls(system, target)
+    residual = system @ solution - target
+    if abs(residual[-1]) < 1e-12:
+        return None
+    vector = -residual[:-1] / residual[-1] * unit
+    return vector if (normals @ vector >= least - 1e-3 * _INSIDE * unit).all() else None

@@ -1,4 +1,4 @@
-"""Whole points a neuron: a prediction that can be added up by hand."""
+"""Whole points per neuron: a prediction that can be added up by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Scorecard:
     Attributes
     ----------
     points : tuple of int
-        One a neuron of the last hidden layer.
+        One per neuron of the last hidden layer.
     unit : float
         What a point is worth.
     intercept : float

@@ -59,15 +59,9 @@ class Simplified:
 
 
 def simplify(
-    model: Any,
-    X: Any,
-    y: ArrayLike,
-    *,
-    digits: int | None = None,
-    max_loss: float = 0.01,
-    scorecard: bool = False,
+    model: Any, X: Any, y: ArrayLike, *, digits: int | None = None, max_loss: float = 0.01, scorecard: bool = False,
     max_points: int = 10,
-) -> Simplified:
+) -> Simplified:  # fmt: skip
     """Round a network's numbers: thresholds and directions for free, then output weights.
 
     Parameters
@@ -107,26 +101,19 @@ def simplify(
     target = np.asarray(y, dtype=np.float64)
     if target.shape != (len(rows),) or not np.isfinite(target).all():
         raise ValueError(f"y must have one finite number a row ({len(rows)}); got shape {target.shape}.")
-    if digits is not None and digits < 1:
-        raise ValueError(f"digits must be at least 1; got {digits}.")
-    if max_points < 1:
-        raise ValueError(f"max_points must be at least 1; got {max_points}.")
-    free = _free(network, rows)
-    before = float(np.mean((network.predict(rows) - target) ** 2))
-    card = None
+    for name, least in (("digits", digits), ("max_points", max_points)):
+        if least is not None and least < 1:
+            raise ValueError(f"{name} must be at least 1; got {least}.")
+    free, before, card = _free(network, rows), _mse(network, rows, target), None
     if scorecard:
         rounded, card = fit_points(free, rows, target, max_points)
-    elif digits is not None:
-        rounded = _round_output(free, rows, target, digits)
     else:
-        for digits in range(1, 17):
-            rounded = _round_output(free, rows, target, digits)
-            if np.mean((rounded.predict(rows) - target) ** 2) <= (1.0 + max_loss) * before:
-                break
-        else:
-            rounded = free
-    after = float(np.mean((rounded.predict(rows) - target) ** 2))
-    return Simplified(rounded, free, before, after, card)
+        rounded = _round_outputs(free, rows, target, digits, (1.0 + max_loss) * before)
+    return Simplified(rounded, free, before, _mse(rounded, rows, target), card)
+
+
+def _mse(network: Network, rows: Floats, target: Floats) -> float:
+    return float(np.mean((network.predict(rows) - target) ** 2))
 
 
 def _free(network: Network, rows: Floats) -> Network:
@@ -197,7 +184,15 @@ def roundest(low: float, high: float, near: float) -> float | None:
     return None
 
 
-def _round_output(network: Network, rows: Floats, target: Floats, digits: int) -> Network:
+def _round_outputs(network: Network, rows: Floats, target: Floats, digits: int | None, most: float) -> Network:
+    """Return the network with rounder output weights: to `digits`, or to the fewest whose error is at most `most`."""
+    if digits is not None:
+        return _round_to(network, rows, target, digits)
+    tried = (_round_to(network, rows, target, few) for few in range(1, 17))
+    return next((rounded for rounded in tried if _mse(rounded, rows, target) <= most), network)
+
+
+def _round_to(network: Network, rows: Floats, target: Floats, digits: int) -> Network:
     """Return the network with output steps (twice the weights) rounded to one decimal place, and its base refitted."""
     steps = 2.0 * network.output_weights
     largest = float(np.abs(steps).max(initial=0.0))

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.writing import clean
+
+
+def network_of_questions(model: Any) -> Network:
+    """Return a model's network, whose columns may be of any kind, if it predicts one number by questions alone."""
+    network = network_of(model, plain=False)
+    if network.link != "identity" or network.slopes is not None:
+        raise ValueError(
+            "model must predict one number without slopes or classes; networks of other kinds can predict, and no "
+            "more, so far."
+        )
+    return network
 
 
 def rows_of(network: Network, table: Any, name: str) -> Floats:
@@ -53,3 +65,18 @@ def columns_of(network: Network, features: Iterable[Any], argument: str) -> list
     if isinstance(features, str):
         raise ValueError(f"{argument} must be a list of columns; got the text {features!r}. Write [{features!r}].")
     return list(dict.fromkeys(column_of(network, feature, argument) for feature in features))
+
+
+def positive_of(network: Network, values: Any, argument: str, hint: str = "") -> Floats:
+    """Return one positive number per column: those passed, 1 by default and for names left out of a mapping."""
+    numbers = np.ones(network.n_inputs)
+    if isinstance(values, Mapping):
+        for name, value in values.items():
+            numbers[column_of(network, name, argument)] = value
+    elif values is not None:
+        numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (network.n_inputs,) or not ((numbers > 0) & np.isfinite(numbers)).all():
+        raise ValueError(
+            f"{argument} must be a positive number for each of the {network.n_inputs} columns; got {values!r}.{hint}"
+        )
+    return numbers

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.cells import arrangement
+from bgn.explain.polygons import arrangement
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of

@@ -1,4 +1,4 @@
-"""SHAP values of rows on a GPU: the counts of :mod:`bgn.explain.coalitions`, found where the rows are.
+"""SHAP values of rows on a GPU: the counts of :mod:`bgn.explain.shap.coalitions`, found where the rows are.
 
 Operations are those of arrays in the same order, so the bits are the same.
 """
@@ -6,19 +6,21 @@ Operations are those of arrays in the same order, so the bits are the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from bgn import tensors
-from bgn.explain.coalitions import Game, Table, coalition_counts, shapley_weights
+from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, coalition_counts
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 
 def exact_shares(
-    network: Network, parts: Sequence[Game], X: Tensor, background: Any, slots: dict[tuple[int, ...], int]
+    network: Network, parts: Sequence[Game], X: Tensor, background: Any, slots: Slots
 ) -> tuple[Floats, Floats, Floats]:
     """Mean answers of the background, what every neuron adds, and the share of every connection; one hidden layer."""
     rows = tensors.table_of(X, network.n_inputs)
@@ -32,14 +34,10 @@ def exact_shares(
     sides = _Side(rows), _Side(drawn)
     m = torch.full((1,), len(drawn), dtype=torch.float64, device=rows.device)
     for game in (each for each in parts if each.players):
-        neuron, factors = game.neurons[0], shapley_weights(len(game.players))
-        weight = network.output_weights[neuron]
+        neuron = network.layers[0].neurons[game.neurons[0]]
         for coalition in range(1 << len(game.players)):
-            mean = 2.0 * _counts(network, neuron, coalition, *sides).double() / m - 1.0
-            size = coalition.bit_count()
-            for bit, player in enumerate(game.players):
-                factor = factors[size - 1] if coalition >> bit & 1 else -factors[size]
-                shares[slots[player, neuron]] += float(factor * weight) * mean
+            mean = 2.0 * _counts(neuron, coalition, *sides).double() / m - 1.0
+            add_shares(network, game, coalition, [mean], shares, slots)
     return expected, neuron_values.cpu().numpy(), shares.cpu().numpy()
 
 
@@ -48,25 +46,20 @@ class _Side:
 
     def __init__(self, rows: Tensor) -> None:
         self.rows = rows
-        self._table: Table | None = None
 
-    @property
-    def table(self) -> Table:
+    @cached_property
+    def table(self) -> SortedColumns:
         """The rows as arrays."""
-        if self._table is None:
-            self._table = Table(self.rows.double().cpu().numpy())
-        return self._table
+        return SortedColumns(self.rows.double().cpu().numpy())
 
     def product(self, column: int, weight: float) -> Tensor:
         """One column times a weight, in float64."""
         return self.rows[:, column].double() * weight
 
 
-def _counts(network: Network, neuron: int, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
-    """What :func:`bgn.explain.coalitions.coalition_counts` says; where three inputs and more leave two unknown, it is
-    asked."""
-    asked = network.layers[0].neurons[neuron]
-    columns, weights, threshold = asked.projection.columns, asked.projection.factors, asked.threshold
+def _counts(neuron: Neuron, coalition: int, rows: _Side, drawn: _Side) -> Tensor:
+    """What :func:`coalition_counts` says, which is asked where three inputs and more leave two unknown."""
+    columns, weights, threshold = neuron.projection.columns, neuron.projection.factors, neuron.threshold
     unknown = [place for place in range(len(columns)) if not coalition >> place & 1]
     pairs = list(zip(columns, weights, strict=True))
     if len(unknown) == len(columns):
@@ -78,7 +71,7 @@ def _counts(network: Network, neuron: int, coalition: int, rows: _Side, drawn: _
         place = unknown[0]
         terms = [rows.product(*pair) for pair in pairs]
         return _searched(terms, place, torch.sort(drawn.product(*pairs[place]))[0], threshold)
-    counts = coalition_counts(network, neuron, coalition, rows.table, drawn.table)
+    counts = coalition_counts(neuron, coalition, rows.table, drawn.table)
     return torch.from_numpy(counts).to(rows.rows.device)
 
 

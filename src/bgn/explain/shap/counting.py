@@ -1,8 +1,7 @@
-"""Compiled loops of the explanations: arrays in, arrays out.
+"""Compiled loops that count the background rows with which a row makes a neuron fire: arrays in, arrays out.
 
-A neuron fires when the products ``weight * value``, summed in the order of the columns, reach its threshold. Every
-rounding of that sum is monotone in each product, so that counts found by sorting and searching are those of the
-network itself, ties and all.
+A neuron fires when its summands, added in the order of the columns, reach its threshold. Every rounding of that sum is
+monotone in each summand, so that counts found by sorting and searching are those of the network itself, ties and all.
 """
 
 from __future__ import annotations
@@ -10,19 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from bgn.compiled import compiled
+from bgn.explain.crossings import fires
 from bgn.model.step import Floats
 
 # A bound on the relative error of a short sum, per term, with room to spare.
 _ROUNDING = 4 * np.finfo(np.float64).eps
-
-
-@compiled
-def fires(terms: Floats, threshold: float) -> bool:
-    """Whether the terms, summed in order, reach the threshold."""
-    total = terms[0]
-    for term in terms[1:]:
-        total += term
-    return total >= threshold
 
 
 @compiled
@@ -39,44 +30,21 @@ def count_merged(fixed: Floats, order: np.ndarray, drawn: Floats, threshold: flo
 
 
 @compiled
-def count_searched(fixed: Floats, place: int, drawn: Floats, threshold: float, counts: np.ndarray) -> None:
-    """Count, for every row of `fixed`, the entries of `drawn` that make it fire at `place`; O(rows log drawn).
-
-    `fixed` has one column a product, in the order of the sum; `drawn`, sorted upwards, stands in column `place`.
-    """
-    terms = np.empty(fixed.shape[1])
-    for row in range(len(fixed)):
-        terms[:] = fixed[row]
-        low, high = 0, len(drawn)
-        while low < high:
-            middle = (low + high) // 2
-            terms[place] = drawn[middle]
-            if fires(terms, threshold):
-                high = middle
-            else:
-                low = middle + 1
-        counts[row] = len(drawn) - low
-
-
-@compiled
 def count_windowed(
-    fixed: Floats,
-    places: np.ndarray,
-    drawn: Floats,
-    sums: Floats,
-    above: np.ndarray,
-    threshold: float,
+    fixed: Floats, places: np.ndarray, drawn: Floats, sums: Floats, above: np.ndarray, threshold: float,
     counts: np.ndarray,
-) -> None:
+) -> None:  # fmt: skip
     """Count, for every row of `fixed`, the rows of `drawn` that make it fire when put in columns `places`.
 
     `drawn` holds distinct rows sorted by their `sums`; ``above[i]`` is how many background rows stand at `i` or
     later. Sums that clear the threshold by more than a rounding error are counted; the few others are summed anew in
-    the network's order.
+    the network's order. Infinite entries, which stand for gaps, decide by themselves and are in no doubt.
     """
     spread = 0.0
     for row in range(len(drawn)):
-        spread = max(spread, np.abs(drawn[row]).sum())
+        size = np.abs(drawn[row]).sum()
+        if size < np.inf or not np.isinf(drawn[row]).any():
+            spread = max(spread, size)
     terms = np.empty(fixed.shape[1])
     for row in range(len(fixed)):
         terms[:] = fixed[row]
@@ -99,7 +67,7 @@ def count_windowed(
 def count_differing(
     fixed: Floats, drawn: Floats, known: np.ndarray, place: int, threshold: float, counts: np.ndarray
 ) -> None:
-    """Count, for every row of `fixed`, the rows of `drawn` whose answer changes with the product in column `place`.
+    """Count, for every row of `fixed`, the rows of `drawn` whose answer changes with the summand in column `place`.
 
     Columns where `known` is true come from `fixed`, the others from `drawn`, and `place` from one and then the other.
     A loop over pairs of rows.
@@ -115,17 +83,3 @@ def count_differing(
             terms[place] = drawn[other, place]
             count += before != fires(terms, threshold)
         counts[row] = count
-
-
-@compiled
-def add_steps(crossings: Floats, points: Floats, rising: bool, weight: float, levels: Floats) -> None:
-    """Add to `levels`, one a point, a neuron's mean part over rows that cross at `crossings`; both in order.
-
-    A row fires from its crossing on if `rising`, else before it. Cost: one pass over both.
-    """
-    rows, passed = len(crossings), 0
-    for k in range(len(points)):
-        while passed < rows and crossings[passed] <= points[k]:
-            passed += 1
-        firing = passed if rising else rows - passed
-        levels[k] += weight * (2.0 * firing / rows - 1.0)

@@ -7,22 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgn.explain.constraints import read_constraint
+from bgn.explain.counterfactual.constraints import read_constraints
 from bgn.explain.crossings import after_first
-from bgn.explain.subject import column_of, columns_of, rows_of
+from bgn.explain.subject import column_of, columns_of, positive_of, rows_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.step import Floats
+from bgn.model.step import Bools, Floats
 from bgn.writing import clean
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """A counterfactual question, read once.
+class Problem:
+    """What a counterfactual is asked for, read once.
 
     The first layer has the constraints as further neurons, which must fire: thresholds and constraints are then
     decided by one and the same arithmetic. A `part` is what changes as one: a column, or the columns of a one-hot
@@ -75,31 +72,66 @@ class Question:
         """Return the cost of turning the row asked about into each row."""
         return np.abs(rows - self.x) @ self.costs
 
+    def cost(self, row: Floats) -> float:
+        """Return the cost of turning the row asked about into another."""
+        return float(self.price(row[np.newaxis])[0])
+
+    def fits(self, row: Floats, wanted: bool = True) -> bool:
+        """Whether one row obeys every limit, and reaches a wanted prediction unless told not to look."""
+        return bool(self.allows(row[np.newaxis], wanted)[0])
+
     def misses(self, rows: Floats) -> Floats:
         """Return how far the rows' predictions are from the wanted ones."""
         predictions = self.network.predict(rows)
         return np.maximum(np.maximum(self.least - predictions, predictions - self.most), 0.0)
 
-    def without(self, changed: Iterable[int]) -> Question:
-        """Return the question with one more set of parts barred."""
+    def without(self, changed: Iterable[int]) -> Problem:
+        """Return the problem with one more set of parts barred."""
         return replace(self, barred=(*self.barred, frozenset(changed)))
 
 
-def read_question(
-    network: Network,
-    x: Any,
-    at_least: float | None,
-    at_most: float | None,
-    costs: Any,
-    bounds: Mapping[Any, Any] | None,
-    immutable: Iterable[Any],
-    max_changed: int | None,
-    integer: Iterable[Any],
-    constraints: Any,
-    one_hot: Sequence[Iterable[Any]],
-) -> Question:
+def read_problem(
+    network: Network, x: Any, at_least: float | None, at_most: float | None, costs: Any,
+    bounds: Mapping[Any, Any] | None, immutable: Iterable[Any], max_changed: int | None, integer: Iterable[Any],
+    constraints: Any, one_hot: Sequence[Iterable[Any]],
+) -> Problem:  # fmt: skip
     """Check and read the arguments of :func:`bgn.counterfactual`."""
     row = _read_row(network, x)
+    least, most = _read_wanted(at_least, at_most)
+    if max_changed is not None and max_changed < 1:
+        raise ValueError(f"max_changed must be at least 1; got {max_changed}. Use None for no limit.")
+    low, high = _read_bounds(network, row, bounds)
+    whole = np.zeros(len(row), dtype=bool)
+    whole[columns_of(network, integer, "integer")] = True
+    if (row[whole] != np.rint(row[whole])).any():
+        column = int(np.flatnonzero(whole & (row != np.rint(row)))[0])
+        raise ValueError(f"integer has {network.names[column]!r}, but x has {row[column]} there, no whole number.")
+    groups = _read_groups(network, row, one_hot)
+    grouped = [column for group in groups for column in group]
+    low[grouped], high[grouped] = np.maximum(low[grouped], 0.0), np.minimum(high[grouped], 1.0)
+    whole[grouped] = True
+    fixed = columns_of(network, immutable, "immutable")
+    for column in fixed:
+        if not low[column] <= row[column] <= high[column]:
+            raise ValueError(
+                f"immutable has {network.names[column]!r}, but x has {row[column]} there, outside its bounds "
+                f"({low[column]}, {high[column]}). Leave out one of the two."
+            )
+    low[fixed] = high[fixed] = row[fixed]
+    limits = read_constraints(network, row, constraints)
+    layer = Layer.of([*network.layers[0].neurons, *limits], network.n_inputs)
+    used, outside = layer.reads.any(axis=0), (row < low) | (row > high)
+    moving = [*np.flatnonzero(used & ~np.isin(np.arange(len(row)), fixed)), *np.flatnonzero(outside & ~used)]
+    parts: list[tuple[int, ...]] = [(int(column),) for column in moving if column not in grouped]
+    parts += [group for group in groups if not set(group) <= set(fixed)]
+    return Problem(
+        network, layer, row, least, most, _read_costs(network, costs), low, high, whole,
+        tuple(parts), groups, max_changed,
+    )  # fmt: skip
+
+
+def _read_wanted(at_least: float | None, at_most: float | None) -> tuple[float, float]:
+    """Return the least and the greatest prediction that is wanted."""
     if at_least is None and at_most is None:
         raise ValueError("at_least or at_most must be given: the prediction that is wanted.")
     for argument, wanted in (("at_least", at_least), ("at_most", at_most)):
@@ -109,45 +141,20 @@ def read_question(
     most = np.inf if at_most is None else float(at_most)
     if least > most:
         raise ValueError(f"at_least must not be above at_most; got {at_least} and {at_most}.")
-    if max_changed is not None and max_changed < 1:
-        raise ValueError(f"max_changed must be at least 1; got {max_changed}. Use None for no limit.")
-    low, high = _read_bounds(network, row, bounds)
-    whole = np.zeros(len(row), dtype=bool)
-    whole[columns_of(network, integer, "integer")] = True
-    if (row[whole] != np.rint(row[whole])).any():
-        column = int(np.flatnonzero(whole & (row != np.rint(row)))[0])
-        raise ValueError(f"integer has {network.names[column]!r}, but x has {row[column]} there, no whole number.")
+    return least, most
+
+
+def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of every one-hot group."""
     groups = tuple(tuple(columns_of(network, group, "one_hot")) for group in one_hot)
     for group in groups:
-        if not (np.isin(row[list(group)], (0.0, 1.0)).all() and row[list(group)].sum() == 1):
+        values = row[list(group)]
+        if not (np.isin(values, (0.0, 1.0)).all() and values.sum() == 1):
             names = ", ".join(clean(network.names[column]) for column in group)
-            raise ValueError(f"one_hot group {names} must have a single 1 in x; got {row[list(group)].tolist()}.")
-        low[list(group)] = np.maximum(low[list(group)], 0.0)
-        high[list(group)] = np.minimum(high[list(group)], 1.0)
-        whole[list(group)] = True
-    grouped = [column for group in groups for column in group]
-    if len(set(grouped)) < len(grouped):
+            raise ValueError(f"one_hot group {names} must have a single 1 in x; got {values.tolist()}.")
+    if len({column for group in groups for column in group}) < sum(map(len, groups)):
         raise ValueError("one_hot groups must not share columns.")
-    fixed = set(columns_of(network, immutable, "immutable"))
-    for column in fixed:
-        if not low[column] <= row[column] <= high[column]:
-            raise ValueError(
-                f"immutable has {network.names[column]!r}, but x has {row[column]} there, outside its bounds "
-                f"({low[column]}, {high[column]}). Leave out one of the two."
-            )
-        low[column] = high[column] = row[column]
-    layer = _with_constraints(network, row, constraints)
-    used = layer.reads.any(axis=0)
-    parts: list[tuple[int, ...]] = [
-        (int(column),) for column in np.flatnonzero(used) if column not in fixed and column not in grouped
-    ]
-    outside = (row < low) | (row > high)
-    parts += [(int(column),) for column in np.flatnonzero(outside & ~used) if column not in grouped]
-    parts += [group for group in groups if not set(group) <= fixed]
-    return Question(
-        network, layer, row, least, most, _read_costs(network, costs), low, high, whole,
-        tuple(parts), groups, max_changed,
-    )  # fmt: skip
+    return groups
 
 
 def _read_row(network: Network, x: Any) -> Floats:
@@ -192,33 +199,8 @@ def _read_bounds(network: Network, row: Floats, bounds: Mapping[Any, Any] | None
 
 def _read_costs(network: Network, costs: Any) -> Floats:
     """Return the cost of one unit of every column."""
-    if costs is None or isinstance(costs, str):
-        if costs not in (None, "fewest"):
+    if isinstance(costs, str):
+        if costs != "fewest":
             raise ValueError(f"costs must be a number a column, a mapping from names, or 'fewest'; got {costs!r}.")
-        return np.ones(network.n_inputs)
-    if isinstance(costs, Mapping):
-        prices = np.ones(network.n_inputs)
-        for name, cost in costs.items():
-            prices[column_of(network, name, "costs")] = cost
-    else:
-        prices = np.asarray(costs, dtype=np.float64)
-    if prices.shape != (network.n_inputs,) or not ((prices > 0) & np.isfinite(prices)).all():
-        raise ValueError(
-            f"costs must be a positive number for each of the {network.n_inputs} columns; got {costs!r}. "
-            "Use immutable for a column that must not change."
-        )
-    return prices
-
-
-def _with_constraints(network: Network, row: Floats, constraints: Any) -> Layer:
-    """Return the first layer with a neuron more for every inequality; an equality is two, a rounding error apart."""
-    if isinstance(constraints, str):
-        constraints = [constraints]
-    weights, bias = [network.layers[0].weights], [network.layers[0].bias]
-    for constraint in constraints or ():
-        coefficients, relation, right = read_constraint(network, constraint)
-        slack = 1e-9 * (np.abs(coefficients) @ np.abs(row) + abs(right)) if relation == "==" else 0.0
-        for sign in {"<=": (-1.0,), ">=": (1.0,), "==": (-1.0, 1.0)}[relation]:
-            weights.append(sign * coefficients[np.newaxis])
-            bias.append(np.array([slack - sign * right]))
-    return Layer(np.concatenate(weights), np.concatenate(bias))
+        costs = None
+    return positive_of(network, costs, "costs", " Use immutable for a column that must not change.")

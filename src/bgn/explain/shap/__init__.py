@@ -1,8 +1,8 @@
 """SHAP values of a network: for features, neurons and connections, against the whole of a background.
 
 With ``v(Q)`` the mean prediction when the columns Q come from the row and the others from the background, a feature's
-value is its Shapley share of ``f(x) - v(nothing)``. For one hidden layer it is exact and costs a few sorts a neuron
-(:mod:`bgn.explain.coalitions`).
+value is its Shapley share of ``f(x) - v(nothing)``. For one hidden layer it is exact and costs a few sorts per neuron
+(:mod:`bgn.explain.shap.coalitions`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.coalitions import Game, Table, averages, games, interaction_weights, shapley_weights
-from bgn.explain.sampling import sampled_values, settle
-from bgn.explain.subject import background_of, rows_of
+from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, averages, games, shapley_weights
+from bgn.explain.shap.sampling import sampled_shares
+from bgn.explain.subject import background_of, network_of_questions, rows_of
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 from bgn.require import require
 
 MAX_PLAYERS = 10
@@ -46,7 +45,7 @@ class Explanation:
         Share of a feature in what a neuron adds: summed over neurons they are `values`, over features
         `neuron_values`.
     data : ndarray, shape (rows, features)
-        The rows explained.
+        The rows explained, as the network reads them: a category as the number of its level, a gap as NaN.
     feature_names : tuple of str
         Names of the columns.
     method : {"exact", "sampled"}
@@ -85,10 +84,10 @@ class Explanation:
             raise ValueError("interaction_values needs method='exact'; these values were sampled.")
         n, d = self.values.shape
         pairs = np.zeros((d, d, n))
-        rows, background = Table(self.data), Table(self.background)
+        rows, background = SortedColumns(self.data), SortedColumns(self.background)
         for game in games(self.network):
             output = self.network.output_weights[list(game.neurons)]
-            weights = interaction_weights(len(game.players))
+            weights = shapley_weights(len(game.players) - 1)
             for coalition, means in averages(self.network, game, rows, background):
                 value = output @ means / 2.0
                 for a, first in enumerate(game.players):
@@ -165,52 +164,46 @@ def shap_values(
     >>> float(explanation.base_value + explanation.values.sum()), float(network.predict([[2.0, 4.0]])[0])
     (4.5, 4.5)
     """
-    network = network_of(model)
+    network = network_of_questions(model)
     rows, drawn = rows_of(network, X, "X"), background_of(model, network, background)
-    parts = games(network)
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f"method must be 'auto', 'exact' or 'sampled'; got {method!r}.")
     if n_samples < 2:
         raise ValueError(f"n_samples must be at least 2; got {n_samples}.")
-    largest = max((len(game.players) for game in parts), default=0)
-    sampled = method == "sampled" or (method == "auto" and largest > MAX_PLAYERS)
-
-    connections = _connections(network)
-    slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
-    error = None
-    if on_gpu(X) and network.depth == 1 and not sampled:
-        exact_shares = importlib.import_module("bgn.explain.gpu").exact_shares
-        expected, neuron_values, shares = exact_shares(network, parts, X, drawn, slots)
-        return _explained(network, rows, drawn, expected, neuron_values, connections, shares, None)
-    expected = network.hidden(drawn).mean(axis=0)
-    neuron_values = (network.hidden(rows) - expected) * network.output_weights
-    shares = np.zeros((len(connections), len(rows)))
-    if sampled:
-        rng = np.random.default_rng(random_state)
-        error = _sampled(network, rows, drawn, n_samples, rng, neuron_values, shares, slots)
-        if method == "auto":
-            warnings.warn(
-                f"SHAP values are sampled: {largest} inputs have too many coalitions (the most is {MAX_PLAYERS}). "
-                f"Their standard error is at most {error.max():.3g}; raise n_samples for less, or pass "
-                "method='exact'.",
-                stacklevel=2,
-            )
-    else:
-        _exact(network, parts, Table(rows), Table(drawn), shares, slots)
-    return _explained(network, rows, drawn, expected, neuron_values, connections, shares, error)
+    on_device = X if on_gpu(X) and network.plain and network.depth == 1 else None
+    return explain_rows(network, rows, drawn, method, n_samples, np.random.default_rng(random_state), on_device)
 
 
-def _explained(
+def explain_rows(
     network: Network,
     rows: Floats,
     background: Floats,
-    expected: Floats,
-    neuron_values: Floats,
-    connections: NDArray[np.int64],
-    shares: Floats,
-    error: Floats | None,
+    method: str = "auto",
+    n_samples: int = 512,
+    rng: np.random.Generator | None = None,
+    on_device: Any = None,
 ) -> Explanation:
-    """Add the shares of the connections up to the features' values."""
+    """Return the SHAP values of rows as the network reads them; `on_device` may hold the same rows on a GPU."""
+    parts, connections = games(network), _connections(network)
+    slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
+    largest = max((len(game.players) for game in parts), default=0)
+    error = None
+    if method == "sampled" or (method == "auto" and largest > MAX_PLAYERS):
+        expected, neuron_values = _linear(network, rows, background)
+        rng = np.random.default_rng() if rng is None else rng
+        shares, error = sampled_shares(network, rows, background, n_samples, rng, neuron_values, slots)
+    elif on_device is not None:
+        exact_shares = importlib.import_module("bgn.explain.shap.gpu").exact_shares
+        expected, neuron_values, shares = exact_shares(network, parts, on_device, background, slots)
+    else:
+        expected, neuron_values = _linear(network, rows, background)
+        shares = _exact(network, parts, rows, background, slots)
+    if error is not None and method == "auto":
+        warnings.warn(
+            f"SHAP values are sampled: {largest} inputs have too many coalitions (the most is {MAX_PLAYERS}). Their "
+            f"standard error is at most {error.max():.3g}; raise n_samples for less, or pass method='exact'.",
+            stacklevel=3,
+        )
     totals = np.zeros((network.n_inputs, len(rows)))
     for feature, share in zip(connections[:, 0], shares, strict=True):
         totals[feature] += share
@@ -238,48 +231,16 @@ def _connections(network: Network) -> NDArray[np.int64]:
     return np.column_stack([features, neurons])
 
 
-def _exact(
-    network: Network,
-    parts: list[Game],
-    rows: Table,
-    background: Table,
-    shares: Floats,
-    slots: dict[tuple[int, ...], int],
-) -> None:
-    """Add every coalition's part to the `shares` of the connections."""
+def _linear(network: Network, rows: Floats, background: Floats) -> tuple[Floats, Floats]:
+    """Return the mean answers of the last layer over the background, and what each neuron adds for every row."""
+    expected = network._hidden(background).mean(axis=0)
+    return expected, (network._hidden(rows) - expected) * network.output_weights
+
+
+def _exact(network: Network, parts: list[Game], rows: Floats, background: Floats, slots: Slots) -> Floats:
+    """Return the shares of the connections, one row of `slots` each: every coalition's part added up."""
+    shares, table, drawn = np.zeros((len(slots), len(rows))), SortedColumns(rows), SortedColumns(background)
     for game in parts:
-        weights = shapley_weights(len(game.players))
-        output = network.output_weights[list(game.neurons)]
-        for coalition, means in averages(network, game, rows, background):
-            size = coalition.bit_count()
-            for bit, player in enumerate(game.players):
-                factor = weights[size - 1] if coalition >> bit & 1 else -weights[size]
-                for neuron, weight, mean in zip(game.neurons, output, means, strict=True):
-                    slot = slots.get((player, neuron))
-                    if slot is not None:
-                        shares[slot] += (factor * weight) * mean
-
-
-def _sampled(
-    network: Network,
-    rows: Floats,
-    background: Floats,
-    samples: int,
-    rng: np.random.Generator,
-    neuron_values: Floats,
-    shares: Floats,
-    slots: dict[tuple[int, ...], int],
-) -> Floats:
-    """Fill the `shares` of the connections by sampling; return the standard error of the features' values."""
-    game = Game(network.features_used, tuple(int(k) for k in np.flatnonzero(network.output_weights)))
-    players, neurons = list(game.players), list(game.neurons)
-    values, player_error = sampled_values(network, game, rows, background, samples, rng)
-    values = settle(values * network.output_weights[neurons][:, np.newaxis], player_error, neuron_values.T[neurons])
-    for row, feature in enumerate(players):
-        for column, neuron in enumerate(neurons):
-            slot = slots.get((feature, neuron))
-            if slot is not None:
-                shares[slot] = values[row, column]
-    error = np.zeros((len(rows), network.n_inputs))
-    error[:, players] = player_error.T
-    return error
+        for coalition, means in averages(network, game, table, drawn):
+            add_shares(network, game, coalition, means, shares, slots)
+    return shares

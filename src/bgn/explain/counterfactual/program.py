@@ -1,9 +1,9 @@
 """The cheapest change as a mixed-integer program over the regions of the network.
 
-Neurons that look in the same direction cut a projection into pieces; a region is one piece a direction, and one
-binary variable a piece says which. A column is what it was plus a rise minus a fall, whose prices are the objective.
+Neurons that look along the same axis cut a projection into pieces; a region is one piece per axis, and one
+binary variable per piece says which. A column is what it was plus a rise minus a fall, whose prices are the objective.
 Deeper layers follow from the pieces. The program works on closed pieces, a relaxation: its optimum is a lower bound,
-and the region it names is entered exactly, or ruled out, before it counts (:mod:`bgn.explain.proof`).
+and the region it names is entered exactly, or ruled out, before it counts (:mod:`bgn.explain.counterfactual.proof`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bgn.explain.directions import directions
-from bgn.explain.question import Question
-from bgn.model.layer import Layer
+from bgn.explain.counterfactual.axes import axes
+from bgn.explain.counterfactual.problem import Problem
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 
 # Inputs of a deeper neuron up to which all its sums are listed, for the tightest limits.
@@ -28,7 +28,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What the solver found: values of the columns, the piece of every direction, the parts changed, a bound."""
+    """What the solver found: values of the columns, the piece of every axis, the parts changed, a bound."""
 
     finished: bool
     bound: float
@@ -38,30 +38,30 @@ class Solution:
 
 
 class Program:
-    """The program of one question, with columns that move at most `reach` from where they are.
+    """The program of one problem, with columns that move at most `reach` from where they are.
 
     Variables, in order: rise and fall of every column (in its own scale), whether a part changes, the pieces of every
-    direction, the deeper neurons, and by how much the prediction misses.
+    axis, the deeper neurons, and by how much the prediction misses.
     """
 
-    def __init__(self, question: Question, reach: Floats) -> None:
-        self.question, self.directions = question, directions(question)
-        self.columns = np.array([column for part in question.parts for column in part], dtype=np.int64)
-        x, low, high = (each[self.columns] for each in (question.x, question.low, question.high))
+    def __init__(self, problem: Problem, reach: Floats) -> None:
+        self.problem, self.axes = problem, axes(problem)
+        self.columns = np.array([column for part in problem.parts for column in part], dtype=np.int64)
+        x, low, high = (each[self.columns] for each in (problem.x, problem.low, problem.high))
         reach = reach[self.columns]
         self.low = np.clip(x - reach, low, high) - x
         self.high = np.clip(x + reach, low, high) - x
-        whole = question.integer[self.columns]
+        whole = problem.integer[self.columns]
         self.low[whole], self.high[whole] = np.ceil(self.low[whole]), np.floor(self.high[whole])
         self.scale = np.where(whole | (self.high <= self.low), 1.0, (self.high - self.low) / 100.0)
         count = len(self.columns)
-        sizes = [count, count, len(question.parts), *(len(each.edges) for each in self.directions)]
-        sizes += [*question.network.widths[1:], 1]
+        sizes = [count, count, len(problem.parts), *(len(each.edges) for each in self.axes)]
+        sizes += [*problem.network.widths[1:], 1]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         slices = [slice(a, b) for a, b in pairwise(starts)]
         self.size = int(starts[-1])
         self.rise, self.fall, self.part = slices[:3]
-        self.piece, self.deep = slices[3 : 3 + len(self.directions)], slices[3 + len(self.directions) : -1]
+        self.piece, self.deep = slices[3 : 3 + len(self.axes)], slices[3 + len(self.axes) : -1]
         self.miss = slices[-1].start
         self.lower, self.upper = np.zeros(self.size), np.ones(self.size)
         self.lower[self.rise], self.upper[self.rise] = np.maximum(self.low, 0), np.maximum(self.high, 0)
@@ -73,11 +73,10 @@ class Program:
             self.upper[side] /= self.scale
             self.integrality[side] = whole
         # A constraint on no column at all holds or does not, whatever changes.
-        limits = slice(question.network.widths[0], None)
-        idle = np.count_nonzero(question.layer.weights[limits], axis=1) == 0
-        self.feasible = bool((question.layer.bias[limits][idle] >= 0).all())
+        limits = problem.layer.neurons[problem.network.widths[0] :]
+        self.feasible = all(limit.threshold <= 0 for limit in limits if not limit.projection.columns)
         self.rows: list[tuple[Floats, float, float]] = []
-        # Rows that hold a projection in its piece: number, direction, edge, and the pieces where that is a threshold.
+        # Rows that hold a projection in its piece: number, axis, edge, and the pieces where that is a threshold.
         self.sides: list[tuple[int, int, int, NDArray[np.bool_]]] = []
         self._add_directions()
         self._add_parts()
@@ -87,10 +86,10 @@ class Program:
         return np.zeros(self.size)
 
     def _add_directions(self) -> None:
-        """One piece a direction, and the projection inside it."""
-        answers = self.question.layer.fire(self.question.x[np.newaxis])[0]
-        for number, (each, piece) in enumerate(zip(self.directions, self.piece, strict=True)):
-            here, weights = float(each.weights @ self.question.x), each.weights[self.columns]
+        """One piece per axis, and the projection inside it."""
+        answers = self.problem.layer.fire(self.problem.x[np.newaxis])[0]
+        for number, (each, piece) in enumerate(zip(self.axes, self.piece, strict=True)):
+            here, weights = float(each.weights @ self.problem.x), each.weights[self.columns]
             most = float(np.maximum(weights * self.low, weights * self.high).sum())
             least = float(np.minimum(weights * self.low, weights * self.high).sum())
             edges = each.edges - here
@@ -110,60 +109,58 @@ class Program:
                     row = self._row()
                     row[self.rise], row[self.fall] = weights * self.scale / unit, -weights * self.scale / unit
                     row[piece] = -np.clip(edges[:, side], least, most) / unit
-                    inner = (edges[:, side] > least) & (edges[:, side] < most) & (np.count_nonzero(each.weights) > 1)
+                    inner = (edges[:, side] > least) & (edges[:, side] < most) & (each.column is None)
                     self.sides.append((len(self.rows), number, side, inner))
                     self.rows.append((row, low, high))
 
     def _add_parts(self) -> None:
-        """One category a group, and how many parts may change."""
-        question = self.question
+        """One category per group, and how many parts may change."""
+        problem = self.problem
         where = {int(column): place for place, column in enumerate(self.columns)}
-        for group in question.groups:
+        for group in problem.groups:
             row = self._row()
             for column in group:
                 if column in where:
                     row[self.rise.start + where[column]], row[self.fall.start + where[column]] = 1.0, -1.0
             self.rows.append((row, 0.0, 0.0))
-        self.counts_parts = bool(question.barred) or (
-            question.max_changed is not None and question.max_changed < len(question.parts)
+        self.counts_parts = bool(problem.barred) or (
+            problem.max_changed is not None and problem.max_changed < len(problem.parts)
         )
         if not self.counts_parts:
             self.lower[self.part] = 1.0
             return
-        for number, part in enumerate(question.parts):
+        for number, part in enumerate(problem.parts):
             for column in part:
                 for side in (self.rise.start, self.fall.start):
                     row, place = self._row(), side + where[column]
                     row[place], row[self.part.start + number] = 1.0, -self.upper[place]
                     self.rows.append((row, -np.inf, 0.0))
-        if question.max_changed is not None:
+        if problem.max_changed is not None:
             row = self._row()
             row[self.part] = 1.0
-            self.rows.append((row, 0.0, float(question.max_changed)))
-        for barred in question.barred:
+            self.rows.append((row, 0.0, float(problem.max_changed)))
+        for barred in problem.barred:
             row = self._row()
             row[self.part.start + np.array(sorted(barred))] = 1.0
             self.rows.append((row, 0.0, len(barred) - 1.0))
 
     def _add_prediction(self) -> None:
         """The deeper layers, and the prediction that is wanted."""
-        network, question = self.question.network, self.question
-        fired = network.layers[0].fire(question.x[np.newaxis])[0]
+        network, problem = self.problem.network, self.problem
+        fired = network.layers[0].fire(problem.x[np.newaxis])[0]
         answers, constant = np.zeros((network.widths[0], self.size)), fired.copy()
-        for each, piece in zip(self.directions, self.piece, strict=True):
+        for each, piece in zip(self.axes, self.piece, strict=True):
             for neuron, values in zip(each.neurons, each.answers.T, strict=True):
                 if neuron < network.widths[0]:
                     answers[neuron, piece], constant[neuron] = values, 0.0
         for layer, deep in zip(network.layers[1:], self.deep, strict=True):
-            for place, weights, threshold in zip(
-                range(deep.start, deep.stop), layer.weights, layer.thresholds, strict=True
-            ):
-                self._add_neuron(place, weights @ answers, float(weights @ constant), weights, float(threshold))
+            for place, asked in zip(range(deep.start, deep.stop), layer.neurons, strict=True):
+                self._add_neuron(place, asked, answers, constant)
             answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
         unit = max(float(np.abs(network.output_weights).sum()), 1e-300)
         level = network.base + float(network.output_weights @ constant)
-        for sign, limit in ((1.0, question.least), (-1.0, -question.most)):
+        for sign, limit in ((1.0, problem.least), (-1.0, -problem.most)):
             row = sign * (network.output_weights @ answers) / unit
             row[self.miss] = 1.0
             if np.isfinite(limit):
@@ -171,16 +168,15 @@ class Program:
         self.upper[self.miss] = np.inf
         self.unit = unit
 
-    def _add_neuron(self, place: int, row: Floats, constant: float, weights: Floats, threshold: float) -> None:
-        """Tie a deeper neuron's variable to the sum it reads."""
-        inputs = weights[weights != 0]
-        reach = float(np.abs(inputs).sum())
+    def _add_neuron(self, place: int, neuron: Neuron, answers: Floats, constant: Floats) -> None:
+        """Tie a deeper neuron's variable to the sum of the answers it reads."""
+        (columns, weights), threshold = neuron.projection.arrays, neuron.threshold
+        row, start = weights @ answers[columns], float(weights @ constant[columns])
+        reach = float(np.abs(weights).sum())
         fires, rests = threshold, threshold
-        if len(inputs) <= _LISTED:
-            signs = np.array(list(product((-1.0, 1.0), repeat=len(inputs))))
-            sums = Layer(inputs[np.newaxis] if len(inputs) else np.zeros((1, 1)), [0.0]).project(
-                signs if len(inputs) else np.zeros((1, 1))
-            )[:, 0]
+        if len(weights) <= _LISTED:
+            signs = np.array(list(product((-1.0, 1.0), repeat=len(weights))))
+            sums = Projection(tuple(range(len(weights))), neuron.projection.factors).values(signs)
             fires = float(sums[sums >= threshold].min(initial=np.inf))
             rests = float(sums[sums < threshold].max(initial=-np.inf))
         if fires > reach:
@@ -192,9 +188,9 @@ class Program:
         unit = max(reach, 1e-300)
         at_least, at_most = row / unit, row / unit
         at_least[place] += -(fires + reach) / unit
-        self.rows.append((at_least, (-reach - constant) / unit - _SLACK, np.inf))
+        self.rows.append((at_least, (-reach - start) / unit - _SLACK, np.inf))
         at_most[place] += -(reach - rests) / unit
-        self.rows.append((at_most, -np.inf, (rests - constant) / unit + _SLACK))
+        self.rows.append((at_most, -np.inf, (rests - start) / unit + _SLACK))
 
     def rule_out(self, solution: Solution) -> None:
         """Forbid a region, with the parts it changes where these are counted."""
@@ -223,23 +219,12 @@ class Program:
         """
         if not self.feasible:
             return None
-        lower, upper = self.lower.copy(), self.upper.copy()
         rows = [row for row, _, _ in self.rows]
-        limits = np.array([(low, high) for _, low, high in self.rows]).reshape(-1, 2)
-        prices = self.question.costs[self.columns] * self.scale
+        lower, upper, limits = self._bounds(inside, insets)
+        prices = self.problem.costs[self.columns] * self.scale
         unit = float(prices.max(initial=1.0)) or 1.0
         cost = self._row()
         cost[self.rise] = cost[self.fall] = prices / unit
-        if inside is not None:
-            for piece, chosen in zip(self.piece, inside.pieces, strict=True):
-                lower[piece], upper[piece] = 0.0, 0.0
-                lower[piece.start + chosen] = upper[piece.start + chosen] = 1.0
-            lower[self.part] = upper[self.part] = inside.changed
-            for row, number, side, inner in self.sides:
-                chosen = inside.pieces[number]
-                if inner[chosen]:
-                    inset = insets[int(self.directions[number].strict[chosen, side])]
-                    limits[row] += (inset, 0.0) if side == 0 else (0.0, -inset)
         if not missing:
             upper[self.miss] = 0.0
         if np.isfinite(ceiling):
@@ -247,9 +232,8 @@ class Program:
             limits = np.vstack([limits, [-np.inf, ceiling / unit * (1 + 1e-9)]])
         aim = cost
         if missing and inside is None:
-            aim = self._row()
+            aim, unit = self._row(), self.unit
             aim[self.miss] = 1.0
-            unit = self.unit
         found = milp(
             aim,
             integrality=self.integrality,
@@ -264,7 +248,23 @@ class Program:
         bound = 0.0 if bound is None or not np.isfinite(bound) else float(bound) * unit
         if found.x is None:
             return Solution(False, bound, None, np.array([], dtype=np.int64), np.array([], dtype=bool))
-        x = self.question.x.copy()
+        x = self.problem.x.copy()
         x[self.columns] += (found.x[self.rise] - found.x[self.fall]) * self.scale
         pieces = np.array([int(found.x[piece].argmax()) for piece in self.piece], dtype=np.int64)
         return Solution(found.status == 0, bound, x, pieces, found.x[self.part] > 0.5)
+
+    def _bounds(self, inside: Solution | None, insets: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
+        """Return the ends of the variables, lower and upper, and of the rows; with `inside`, those of its region."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        limits = np.array([(low, high) for _, low, high in self.rows]).reshape(-1, 2)
+        if inside is not None:
+            for piece, chosen in zip(self.piece, inside.pieces, strict=True):
+                lower[piece], upper[piece] = 0.0, 0.0
+                lower[piece.start + chosen] = upper[piece.start + chosen] = 1.0
+            lower[self.part] = upper[self.part] = inside.changed
+            for row, number, side, inner in self.sides:
+                chosen = inside.pieces[number]
+                if inner[chosen]:
+                    inset = insets[int(self.axes[number].strict[chosen, side])]
+                    limits[row] += (inset, 0.0) if side == 0 else (0.0, -inset)
+        return lower, upper, limits

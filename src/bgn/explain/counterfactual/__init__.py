@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.counterfactual.problem import Problem, read_problem
+from bgn.explain.counterfactual.proof import cheapest_row, nearest_miss, neat
 from bgn.explain.crossings import compile_search
-from bgn.explain.proof import cheapest_row, nearest_miss, neat
-from bgn.explain.question import Question, read_question
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 
@@ -19,6 +19,12 @@ from bgn.model.terms import network_of
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
     """An answer to "what would have to change?".
+
+    Changes of one part, and of two, are found by trying every candidate; larger ones by a mixed-integer program over
+    the regions of the network. Every answer is a row of floats that the network itself has confirmed, thresholds
+    included: where a value must lie below a threshold, it is the largest float that does, or as near as the solver
+    comes where several columns meet. "Optimal" means to within a millionth of the cost. Columns without bounds are
+    searched a hundred times beyond the farthest threshold in their way; "unreachable" is proven within that range.
 
     Attributes
     ----------
@@ -79,28 +85,12 @@ class Counterfactual:
 
 
 def counterfactual(
-    model: Any,
-    x: Any,
-    *,
-    at_least: float | None = None,
-    at_most: float | None = None,
-    costs: Any = None,
-    bounds: Mapping[Any, Any] | None = None,
-    immutable: Iterable[Any] = (),
-    max_changed: int | None = None,
-    integer: Iterable[Any] = (),
-    constraints: Any = None,
-    one_hot: Sequence[Iterable[Any]] = (),
-    n: int = 1,
+    model: Any, x: Any, *, at_least: float | None = None, at_most: float | None = None, costs: Any = None,
+    bounds: Mapping[Any, Any] | None = None, immutable: Iterable[Any] = (), max_changed: int | None = None,
+    integer: Iterable[Any] = (), constraints: Any = None, one_hot: Sequence[Iterable[Any]] = (), n: int = 1,
     max_seconds: float = 10.0,
-) -> Counterfactual:
+) -> Counterfactual:  # fmt: skip
     """Return the cheapest change of a row that brings its prediction to a wanted value, with proof.
-
-    Changes of one part, and of two, are found by trying every candidate; larger ones by a mixed-integer program over
-    the regions of the network. Every answer is a row of floats that the network itself has confirmed, thresholds
-    included: where a value must lie below a threshold, it is the largest float that does, or as near as the solver
-    comes where several columns meet. "Optimal" means to within a millionth of the cost. Columns without bounds are
-    searched a hundred times beyond the farthest threshold in their way; "unreachable" is proven within that range.
 
     Parameters
     ----------
@@ -146,48 +136,49 @@ def counterfactual(
     """
     if n < 1:
         raise ValueError(f"n must be at least 1; got {n}.")
+    limits = (costs, bounds, immutable, max_changed, integer, constraints, one_hot)
+    problem = read_problem(network_of(model), x, at_least, at_most, *limits)
+    return _answers(problem, n, isinstance(costs, str), max_seconds)
+
+
+def _answers(problem: Problem, n: int, fewest: bool, max_seconds: float) -> Counterfactual:
+    """Return the cheapest answer, and up to `n` - 1 others as its alternatives."""
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
-    network = network_of(model)
-    question = read_question(
-        network, x, at_least, at_most, costs, bounds, immutable, max_changed, integer, constraints, one_hot
-    )
     compile_search()
     deadline = time.monotonic() + max_seconds
-    fewest = isinstance(costs, str)
-    first = _answer(question, fewest, deadline)
-    answers = [first]
+    answers = [_answer(problem, fewest, deadline)]
     while len(answers) < n and answers[-1].found and answers[-1].changes and time.monotonic() < deadline:
         assert answers[-1].x is not None
-        question = question.without(np.flatnonzero(question.changed(answers[-1].x[np.newaxis])[0]).tolist())
-        answers.append(_answer(question, fewest, deadline))
-    return replace(first, alternatives=tuple(answer for answer in answers[1:] if answer.found))
+        problem = problem.without(np.flatnonzero(problem.changed(answers[-1].x[np.newaxis])[0]).tolist())
+        answers.append(_answer(problem, fewest, deadline))
+    return replace(answers[0], alternatives=tuple(answer for answer in answers[1:] if answer.found))
 
 
-def _answer(question: Question, fewest: bool, deadline: float) -> Counterfactual:
+def _answer(problem: Problem, fewest: bool, deadline: float) -> Counterfactual:
     """Return the cheapest answer; with `fewest`, among those that change the fewest parts."""
-    most = len(question.parts) if question.max_changed is None else min(question.max_changed, len(question.parts))
+    most = len(problem.parts) if problem.max_changed is None else min(problem.max_changed, len(problem.parts))
     proven, bound, row = True, 0.0, None
-    for limit in range(1, max(most, 1) + 1) if fewest else (question.max_changed,):
-        row, bound, solved = cheapest_row(replace(question, max_changed=limit), deadline)
+    for limit in range(1, max(most, 1) + 1) if fewest else (problem.max_changed,):
+        row, bound, solved = cheapest_row(replace(problem, max_changed=limit), deadline)
         proven &= solved
         if row is not None or time.monotonic() > deadline:
             break
     if row is not None:
-        row = neat(question, row)
-        cost = float(question.price(row[np.newaxis])[0])
+        row = neat(problem, row)
+        cost = problem.cost(row)
         gap = 0.0 if proven else min(max((cost - bound) / cost, 0.0), 1.0) if cost > 0 else 0.0
-        return _record(question, row, True, proven, gap)
-    nearest, sure = nearest_miss(question, deadline)
-    return _record(question, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
+        return _record(problem, row, True, proven, gap)
+    nearest, sure = nearest_miss(problem, deadline)
+    return _record(problem, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
 
 
-def _record(question: Question, row: Floats | None, found: bool, proven: bool, gap: float) -> Counterfactual:
-    names = question.network.names
+def _record(problem: Problem, row: Floats | None, found: bool, proven: bool, gap: float) -> Counterfactual:
+    names = problem.network.names
     if row is None:
         return Counterfactual(False, None, np.nan, {}, np.inf, proven, gap, proven)
     row.setflags(write=False)
-    changes = {names[i]: (float(question.x[i]), float(row[i])) for i in np.flatnonzero(row != question.x)}
-    prediction = float(question.network.predict(row[np.newaxis])[0])
-    cost = float(question.price(row[np.newaxis])[0]) if found else np.inf
+    changes = {names[i]: (float(problem.x[i]), float(row[i])) for i in np.flatnonzero(row != problem.x)}
+    prediction = float(problem.network.predict(row[np.newaxis])[0])
+    cost = problem.cost(row) if found else np.inf
     return Counterfactual(found, row, prediction, changes, cost, proven, gap, proven and not found)

@@ -1,0 +1,161 @@
+"""Counterfactuals that change one part of a row, or two: every candidate is tried.
+
+Along one column a network has finitely many pieces with known ends, so the nearest value that will do is found to the
+last bit. With two columns the cheapest point of a region lies where two lines cross (thresholds, constraints, bounds,
+the row's own values): the first column is tried at every crossing and beside it, the second solved exactly.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations
+
+import numpy as np
+
+from bgn.explain.counterfactual.problem import Problem
+from bgn.explain.crossings import answers_along, crossings, factor
+from bgn.model.step import Bools, Floats
+
+# How far beside a crossing of two lines to try, relative to its size.
+_BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
+# Most whole numbers of a column that are tried one by one.
+_MOST_WHOLE = 20_000
+
+
+def best_along(problem: Problem, column: int, rows: Floats) -> Floats:
+    """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will."""
+    places, answers = answers_along(problem.layer, column, rows)
+    fits = np.column_stack([problem.holds(each) for each in answers])
+    values, there = nearest_in_pieces(problem, column, places)
+    fits &= there
+    far = np.where(fits, np.abs(values - problem.x[column]), np.inf)
+    best = far.argmin(axis=1)[:, np.newaxis]
+    return np.where(fits.any(axis=1), np.take_along_axis(values, best, axis=1)[:, 0], np.nan)
+
+
+def nearest_in_pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Bools]:
+    """Return for every piece between crossings its value nearest to the one asked about, and whether it has any."""
+    ends = np.full((len(places), 1), np.inf)
+    first = np.maximum(np.hstack([-ends, places]), problem.low[column])
+    last = np.minimum(np.nextafter(np.hstack([places, ends]), -np.inf), problem.high[column])
+    if problem.integer[column]:
+        first, last = np.ceil(first), np.floor(last)
+    there = (first <= last) & (first < np.inf) & (last > -np.inf)
+    return np.clip(problem.x[column], first, np.maximum(first, last)), there
+
+
+def climb(problem: Problem) -> Floats | None:
+    """Return a row that will do, found by changing one part after another for the most gain per cost; maybe None."""
+    row = problem.x
+    miss, cost = float(problem.misses(row[np.newaxis])[0]), 0.0
+    while miss > 0:
+        rows = np.concatenate([row[np.newaxis], *(_settings(problem, part, row) for part in problem.parts)])
+        rows = rows[problem.allows(rows, wanted=False)]
+        misses, costs = problem.misses(rows), problem.price(rows)
+        nearer = misses < miss
+        if not nearer.any():
+            return None
+        rates = (miss - misses[nearer]) / np.maximum(costs[nearer] - cost, 1e-300)
+        best = np.flatnonzero(nearer)[rates.argmax()]
+        row, miss, cost = rows[best], float(misses[best]), float(costs[best])
+    return row
+
+
+def complete(problem: Problem, ceiling: float) -> bool:
+    """Whether trying candidates proves the cheapest pair: not where two columns of whole numbers range too far."""
+    reach = 2 * ceiling / problem.costs
+    whole = [part[0] for part in problem.parts if part not in problem.groups and problem.integer[part[0]]]
+    far = [column for column in whole if min(reach[column], problem.high[column] - problem.low[column]) > _MOST_WHOLE]
+    return not far or len(whole) < 2
+
+
+def cheapest(problem: Problem, rows: Floats) -> Floats | None:
+    """Return the cheapest of the rows that will do, or None."""
+    rows = rows[problem.allows(rows)]
+    return rows[problem.price(rows).argmin()] if len(rows) else None
+
+
+def change_one(problem: Problem) -> Floats | None:
+    """Return the cheapest answer that changes at most one part, or None."""
+    found = [problem.x[np.newaxis], *(_settings(problem, part, problem.x) for part in problem.parts)]
+    return cheapest(problem, np.concatenate(found))
+
+
+def change_two(problem: Problem, ceiling: float, deadline: float) -> Floats | None:
+    """Return the cheapest answer that changes two parts, if it is cheaper than `ceiling`, or None."""
+    best = None
+    for pair in combinations(problem.parts, 2):
+        if time.monotonic() > deadline:
+            break
+        found = cheapest(problem, _two(problem, pair, ceiling))
+        if found is not None and problem.cost(found) < ceiling * (1 - 1e-12):
+            best, ceiling = found, problem.cost(found)
+    return best
+
+
+def _settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
+    """Return a row with one part changed to every other answer of the first layer."""
+    if part in problem.groups:
+        return _categories(part, row)
+    places, _ = answers_along(problem.layer, part[0], row[np.newaxis])
+    values, there = nearest_in_pieces(problem, part[0], places)
+    rows = np.repeat(row[np.newaxis], np.count_nonzero(there), axis=0)
+    rows[:, part[0]] = values[there]
+    return rows
+
+
+def _categories(group: tuple[int, ...], row: Floats) -> Floats:
+    """Return the row with each category of a one-hot group in turn."""
+    rows = np.repeat(row[np.newaxis], len(group), axis=0)
+    rows[:, list(group)] = np.eye(len(group))
+    return rows
+
+
+def _two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) -> Floats:
+    """Return the candidates that change two parts."""
+    grouped = [part for part in pair if part in problem.groups]
+    single = [part[0] for part in pair if part not in problem.groups]
+    if len(grouped) == 2:
+        return np.concatenate([_categories(grouped[1], row) for row in _categories(grouped[0], problem.x)])
+    if len(grouped) == 1:
+        rows, column = _categories(grouped[0], problem.x), single[0]
+    else:
+        # The first is tried value by value: better the whole numbers, of which there are few.
+        other, column = sorted(single, key=lambda each: not problem.integer[each])
+        values = _candidates(problem, other, column, ceiling)
+        rows = np.repeat(problem.x[np.newaxis], len(values), axis=0)
+        rows[:, other] = values
+    found = best_along(problem, column, rows)
+    rows[:, column] = found
+    return rows[~np.isnan(found)]
+
+
+def _candidates(problem: Problem, first: int, second: int, ceiling: float) -> Floats:
+    """Return the values of the first column at which a cheapest pair can lie."""
+    low = max(problem.low[first], problem.x[first] - ceiling / problem.costs[first])
+    high = min(problem.high[first], problem.x[first] + ceiling / problem.costs[first])
+    if problem.integer[first] and problem.integer[second] and high - low <= _MOST_WHOLE:
+        return np.arange(np.ceil(low), np.floor(high) + 1)
+    x, rest = problem.x, problem.x.copy()
+    rest[[first, second]] = 0.0
+    lines, exact = [], []
+    for neuron in problem.layer.neurons:
+        across, up = factor(neuron, first), factor(neuron, second)
+        if across or up:
+            lines.append((across, up, neuron.threshold - neuron.projection.values(rest[np.newaxis])[0]))
+        if across and not up:
+            exact.append(crossings(neuron, first, x[np.newaxis])[0])
+    edges = [(0.0, 1.0, value) for value in (problem.low[second], problem.high[second], x[second])]
+    lines += [edge for edge in edges if np.isfinite(edge[2])]
+    a, b, c = np.array(lines).T
+    cross = np.outer(a, b) - np.outer(b, a)
+    with np.errstate(all="ignore"):
+        meet = ((np.outer(c, b) - np.outer(b, c)) / cross)[np.triu_indices(len(lines), 1)]
+    meet = np.unique(meet[np.isfinite(meet)])
+    size = np.abs(meet).max(initial=0.0) * 1e-3 + np.abs(meet)
+    beside = (meet[:, np.newaxis] + _BESIDE * size[:, np.newaxis]).ravel()
+    values = np.concatenate([beside, exact, np.nextafter(exact, -np.inf), [low, high, x[first]]])
+    if problem.integer[first]:
+        values = np.concatenate([np.floor(values), np.ceil(values)])
+    values = np.unique(values[np.isfinite(values)])
+    return values[(values >= low) & (values <= high)]
