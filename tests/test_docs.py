@@ -109,7 +109,7 @@ def kind(block: Block) -> str:
         return block.language
     if block.language in ("shell", "console", "bash") or re.match(r"(bgn|cat|pip|make|python|export) ", first):
         return "shell"
-    if re.match(TEXT, first):
+    if block.language == "json" or re.match(TEXT, first):
         return "text"
     compile(block.code, "a block that is neither Python nor for a shell; say in this test what it is", "exec")
     return "python"
