@@ -41,8 +41,6 @@ SMALLER = {
     ],
     "baselines.rst": [
         ("(100,)", "(4,), max_epochs=2"),
-        ("quantization", "bnn"),
-        ("widths=[100, 500], depths=[1, 2]", "widths=[4], depths=[1], learning_rates=[0.1]"),
     ],
 }
 # Commands for a shell that no test can run to their end: what is checked of them instead.

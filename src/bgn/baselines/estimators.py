@@ -191,15 +191,3 @@ scale_target, output_init, device, random_state
             "BinaryConnectRegressor has no network_: its activations are real (ReLU), only its weights are binary: "
             "it is no binary activated network. Use predict, or one of the other four methods."
         )
-
-
-ESTIMATORS: dict[str, type[BaselineRegressor]] = {
-    each._method: each
-    for each in (
-        BNNRegressor,
-        BNNPlusRegressor,
-        BiRealRegressor,
-        QuantizationNetworkRegressor,
-        BinaryConnectRegressor,
-    )
-}

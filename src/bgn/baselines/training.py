@@ -64,16 +64,6 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
     >>> [trained.validation_mse < 0.5 for trained in train_many(configs, split)]
     [True, True]
     """
-    trained: dict[int, Trained] = {}
-    for members, models in train_stacks(configs, splits, device):
-        trained.update(zip(members, models, strict=True))
-    return [trained[i] for i in range(len(configs))]
-
-
-def train_stacks(
-    configs: Sequence[Config], splits: Split | Sequence[Split], device: str = "cpu"
-) -> Iterator[tuple[list[int], list[Trained]]]:
-    """Train stack by stack: yield positions in `configs` and their models as each stack ends."""
     where = choose_device(device)
     per_model = [splits] * len(configs) if isinstance(splits, Split) else list(splits)
     if len(per_model) != len(configs):
@@ -82,12 +72,15 @@ def train_stacks(
     for i, (config, split) in enumerate(zip(configs, per_model, strict=True)):
         key = (config.method, config.hidden_layers, batch_size(config, split), config.scale_target, config.penalty)
         groups.setdefault((*key, split.sizes), []).append(i)
+    trained: dict[int, Trained] = {}
     for members in groups.values():
         first = members[0]
         size = stack_size(configs[first], per_model[first], where)
         for start in range(0, len(members), size):
             stack = members[start : start + size]
-            yield stack, train_stack([configs[i] for i in stack], [per_model[i] for i in stack], where)
+            models = train_stack([configs[i] for i in stack], [per_model[i] for i in stack], where)
+            trained.update(zip(stack, models, strict=True))
+    return [trained[i] for i in range(len(configs))]
 
 
 def batch_size(config: Config, split: Split) -> int:
