@@ -8,12 +8,11 @@ writes the same file.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.persist import network as networks
 from bgn.persist import strict
@@ -26,69 +25,6 @@ if TYPE_CHECKING:
 _MANY_STEPS = 20_000
 _MOST_ENTRIES = 1_000_000
 _MOST_SQUARED = 1e306
-
-
-# -- out ----------------------------------------------------------------------------------------------------
-
-
-def history_out(history: History) -> dict[str, Any] | None:
-    """Return a history as plain values; None when it is too long to keep."""
-    if sum(len(snapshot.neurons) for path in history.paths for snapshot in path) > _MOST_ENTRIES:
-        return None
-    if not _fits([len(path[-1].neurons) for path in history.paths], _reads(history.n_inputs, history.inputs)):
-        return None
-    return {
-        "best_layer": history.best_layer,
-        "best_width": history.best_width,
-        "stopped": history.stopped,
-        "shrinkage": history.shrinkage,
-        "n_validation": history.n_validation,
-        "steps": {
-            "fields": list(_STEP),
-            "values": [[_known(getattr(record, name)) for name in _STEP] for record in _thinned(history.records)],
-        },
-        "inputs": [networks.layer_out(layer) for layer in history.inputs],
-        "paths": [_path_out(path) for path in history.paths],
-    }
-
-
-def _reads(n_inputs: int, inputs: Sequence[Layer]) -> list[int]:
-    """How many columns each layer reads."""
-    return [n_inputs, *(layer.width for layer in inputs)]
-
-
-def _fits(widths: Sequence[int], reads: Sequence[int]) -> bool:
-    """Whether the network of every width, zeros included, is one that could be saved by itself."""
-    return all(width * read <= networks.MOST_WEIGHTS for width, read in zip(widths, reads, strict=True))
-
-
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _thinned(records: tuple[Record, ...]) -> list[Record]:
-    if len(records) <= _MANY_STEPS:
-        return list(records)
-    return list({(record.layer, record.width, record.kind): record for record in records}.values())
-
-
-def _path_out(path: Sequence[Snapshot]) -> dict[str, Any]:
-    number: dict[Neuron, int] = {}
-    snapshots = [
-        {
-            "train_mse": snapshot.train_mse,
-            "validation_mse": _known(snapshot.validation_mse),
-            "validation_deviation": _known(snapshot.validation_deviation),
-            "base": snapshot.base,
-            "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
-            "output_weights": snapshot.output_weights.tolist(),
-        }
-        for snapshot in path
-    ]
-    return {"neurons": [networks.neuron_out(neuron) for neuron in number], "snapshots": snapshots}
-
-
-# -- in -----------------------------------------------------------------------------------------------------
 
 
 def _square(value: Any, where: str) -> float:
@@ -104,11 +40,69 @@ def _maybe(value: Any, where: str) -> float:
     return math.nan if value is None else _square(value, where)
 
 
+# What is kept of a history, a snapshot and a record besides networks, and how it is read.
 _COUNT = strict.whole(2**63)
+_HISTORY: dict[str, Reader[Any]] = {
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text, "shrinkage": strict.number,
+    "n_validation": _COUNT,
+}  # fmt: skip
+_SNAPSHOT: dict[str, Reader[Any]] = {
+    "train_mse": _square, "validation_mse": _maybe, "validation_deviation": _maybe, "base": strict.number,
+}  # fmt: skip
 _STEP: dict[str, Reader[Any]] = {
     "layer": _COUNT, "width": _COUNT, "kind": strict.text, "neuron": _COUNT, "train_mse": _square,
     "validation_mse": _maybe, "bound": _maybe,
 }  # fmt: skip
+
+
+# -- out ----------------------------------------------------------------------------------------------------
+
+
+def history_out(history: History) -> dict[str, Any] | None:
+    """Return a history as plain values; None when it is too long to keep."""
+    reads = [history.n_inputs, *(layer.width for layer in history.inputs)]
+    entries = sum(len(snapshot.neurons) for path in history.paths for snapshot in path)
+    if entries > _MOST_ENTRIES or not _fits([len(path[-1].neurons) for path in history.paths], reads):
+        return None
+    steps = [list(_kept(record, _STEP).values()) for record in _thinned(history.records)]
+    return _kept(history, _HISTORY) | {
+        "steps": {"fields": list(_STEP), "values": steps},
+        "inputs": [networks.layer_out(layer) for layer in history.inputs],
+        "paths": [_path_out(path) for path in history.paths],
+    }
+
+
+def _kept(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return some of a record's fields, null for what is not finite."""
+    fields = {name: getattr(value, name) for name in names}
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in fields.items()}
+
+
+def _fits(widths: Sequence[int], reads: Sequence[int]) -> bool:
+    """Whether the network of every width, zeros included, is one that could be saved by itself."""
+    return all(width * read <= networks.MOST_WEIGHTS for width, read in zip(widths, reads, strict=True))
+
+
+def _thinned(records: tuple[Record, ...]) -> list[Record]:
+    if len(records) <= _MANY_STEPS:
+        return list(records)
+    return list({(record.layer, record.width, record.kind): record for record in records}.values())
+
+
+def _path_out(path: Sequence[Snapshot]) -> dict[str, Any]:
+    number: dict[Neuron, int] = {}
+    snapshots = [
+        _kept(snapshot, _SNAPSHOT)
+        | {
+            "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
+            "output_weights": snapshot.output_weights.tolist(),
+        }
+        for snapshot in path
+    ]
+    return {"neurons": [networks.neuron_out(neuron) for neuron in number], "snapshots": snapshots}
+
+
+# -- in -----------------------------------------------------------------------------------------------------
 
 
 def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:
@@ -116,14 +110,10 @@ def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
 
     None when it is too long to keep.
     """
-    parts: dict[str, Reader[Any]] = {
-        "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text, "shrinkage": strict.number,
-        "n_validation": _COUNT, "steps": _steps_in, "inputs": networks.layers_in(networks.levels_of(network.schema)),
-        "paths": strict.array(strict.anything),
-    }  # fmt: skip
-    found = strict.record(value, where, parts)
-    inputs: list[networks.Levels] = [networks.levels_of(network.schema)]
-    inputs += [[None] * layer.width for layer in found["inputs"]]
+    levels = networks.levels_of(network.schema)
+    others = {"steps": _steps_in, "inputs": networks.layers_in(levels), "paths": strict.array(strict.anything)}
+    found = strict.record(value, where, _HISTORY | others)
+    inputs: list[networks.Levels] = [levels, *([None] * layer.width for layer in found["inputs"])]
     if len(found["paths"]) != len(inputs):
         raise ModelFileError(f"{where}.paths must have one entry per layer ({len(inputs)}); got {len(found['paths'])}.")
     found["paths"] = [
@@ -162,11 +152,8 @@ def _path_in(value: Any, where: str, inputs: networks.Levels) -> dict[str, Any]:
 
 
 def _snapshot_in(value: Any, where: str, width: int, index: Reader[int]) -> dict[str, Any]:
-    parts: dict[str, Reader[Any]] = {
-        "train_mse": _square, "validation_mse": _maybe, "validation_deviation": _maybe, "base": strict.number,
-        "neurons": strict.array(index, width), "output_weights": strict.array(strict.number, width),
-    }  # fmt: skip
-    found = strict.record(value, where, parts)
+    lists = {"neurons": strict.array(index, width), "output_weights": strict.array(strict.number, width)}
+    found = strict.record(value, where, _SNAPSHOT | lists)
     if not math.isfinite(abs(found["base"]) + sum(map(abs, found["output_weights"]))):
         raise ModelFileError(f"{where} must predict what float64 can hold; its base and output_weights add up to more.")
     return found
@@ -181,16 +168,11 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
         return Snapshot(**{**values, "neurons": chosen, "output_weights": np.array(values["output_weights"])})
 
     paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
-    rest = {name: plain[name] for name in ("best_layer", "best_width", "stopped", "shrinkage", "n_validation")}
     history = History(
-        records=tuple(Record(**step, seconds=math.nan) for step in plain["steps"]),
-        paths=tuple(paths),
-        inputs=tuple(plain["inputs"]),
-        n_inputs=network.n_inputs,
-        feature_names=network.feature_names,
-        target_name=network.target_name,
-        **rest,
-    )
+        tuple(Record(**step, seconds=math.nan) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
+        network.n_inputs, **{name: plain[name] for name in _HISTORY},
+        feature_names=network.feature_names, target_name=network.target_name,
+    )  # fmt: skip
     try:
         grown = history.network()
     except (ValueError, IndexError) as error:
