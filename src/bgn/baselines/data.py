@@ -53,7 +53,7 @@ class Split:
             y = np.ascontiguousarray(getattr(self, "y" + part), dtype=np.float64)
             if X.ndim != 2 or X.shape[1] != self.X.shape[1] or y.shape != (len(X),) or not len(X):
                 raise ValueError(
-                    f"X{part} must have rows and columns as X, and y{part} one entry a row; "
+                    f"X{part} must have rows and columns as X, and y{part} one entry per row; "
                     f"got shapes {X.shape} and {y.shape}."
                 )
             object.__setattr__(self, "X" + part, X)

@@ -44,7 +44,7 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
     Parameters
     ----------
     configs : sequence of Config
-    splits : Split, or a sequence of one a configuration
+    splits : Split, or a sequence of one per configuration
         The rows.
     device : {"cpu", "cuda", "auto"}
 
@@ -67,7 +67,7 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
     where = choose_device(device)
     per_model = [splits] * len(configs) if isinstance(splits, Split) else list(splits)
     if len(per_model) != len(configs):
-        raise ValueError(f"splits must be one Split or one a configuration ({len(configs)}); got {len(per_model)}.")
+        raise ValueError(f"splits must be one Split or one per configuration ({len(configs)}); got {len(per_model)}.")
     groups: dict[tuple[object, ...], list[int]] = {}
     for i, (config, split) in enumerate(zip(configs, per_model, strict=True)):
         key = (config.method, config.hidden_layers, batch_size(config, split), config.scale_target, config.penalty)

@@ -205,7 +205,7 @@ def _plain(value: Any) -> Any:
 
 
 def _layout(value: Any, margin: str = "") -> str:
-    """Write JSON with one short thing a line: a neuron, a check, a column; long lists of numbers fill their lines."""
+    """Write JSON with one short thing per line: a neuron, a check, a column; long lists of numbers fill their lines."""
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(margin) + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
         return compact
