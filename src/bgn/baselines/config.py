@@ -124,7 +124,6 @@ class Trained:
     best_epoch: int
     validation_mse: float
     test_mse: float | None
-    seconds: float
     note: str | None
 
     def pieces(self) -> tuple[Pieces, Running, Pieces | None]:

@@ -8,7 +8,6 @@ a model that has stopped leaves the stack.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -174,7 +173,6 @@ def _train(
     dtype: torch.dtype,
 ) -> list[Trained]:
     """Run epochs until every model is done."""
-    begun = time.perf_counter()
     distinct = list({id(split): split for split in splits}.values())
     place = {id(split): i for i, split in enumerate(distinct)}
     table = [place[id(split)] for split in splits]
@@ -199,7 +197,6 @@ def _train(
         stack.rates([progress[i].rate for i in active])
     parameters, running = (torch.stack([best[i][part] for i in range(len(configs))]) for part in (0, 1))
     validation, test = _final_errors(configs[0], tables, table, parameters, running, start)
-    seconds = (time.perf_counter() - begun) / len(configs)
     return [
         Trained(
             config=config,
@@ -212,7 +209,6 @@ def _train(
             best_epoch=progress[i].best_epoch,
             validation_mse=validation[i] * units[i],
             test_mse=test[i] * units[i] if test else None,
-            seconds=seconds,
             note=progress[i].note,
         )
         for i, config in enumerate(configs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -123,12 +123,7 @@ def save(
 
 
 def _content(
-    model: Any,
-    network: Network,
-    rows: Any,
-    units: Mapping[str, str],
-    figures: Figures,
-    preparation: Preparation | None,
+    model: Any, network: Network, rows: Any, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
     alone = model is network
@@ -211,24 +206,24 @@ def _layout(value: Any, margin: str = "") -> str:
         return compact
     inner = margin + "  "
     if isinstance(value, dict):
-        lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
-    if any(isinstance(each, (list, dict)) for each in value):
-        lines = [f"{inner}{_layout(each, inner)}" for each in value]
-        return "[\n" + ",\n".join(lines) + f"\n{margin}]"
-    return "[\n" + "\n".join(_filled(value, inner)) + f"\n{margin}]"
+        lines = [f"{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
+    else:
+        lines = [_layout(each, inner) for each in value]
+        if not any(isinstance(each, (list, dict)) for each in value):
+            lines = _filled(lines, _LINE - len(inner))
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    return f"{left}\n" + ",\n".join(inner + line for line in lines) + f"\n{margin}{right}"
 
 
-def _filled(values: list[Any], margin: str) -> Iterator[str]:
-    """Yield lines as full of values as they may be."""
-    line = margin
-    for position, value in enumerate(values):
-        cell = json.dumps(value, ensure_ascii=False, allow_nan=False) + "," * (position < len(values) - 1)
-        if line != margin and len(line) + 1 + len(cell) > _LINE:
-            yield line
-            line = margin
-        line += cell if line == margin else f" {cell}"
-    yield line
+def _filled(cells: list[str], room: int) -> list[str]:
+    """Return lines as full of cells as they may be, with room for a comma after each."""
+    lines = cells[:1]
+    for cell in cells[1:]:
+        if len(lines[-1]) + len(cell) + 3 <= room:
+            lines[-1] += f", {cell}"
+        else:
+            lines.append(cell)
+    return lines
 
 
 def _read(content: Any, size: int) -> ModelFile:
