@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import Tensor
 
-Floats = NDArray[np.float64]
+from bgn.model.step import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -164,12 +164,12 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
     from bgn.grow.history import History, Record, Snapshot
 
     def snapshot(neurons: Sequence[Neuron], values: Mapping[str, Any]) -> Snapshot:
-        chosen = tuple(neurons[index] for index in values["neurons"])
-        return Snapshot(**{**values, "neurons": chosen, "output_weights": np.array(values["output_weights"])})
+        chosen, weights = tuple(neurons[index] for index in values["neurons"]), np.array(values["output_weights"])
+        return Snapshot(chosen, weights, values["base"], *(values[name] for name in _SNAPSHOT if name != "base"))
 
     paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
     history = History(
-        tuple(Record(**step, seconds=math.nan) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
+        tuple(Record(*step.values(), math.nan) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
         network.n_inputs, **{name: plain[name] for name in _HISTORY},
         feature_names=network.feature_names, target_name=network.target_name,
     )  # fmt: skip

@@ -125,17 +125,17 @@ def _threshold_rows(network: Network) -> Floats:
     gaps = layer.takes_gaps and network.slopes is None
     if not gaps and any(column.levels == () for column in columns):
         return np.empty((0, len(columns)))
-    cuts: list[list[float]] = [[] for _ in columns]
+    cuts: dict[int, list[float]] = {}
     for neuron in layer.neurons:
         for j, weight in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
             if not isinstance(weight, tuple) and math.isfinite(cut := neuron.threshold / weight):
-                cuts[j].append(cut)
+                cuts.setdefault(j, []).append(cut)
     rows = np.zeros((_CHECKS, len(columns)))
-    for j, (column, found) in enumerate(zip(columns, cuts, strict=True)):
+    for j, found in cuts.items():
+        rows[:, j] = np.sort(found)[np.linspace(0, len(found) - 1, _CHECKS).round().astype(int)]
+    for j, column in enumerate(columns):
         if column.levels is not None:
             rows[:, j] = np.arange(_CHECKS) % len(column.levels) if column.levels else np.nan
-        elif found:
-            rows[:, j] = np.sort(found)[np.linspace(0, len(found) - 1, _CHECKS).round().astype(int)]
     rows[-1] = np.nan if gaps else rows[-1]
     return rows
 
@@ -145,12 +145,9 @@ def verify(network: Network, value: Any, where: str) -> None:
 
     def inputs(value: Any, where: str) -> list[Any]:
         cells = strict.array(strict.anything, network.n_inputs)(value, where)
-        kinds: list[Reader[Any]] = [
-            strict.number if column.levels is None else level_in for column in network.schema.columns
-        ]
         return [
-            strict.optional(kind)(cell, f"{where}[{j}]")
-            for j, (kind, cell) in enumerate(zip(kinds, cells, strict=True))
+            strict.optional(level_in if column.levels else strict.number)(cell, f"{where}[{j}]")
+            for j, (cell, column) in enumerate(zip(cells, network.schema.columns, strict=True))
         ]
 
     outputs = np.shape(network.base)
