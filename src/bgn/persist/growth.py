@@ -169,7 +169,7 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
 
     paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
     history = History(
-        tuple(Record(*step.values(), math.nan) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
+        tuple(Record(*[*step.values(), math.nan]) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
         network.n_inputs, **{name: plain[name] for name in _HISTORY},
         feature_names=network.feature_names, target_name=network.target_name,
     )  # fmt: skip
