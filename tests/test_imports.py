@@ -102,7 +102,18 @@ def test_every_public_name_loads_and_is_listed():
     for name in set(bgn.__all__) - (set() if find_spec("torch") else {"baselines"}):
         assert getattr(bgn, name) is not None
     assert set(dir(bgn)) == set(bgn.__all__)
-    assert set(bgn._HOMES) == set(bgn.__all__) - {"__version__"}
+
+
+@pytest.mark.parametrize("package", [bgn, bgn.baselines], ids=lambda package: package.__name__)
+def test_type_checkers_see_the_names_that_are_loaded(package):
+    tree = ast.parse(Path(package.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    seen = {alias.asname: node.module for node in block.body for alias in node.names}
+    (call,) = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "lazy_names"]
+    loaded = {name: home for home, names in ast.literal_eval(call.args[1]).items() for name in names.split()}
+    assert loaded.pop("__version__", "bgn") == "bgn"
+    assert seen == loaded
+    assert set(package.__all__) - {"__version__"} == set(seen)
 
 
 def imported(tree):

@@ -3,82 +3,59 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bgn.model.above import ANSWERS
+from bgn.require import lazy_names
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bgn import baselines, datasets, plots, theory
-    from bgn.engines.disk.table import read_blocks
-    from bgn.estimators import BGNRegressor
-    from bgn.explain.counterfactual import counterfactual
-    from bgn.explain.effects import effect
-    from bgn.explain.importance import importance
-    from bgn.explain.margin import margin
-    from bgn.explain.shap import Explanation, shap_values
-    from bgn.explain.simplify import simplify
-    from bgn.export.equation import equation
-    from bgn.model.layer import Layer
-    from bgn.model.network import Network
-    from bgn.model.step import step
-    from bgn.model.terms import as_terms
-    from bgn.persist import ModelFileError, load, save
-    from bgn.report.write import write_report
+    from bgn import baselines as baselines
+    from bgn import datasets as datasets
+    from bgn import plots as plots
+    from bgn import theory as theory
+    from bgn.engines.disk.table import read_blocks as read_blocks
+    from bgn.estimators import BGNRegressor as BGNRegressor
+    from bgn.explain.counterfactual import counterfactual as counterfactual
+    from bgn.explain.effects import effect as effect
+    from bgn.explain.importance import importance as importance
+    from bgn.explain.margin import margin as margin
+    from bgn.explain.shap import Explanation as Explanation
+    from bgn.explain.shap import shap_values as shap_values
+    from bgn.explain.simplify import simplify as simplify
+    from bgn.export.equation import equation as equation
+    from bgn.model.layer import Layer as Layer
+    from bgn.model.network import Network as Network
+    from bgn.model.step import step as step
+    from bgn.model.terms import as_terms as as_terms
+    from bgn.persist import ModelFileError as ModelFileError
+    from bgn.persist import load as load
+    from bgn.persist import save as save
+    from bgn.report.write import write_report as write_report
 
-# Public name -> module that holds it; a name that is a module itself maps to "". Loaded on first use, so that
-# `import bgn` stays quick and optional packages stay optional.
-_HOMES = {
-    "BGNRegressor": "bgn.estimators",
-    "Explanation": "bgn.explain.shap",
-    "Layer": "bgn.model.layer",
-    "ModelFileError": "bgn.persist",
-    "Network": "bgn.model.network",
-    "as_terms": "bgn.model.terms",
-    "baselines": "",
-    "counterfactual": "bgn.explain.counterfactual",
-    "datasets": "",
-    "effect": "bgn.explain.effects",
-    "equation": "bgn.export.equation",
-    "importance": "bgn.explain.importance",
-    "load": "bgn.persist",
-    "margin": "bgn.explain.margin",
-    "plots": "",
-    "read_blocks": "bgn.engines.disk.table",
-    "save": "bgn.persist",
-    "shap_values": "bgn.explain.shap",
-    "simplify": "bgn.explain.simplify",
-    "step": "bgn.model.step",
-    "theory": "",
-    "write_report": "bgn.report.write",
-}
-
-__all__ = [
-    "BGNRegressor",
-    "Explanation",
-    "Layer",
-    "ModelFileError",
-    "Network",
-    "__version__",
-    "as_terms",
-    "baselines",
-    "counterfactual",
-    "datasets",
-    "effect",
-    "equation",
-    "importance",
-    "load",
-    "margin",
-    "plots",
-    "read_blocks",
-    "save",
-    "shap_values",
-    "simplify",
-    "step",
-    "theory",
-    "write_report",
-]
+# `import bgn` stays quick and optional packages stay optional: a name is loaded when it is first used.
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "bgn": "__version__ baselines datasets plots theory",
+        "bgn.engines.disk.table": "read_blocks",
+        "bgn.estimators": "BGNRegressor",
+        "bgn.explain.counterfactual": "counterfactual",
+        "bgn.explain.effects": "effect",
+        "bgn.explain.importance": "importance",
+        "bgn.explain.margin": "margin",
+        "bgn.explain.shap": "Explanation shap_values",
+        "bgn.explain.simplify": "simplify",
+        "bgn.export.equation": "equation",
+        "bgn.model.layer": "Layer",
+        "bgn.model.network": "Network",
+        "bgn.model.step": "step",
+        "bgn.model.terms": "as_terms",
+        "bgn.persist": "ModelFileError load save",
+        "bgn.report.write": "write_report",
+    },
+)
 
 
 def _answer(home: str, name: str) -> None:
@@ -89,16 +66,3 @@ def _answer(home: str, name: str) -> None:
 _answer("bgn.report.notebook", "picture")
 _answer("bgn.tensors", "hidden")
 _answer("bgn.tensors", "predict")
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'bgn' has no attribute {name!r}")
-    value = importlib.import_module(f"bgn.{name}") if home == "" else getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

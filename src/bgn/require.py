@@ -1,9 +1,49 @@
-"""Optional packages: loaded where they are used, or an error that says what to install."""
+"""What is loaded where it is used: public names on first use, optional packages or an error that names the extra."""
 
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
+
+Lazy = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+
+
+def lazy_names(package: str, homes: Mapping[str, str], ready: Callable[[], object] = lambda: None) -> Lazy:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are loaded on first use.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    homes : mapping of str to str
+        Modules, and the names that each holds, with blanks between; a package's own name stands before its modules.
+    ready : callable, optional
+        Called before a module is loaded, to raise where something it needs is missing.
+
+    Examples
+    --------
+    >>> from bgn.require import lazy_names
+    >>> __getattr__, __dir__, __all__ = lazy_names("json", {"json.decoder": "JSONDecoder", "json": "scanner"})
+    >>> __getattr__("scanner").__name__, __getattr__("JSONDecoder").__name__, __dir__()
+    ('json.scanner', 'JSONDecoder', ['JSONDecoder', 'scanner'])
+    """
+    places = {name: module for module, names in homes.items() for name in names.split()}
+
+    def load(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        ready()
+        module = places[name]
+        if module == package:
+            return importlib.import_module(f"{package}.{name}")
+        value = getattr(importlib.import_module(module), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: sorted(places), sorted(places)
 
 
 def require(module: str, extra: str) -> ModuleType:

@@ -252,8 +252,15 @@ def test_every_row_is_equally_likely_in_every_place():
 def test_stacks_are_cut_to_what_pays(monkeypatch):
     monkeypatch.setattr(training_module, "most_numbers", lambda device: 2 * 32 * 6)
     configs = [Config("bnn", (6,), seed=seed, batch_size=32, max_epochs=2) for seed in range(5)]
-    stacks = list(training_module.train_stacks(configs, SPLIT))
-    assert [members for members, _ in stacks] == [[0, 1], [2, 3], [4]]
+    train_stack, stacks = training_module.train_stack, []
+
+    def counted(members, splits, device):
+        stacks.append([config.seed for config in members])
+        return train_stack(members, splits, device)
+
+    monkeypatch.setattr(training_module, "train_stack", counted)
+    assert [model.config for model in train_many(configs, SPLIT)] == configs
+    assert stacks == [[0, 1], [2, 3], [4]]
 
 
 def test_automatic_batch_sizes_are_the_papers():
@@ -261,7 +268,7 @@ def test_automatic_batch_sizes_are_the_papers():
 
 
 def test_the_number_of_splits_must_fit():
-    with pytest.raises(ValueError, match="one Split or one a configuration"):
+    with pytest.raises(ValueError, match="one Split or one per configuration"):
         train_many([Config("bnn")], [SPLIT, SPLIT])
 
 

@@ -22,7 +22,7 @@ from sklearn.datasets import load_diabetes
 
 from bgn import datasets
 from bgn.datasets import fetch
-from bgn.datasets.fetch import DatasetError, Source
+from bgn.datasets.fetch import DatasetError, RawFile
 from bgn.datasets.specs import SPECS
 from tests.reference import datasets as reference
 
@@ -172,7 +172,7 @@ def archive() -> Iterator[str]:
 
 def test_own_folder_comes_before_the_cache_and_gz_is_accepted(folders: tuple[Path, Path]) -> None:
     own, cache = folders
-    source = Source("t.csv", "http://127.0.0.1:9/none", "t.csv", DIGEST)
+    source = RawFile("t.csv", "http://127.0.0.1:9/none", "t.csv", DIGEST)
     cache.mkdir()
     (cache / "t.csv").write_bytes(CONTENT)
     assert fetch.find(source) == cache / "t.csv"
@@ -195,7 +195,7 @@ def test_a_damaged_file_is_refused(folders: tuple[Path, Path], name: str, conten
     own, _ = folders
     (own / name).write_bytes(content)
     with pytest.raises(DatasetError, match=message):
-        fetch.read(Source("t.csv", "http://127.0.0.1:9/none", "t.csv", DIGEST))
+        fetch.read(RawFile("t.csv", "http://127.0.0.1:9/none", "t.csv", DIGEST))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_damaged_file_is_refused(folders: tuple[Path, Path], name: str, conten
 def test_download_retries_checks_and_caches(folders: tuple[Path, Path], archive: str, body: bytes) -> None:
     _, cache = folders
     Archive.bodies["/flaky"] = body
-    source = Source("mine.csv", archive + "/flaky", "t.csv", DIGEST)
+    source = RawFile("mine.csv", archive + "/flaky", "t.csv", DIGEST)
     assert fetch.read(source) == CONTENT
     assert len(Archive.visits) == 3
     assert [path.name for path in cache.iterdir()] == ["mine.csv"]
@@ -230,14 +230,14 @@ def test_bad_answers_leave_nothing_behind(
     if body is not None:
         Archive.bodies[path] = body
     with pytest.raises(DatasetError, match=message):
-        fetch.read(Source("mine.csv", archive + path, "t.csv", DIGEST))
+        fetch.read(RawFile("mine.csv", archive + path, "t.csv", DIGEST))
     assert len(Archive.visits) == 1
     assert not cache.exists() or not list(cache.iterdir())
 
 
 def test_offline_says_file_address_and_place(folders: tuple[Path, Path]) -> None:
     _, cache = folders
-    source = Source("mine.csv", "http://127.0.0.1:9/table.zip", "t.csv", DIGEST)
+    source = RawFile("mine.csv", "http://127.0.0.1:9/table.zip", "t.csv", DIGEST)
     with pytest.raises(DatasetError) as caught:
         fetch.read(source)
     for part in ("t.csv", source.url, "mine.csv", "BGN_DATA", str(cache)):

@@ -92,7 +92,7 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     model = BGNRegressor(max_width=6, max_replacements=0, select="compact", random_state=0).fit(X, y)
     assert model.history_.best_width < len(model.history_.paths[0]) - 1
     assert through_a_file(model, tmp_path).history_
-    monkeypatch.setattr("bgn.persist.parts.MOST_WEIGHTS", model.network_.layers[0].weights.size)
+    monkeypatch.setattr("bgn.persist.network.MOST_WEIGHTS", model.network_.layers[0].weights.size)
     for found in (bgn.load(tmp_path / "model.json"), through_a_file(model, tmp_path)):
         assert bits(found.network_) == bits(model.network_)
         assert not hasattr(found, "history_")

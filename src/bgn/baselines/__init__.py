@@ -2,84 +2,40 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from bgn.require import require
+from bgn.require import lazy_names, require
 
 if TYPE_CHECKING:
-    from bgn.baselines.base import BaselineRegressor
-    from bgn.baselines.config import Config, Epoch, Trained
-    from bgn.baselines.data import Split
-    from bgn.baselines.estimators import (
-        BinaryConnectRegressor,
-        BiRealRegressor,
-        BNNPlusRegressor,
-        BNNRegressor,
-        QuantizationNetworkRegressor,
-    )
-    from bgn.baselines.folding import ReluNetwork, fold
-    from bgn.baselines.grid import Choice, GridResult, Run, grid_search, paper_grid
-    from bgn.baselines.pruning import Round, prune
-    from bgn.baselines.training import train_many
+    from bgn.baselines.base import BaselineRegressor as BaselineRegressor
+    from bgn.baselines.config import Config as Config
+    from bgn.baselines.config import Epoch as Epoch
+    from bgn.baselines.config import Trained as Trained
+    from bgn.baselines.data import Split as Split
+    from bgn.baselines.estimators import BinaryConnectRegressor as BinaryConnectRegressor
+    from bgn.baselines.estimators import BiRealRegressor as BiRealRegressor
+    from bgn.baselines.estimators import BNNPlusRegressor as BNNPlusRegressor
+    from bgn.baselines.estimators import BNNRegressor as BNNRegressor
+    from bgn.baselines.estimators import QuantizationNetworkRegressor as QuantizationNetworkRegressor
+    from bgn.baselines.folding import ReluNetwork as ReluNetwork
+    from bgn.baselines.folding import fold as fold
+    from bgn.baselines.pruning import Round as Round
+    from bgn.baselines.pruning import prune as prune
+    from bgn.baselines.training import train_many as train_many
 
-# Public name -> module that holds it. Loaded on first use: that is when torch is asked for.
-_HOMES = {
-    "BNNPlusRegressor": "estimators",
-    "BNNRegressor": "estimators",
-    "BaselineRegressor": "base",
-    "BiRealRegressor": "estimators",
-    "BinaryConnectRegressor": "estimators",
-    "Choice": "grid",
-    "Config": "config",
-    "Epoch": "config",
-    "GridResult": "grid",
-    "QuantizationNetworkRegressor": "estimators",
-    "ReluNetwork": "folding",
-    "Round": "pruning",
-    "Run": "grid",
-    "Split": "data",
-    "Trained": "config",
-    "fold": "folding",
-    "grid_search": "grid",
-    "paper_grid": "grid",
-    "prune": "pruning",
-    "train_many": "training",
-}
-
-__all__ = [
-    "BNNPlusRegressor",
-    "BNNRegressor",
-    "BaselineRegressor",
-    "BiRealRegressor",
-    "BinaryConnectRegressor",
-    "Choice",
-    "Config",
-    "Epoch",
-    "GridResult",
-    "QuantizationNetworkRegressor",
-    "ReluNetwork",
-    "Round",
-    "Run",
-    "Split",
-    "Trained",
-    "fold",
-    "grid_search",
-    "paper_grid",
-    "prune",
-    "train_many",
-]
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'bgn.baselines' has no attribute {name!r}")
-    require("torch", extra="torch")
-    value = getattr(importlib.import_module(f"bgn.baselines.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# Torch is asked for when a name is first used.
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "bgn.baselines.base": "BaselineRegressor",
+        "bgn.baselines.config": "Config Epoch Trained",
+        "bgn.baselines.data": "Split",
+        "bgn.baselines.estimators": (
+            "BNNPlusRegressor BNNRegressor BiRealRegressor BinaryConnectRegressor QuantizationNetworkRegressor"
+        ),
+        "bgn.baselines.folding": "ReluNetwork fold",
+        "bgn.baselines.pruning": "Round prune",
+        "bgn.baselines.training": "train_many",
+    },
+    ready=lambda: require("torch", extra="torch"),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -173,19 +174,11 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
 
     def _config(self, seed: int) -> Config:
         """Return the parameters as training wants them, or say which is wrong."""
-        return Config(
-            method=self._method,
-            hidden_layers=tuple(np.atleast_1d(self.hidden_layers).tolist()),
-            learning_rate=self.learning_rate,
-            seed=seed,
-            batch_size=self.batch_size,
-            max_epochs=self.max_epochs,
-            patience=self.patience,
-            lr_patience=self.lr_patience,
-            lr_factor=self.lr_factor,
-            scale_target=bool(self.scale_target),
-            output_init=self.output_init,
-        )
+        own = self.get_params(deep=False)
+        named = {each.name: own[each.name] for each in fields(Config) if each.name in own}
+        widths = tuple(np.atleast_1d(self.hidden_layers).tolist())
+        made = {"method": self._method, "seed": seed, "hidden_layers": widths, "scale_target": bool(self.scale_target)}
+        return Config(**(named | made))
 
 
 def _seed(random_state: Any) -> int:

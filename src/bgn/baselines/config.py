@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -13,19 +12,12 @@ from numpy.typing import NDArray
 from bgn.baselines.data import Scaling
 from bgn.baselines.network import Pieces, Running, Shape
 from bgn.baselines.surrogates import METHODS
-from bgn.judge import chosen
-
-
-def at_least(name: str, value: Any, least: int) -> None:
-    """Complain unless `value` is an integer of at least `least`."""
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+from bgn.judge import chosen, real, whole
 
 
 def positive(name: str, value: Any) -> None:
-    """Complain unless `value` is a positive number."""
-    if not isinstance(value, Real) or not 0 < float(value) < float("inf"):
-        raise ValueError(f"{name} must be a positive number; got {value!r}.")
+    """Refuse what is not a positive number."""
+    real(name, value, 0.0, np.inf, open_low=True, open_high=True)
 
 
 @dataclass(frozen=True)
@@ -87,9 +79,9 @@ class Config:
         if not widths or not all(isinstance(width, int) and width >= 1 for width in widths):
             raise ValueError(f"hidden_layers must be one or more widths of at least 1; got {widths!r}.")
         for name in ("max_epochs", "patience", "lr_patience"):
-            at_least(name, getattr(self, name), 1)
+            whole(name, getattr(self, name), 1)
         if self.batch_size != "auto":
-            at_least("batch_size", self.batch_size, 1)
+            whole("batch_size", self.batch_size, 1)
         for name in ("learning_rate", "lr_factor", "sharpness"):
             positive(name, getattr(self, name))
         chosen("output_init", self.output_init, ("zeros", "kaiming"))
@@ -124,7 +116,6 @@ class Trained:
     best_epoch: int
     validation_mse: float
     test_mse: float | None
-    seconds: float
     note: str | None
 
     def pieces(self) -> tuple[Pieces, Running, Pieces | None]:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from torch import Tensor
 
-Floats = NDArray[np.float64]
+from bgn.model.step import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ class Split:
             y = np.ascontiguousarray(getattr(self, "y" + part), dtype=np.float64)
             if X.ndim != 2 or X.shape[1] != self.X.shape[1] or y.shape != (len(X),) or not len(X):
                 raise ValueError(
-                    f"X{part} must have rows and columns as X, and y{part} one entry a row; "
+                    f"X{part} must have rows and columns as X, and y{part} one entry per row; "
                     f"got shapes {X.shape} and {y.shape}."
                 )
             object.__setattr__(self, "X" + part, X)

@@ -1,4 +1,4 @@
-"""The five methods of the paper's comparison as scikit-learn regressors, one small class a method."""
+"""The five methods of the paper's comparison as scikit-learn regressors, one small class per method."""
 
 from __future__ import annotations
 
@@ -92,12 +92,7 @@ scale_target, output_init, device, random_state
     def _config(self, seed: int) -> Config:
         positive("beta", self.beta)
         positive("penalty_strength", self.penalty_strength)
-        return replace(
-            super()._config(seed),
-            sharpness=float(self.beta),
-            penalty=self.penalty,
-            penalty_strength=float(self.penalty_strength),
-        )
+        return replace(super()._config(seed), sharpness=float(self.beta))
 
 
 class BiRealRegressor(BaselineRegressor):
@@ -191,15 +186,3 @@ scale_target, output_init, device, random_state
             "BinaryConnectRegressor has no network_: its activations are real (ReLU), only its weights are binary: "
             "it is no binary activated network. Use predict, or one of the other four methods."
         )
-
-
-ESTIMATORS: dict[str, type[BaselineRegressor]] = {
-    each._method: each
-    for each in (
-        BNNRegressor,
-        BNNPlusRegressor,
-        BiRealRegressor,
-        QuantizationNetworkRegressor,
-        BinaryConnectRegressor,
-    )
-}

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bgn.baselines.config import Trained
 from bgn.baselines.network import EPSILON, effective_weights
 from bgn.baselines.surrogates import METHODS
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-
-Floats = NDArray[np.float64]
+from bgn.model.step import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,9 +146,9 @@ def gradients(
     running : Running
         Updated with the batch's means and variances.
     x, y : Tensor, shapes (models, rows, inputs) and (models, rows, 1)
-        A batch a model.
+        A batch per model.
     surrogate, sharpness, mask
-        The method, its sharpness a model, and which connections are left (only binary weights need to know).
+        The method, its sharpness per model, and which connections are left (only binary weights need to know).
 
     Returns
     -------
@@ -156,21 +156,8 @@ def gradients(
     """
     rows = x.shape[1]
     weights = effective_weights(pieces, surrogate, mask)
-    kept = []
-    answer = x
-    for k, layer in enumerate(weights):
-        below = answer
-        z = torch.bmm(below, layer.transpose(1, 2))
-        mean = z.mean(1, keepdim=True)
-        z.sub_(mean)
-        variance = torch.mul(z, z).mean(1, keepdim=True)
-        scale = (variance + EPSILON).rsqrt_()
-        z.mul_(scale)
-        u = torch.addcmul(pieces.beta[k], z, pieces.gamma[k])
-        answer = surrogate.forward(u, sharpness)
-        kept.append((below, z, scale, u, answer))
-        running.mean[k].lerp_(mean, MOMENTUM)
-        running.variance[k].lerp_(variance.mul_(rows / max(rows - 1, 1)), MOMENTUM)
+    kept = _forward(weights, pieces, running, x, surrogate, sharpness)
+    answer = kept[-1][-1]
     error = _output(pieces, answer).sub_(y)
     loss = torch.mul(error, error).mean((1, 2))
     error.mul_(2 / rows)
@@ -188,6 +175,27 @@ def gradients(
         if k:
             back = torch.bmm(dz, weights[k])
     return loss
+
+
+def _forward(
+    weights: Sequence[Tensor], pieces: Pieces, running: Running, x: Tensor, surrogate: Surrogate, sharpness: Tensor
+) -> list[tuple[Tensor, ...]]:
+    """Return what the way back needs of every layer: its input, normalised sums, their scale, `u` and the answer."""
+    rows = x.shape[1]
+    kept: list[tuple[Tensor, ...]] = []
+    for k, layer in enumerate(weights):
+        below = kept[-1][-1] if kept else x
+        z = torch.bmm(below, layer.transpose(1, 2))
+        mean = z.mean(1, keepdim=True)
+        z.sub_(mean)
+        variance = torch.mul(z, z).mean(1, keepdim=True)
+        scale = (variance + EPSILON).rsqrt_()
+        z.mul_(scale)
+        u = torch.addcmul(pieces.beta[k], z, pieces.gamma[k])
+        kept.append((below, z, scale, u, surrogate.forward(u, sharpness)))
+        running.mean[k].lerp_(mean, MOMENTUM)
+        running.variance[k].lerp_(variance.mul_(rows / max(rows - 1, 1)), MOMENTUM)
+    return kept
 
 
 def evaluate(

@@ -4,7 +4,7 @@ The step has no useful derivative. Every method therefore answers one thing forw
 another, smooth curve. A method is one small class: its output levels, its answer in training, the slope that
 replaces the derivative, and how sharp both are at a given epoch. In every evaluation the answer is hard.
 
-Arguments are tensors of shape (models, rows, neurons); a sharpness has one entry a model, shape (models, 1, 1).
+Arguments are tensors of shape (models, rows, neurons); a sharpness has one entry per model, shape (models, 1, 1).
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ a model that has stopped leaves the stack.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -44,7 +43,7 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
     Parameters
     ----------
     configs : sequence of Config
-    splits : Split, or a sequence of one a configuration
+    splits : Split, or a sequence of one per configuration
         The rows.
     device : {"cpu", "cuda", "auto"}
 
@@ -64,30 +63,23 @@ def train_many(configs: Sequence[Config], splits: Split | Sequence[Split], devic
     >>> [trained.validation_mse < 0.5 for trained in train_many(configs, split)]
     [True, True]
     """
-    trained: dict[int, Trained] = {}
-    for members, models in train_stacks(configs, splits, device):
-        trained.update(zip(members, models, strict=True))
-    return [trained[i] for i in range(len(configs))]
-
-
-def train_stacks(
-    configs: Sequence[Config], splits: Split | Sequence[Split], device: str = "cpu"
-) -> Iterator[tuple[list[int], list[Trained]]]:
-    """Train stack by stack: yield positions in `configs` and their models as each stack ends."""
     where = choose_device(device)
     per_model = [splits] * len(configs) if isinstance(splits, Split) else list(splits)
     if len(per_model) != len(configs):
-        raise ValueError(f"splits must be one Split or one a configuration ({len(configs)}); got {len(per_model)}.")
+        raise ValueError(f"splits must be one Split or one per configuration ({len(configs)}); got {len(per_model)}.")
     groups: dict[tuple[object, ...], list[int]] = {}
     for i, (config, split) in enumerate(zip(configs, per_model, strict=True)):
         key = (config.method, config.hidden_layers, batch_size(config, split), config.scale_target, config.penalty)
         groups.setdefault((*key, split.sizes), []).append(i)
+    trained: dict[int, Trained] = {}
     for members in groups.values():
         first = members[0]
         size = stack_size(configs[first], per_model[first], where)
         for start in range(0, len(members), size):
             stack = members[start : start + size]
-            yield stack, train_stack([configs[i] for i in stack], [per_model[i] for i in stack], where)
+            models = train_stack([configs[i] for i in stack], [per_model[i] for i in stack], where)
+            trained.update(zip(stack, models, strict=True))
+    return [trained[i] for i in range(len(configs))]
 
 
 def batch_size(config: Config, split: Split) -> int:
@@ -181,7 +173,6 @@ def _train(
     dtype: torch.dtype,
 ) -> list[Trained]:
     """Run epochs until every model is done."""
-    begun = time.perf_counter()
     distinct = list({id(split): split for split in splits}.values())
     place = {id(split): i for i, split in enumerate(distinct)}
     table = [place[id(split)] for split in splits]
@@ -206,7 +197,6 @@ def _train(
         stack.rates([progress[i].rate for i in active])
     parameters, running = (torch.stack([best[i][part] for i in range(len(configs))]) for part in (0, 1))
     validation, test = _final_errors(configs[0], tables, table, parameters, running, start)
-    seconds = (time.perf_counter() - begun) / len(configs)
     return [
         Trained(
             config=config,
@@ -219,7 +209,6 @@ def _train(
             best_epoch=progress[i].best_epoch,
             validation_mse=validation[i] * units[i],
             test_mse=test[i] * units[i] if test else None,
-            seconds=seconds,
             note=progress[i].note,
         )
         for i, config in enumerate(configs)

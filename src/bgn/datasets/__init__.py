@@ -32,7 +32,7 @@ class Dataset:
     y : ndarray of float64, shape (rows,)
         The target.
     feature_names, units : tuple of str
-        One entry a column; an empty unit means a code, a count without a name or a scaled figure.
+        One entry per column; an empty unit means a code, a count without a name or a scaled figure.
     target_name, target_unit : str
         What is predicted.
     description, citation, licence : str

@@ -1,4 +1,4 @@
-"""Raw tables to matrices: one small function a table, features in order and the target last."""
+"""Raw tables to matrices: one small function per table, features in order and the target last."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Find a raw table: the folder named by ``BGN_DATA``, then the cache, then the archive it is published in.
 
-Whatever the source, the bytes are hashed before anybody parses them, and a download reaches its final name only
+Whatever the raw, the bytes are hashed before anybody parses them, and a download reaches its final name only
 after it has been checked.
 """
 
@@ -26,7 +26,6 @@ from bgn.whole_file import write_whole
 # The largest archive is 3.6 MB; anything near this limit is not what we asked for.
 _MOST_BYTES = 64 * 2**20
 _BLOCK = 2**16
-_ATTEMPTS = 3
 
 
 class DatasetError(OSError):
@@ -34,8 +33,8 @@ class DatasetError(OSError):
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where a raw table comes from.
+class RawFile:
+    """A raw table as it was published.
 
     Parameters
     ----------
@@ -64,30 +63,23 @@ def cache_folder() -> Path:
     return (Path(root) if root else Path.home() / fallback) / "bgn"
 
 
-def find(source: Source) -> Path | None:
-    """Return where `source` lies on this machine (unchecked), or None."""
-    folders = [cache_folder()]
-    if own := os.environ.get("BGN_DATA"):
-        folders.insert(0, Path(own))
-    for folder in folders:
-        for name in (source.file, f"{source.file}.gz"):
-            if (folder / name).is_file():
-                return folder / name
-    return None
+def find(raw: RawFile) -> Path | None:
+    """Return where a raw file lies on this machine (unchecked), or None."""
+    own = os.environ.get("BGN_DATA")
+    folders = [*([Path(own)] if own else []), cache_folder()]
+    places = (folder / name for folder in folders for name in (raw.file, f"{raw.file}.gz"))
+    return next((place for place in places if place.is_file()), None)
 
 
-def read(source: Source) -> bytes:
-    """Return the checked bytes of `source`, downloading them when they are nowhere on this machine."""
-    path = find(source)
-    return _check(_uncompressed(path), source, path) if path is not None else download(source)
-
-
-def download(source: Source) -> bytes:
-    """Fetch `source` from its archive into the cache and return its checked bytes."""
+def read(raw: RawFile) -> bytes:
+    """Return the checked bytes of a raw file; one that is nowhere on this machine is downloaded into the cache."""
+    path = find(raw)
+    if path is not None:
+        return _check(_uncompressed(path), raw, path)
+    content = _check(_member(_archive(raw), raw), raw, raw.url)
     folder = cache_folder()
-    content = _check(_member(_fetch(source), source), source, source.url)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / source.file, content)
+    write_whole(folder / raw.file, content)
     return content
 
 
@@ -103,72 +95,68 @@ def _uncompressed(path: Path) -> bytes:
     return content
 
 
-def _check(content: bytes, source: Source, origin: Path | str) -> bytes:
+def _check(content: bytes, raw: RawFile, origin: Path | str) -> bytes:
     """Return `content` if it is the very file the spec was written for."""
     found = hashlib.sha256(content).hexdigest()
-    if found != source.sha256:
+    if found != raw.sha256:
         raise DatasetError(
-            f"{origin} does not hold {source.member!r} as published: SHA-256 {found}, expected {source.sha256}. "
+            f"{origin} does not hold {raw.member!r} as published: SHA-256 {found}, expected {raw.sha256}. "
             f"Delete it, or put a whole copy there."
         )
     return content
 
 
-def _fetch(source: Source) -> bytes:
+def _archive(raw: RawFile) -> bytes:
     """Return the archive's bytes, trying a few times before giving up."""
-    for attempt in range(_ATTEMPTS):
+    for wait in (0.5, 1.0, None):
         try:
-            return _stream(source)
+            return _stream(raw)
+        except DatasetError:
+            raise
         except (OSError, HTTPException) as error:
-            final = isinstance(error, HTTPError) and error.code < 500
-            if isinstance(error, DatasetError):
-                raise
-            if final or attempt == _ATTEMPTS - 1:
+            if wait is None or (isinstance(error, HTTPError) and error.code < 500):
                 raise DatasetError(
-                    f"cannot download {source.member!r} from {source.url} ({error}). Fetch it by other means and "
-                    f"save it as {source.file!r} (or {source.file + '.gz'!r}) in the folder named by the "
-                    f"environment variable BGN_DATA or in {cache_folder()}."
+                    f"cannot download {raw.member!r} from {raw.url} ({error}). Fetch it by other means and save it as "
+                    f"{raw.file!r} (or {raw.file + '.gz'!r}) in the folder named by the environment variable BGN_DATA "
+                    f"or in {cache_folder()}."
                 ) from error
-            time.sleep(0.5 * 2**attempt)
+            time.sleep(wait)
     raise AssertionError("unreachable")
 
 
-def _stream(source: Source) -> bytes:
+def _stream(raw: RawFile) -> bytes:
     """Read the archive in blocks with a progress bar, on terminals only."""
     from tqdm import tqdm
 
-    blocks: list[bytes] = []
-    size = 0
-    request = Request(source.url, headers={"User-Agent": "bgn"})
+    content = bytearray()
+    request = Request(raw.url, headers={"User-Agent": "bgn"})
     with urlopen(request, timeout=30) as answer:
         length = int(answer.headers.get("Content-Length") or 0)
-        with tqdm(total=length or None, unit="B", unit_scale=True, desc=source.file, disable=None) as bar:
+        with tqdm(total=length or None, unit="B", unit_scale=True, desc=raw.file, disable=None) as bar:
             while block := answer.read(_BLOCK):
-                blocks.append(block)
+                content += block
                 bar.update(len(block))
-                size += len(block)
-                if size > _MOST_BYTES:
-                    raise DatasetError(f"{source.url} sends more than {_MOST_BYTES} bytes, so it is not the archive.")
-    content = b"".join(blocks)
+                if len(content) > _MOST_BYTES:
+                    raise DatasetError(f"{raw.url} sends more than {_MOST_BYTES} bytes, so it is not the archive.")
     if len(content) < length:
         raise HTTPException(f"connection closed after {len(content)} of {length} bytes")
-    return content
+    return bytes(content)
 
 
-def _member(archive: bytes, source: Source) -> bytes:
-    """Return the file `source` names from a zip or tar archive."""
+def _member(archive: bytes, raw: RawFile) -> bytes:
+    """Return the file `raw` names from a zip or tar archive."""
     try:
         if zipfile.is_zipfile(io.BytesIO(archive)):
             with zipfile.ZipFile(io.BytesIO(archive)) as bundle:
                 for info in bundle.infolist():
-                    if PurePosixPath(info.filename).name == source.member and info.file_size <= _MOST_BYTES:
+                    if PurePosixPath(info.filename).name == raw.member and info.file_size <= _MOST_BYTES:
                         return bundle.read(info)
         else:
             with tarfile.open(fileobj=io.BytesIO(archive)) as tape:
                 for entry in tape:
                     file = tape.extractfile(entry) if entry.isfile() and entry.size <= _MOST_BYTES else None
-                    if file is not None and PurePosixPath(entry.name).name == source.member:
+                    if file is not None and PurePosixPath(entry.name).name == raw.member:
                         return file.read()
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise DatasetError(f"{source.url} sent a damaged archive ({error}); try again later.") from error
-    raise DatasetError(f"{source.url} sent an archive without {source.member!r}; its layout may have changed.")
+        raise DatasetError(f"{raw.url} sent a damaged archive ({error}); try again later.") from error
+    raise DatasetError(f"{raw.url} sent an archive without {raw.member!r}; its layout may have changed.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bgn.datasets import build
-from bgn.datasets.fetch import Source
+from bgn.datasets.fetch import RawFile
 from bgn.model.step import Floats
 
 _UCI = "https://archive.ics.uci.edu/static/public/"
@@ -21,7 +21,7 @@ class Spec:
     `features` maps each choice of columns (the first is the default) to (name, unit) pairs in order.
     """
 
-    source: Source | None
+    source: RawFile | None
     build: Callable[[bytes, str], Floats]
     features: dict[str, tuple[tuple[str, str], ...]]
     target: tuple[str, str]
@@ -38,7 +38,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 _BIKE = Spec(
-    source=Source(
+    source=RawFile(
         "bike_sharing_hour.csv",
         _UCI + "275/bike+sharing+dataset.zip",
         "hour.csv",
@@ -86,7 +86,7 @@ _DIABETES = Spec(
 )
 
 _HOUSING = Spec(
-    source=Source(
+    source=RawFile(
         "california_cal_housing.data",
         "https://ndownloader.figshare.com/files/5976036",
         "cal_housing.data",
@@ -116,7 +116,7 @@ _HOUSING = Spec(
 )
 
 _CHICKENPOX = Spec(
-    source=Source(
+    source=RawFile(
         "hungary_chickenpox.csv",
         _UCI + "580/hungarian+chickenpox+cases.zip",
         "hungary_chickenpox.csv",
@@ -149,7 +149,7 @@ _CHICKENPOX = Spec(
 )
 
 _ISTANBUL = Spec(
-    source=Source(
+    source=RawFile(
         "istanbul_data_akbilgic.xlsx",
         _UCI + "247/istanbul+stock+exchange.zip",
         "data_akbilgic.xlsx",
@@ -174,7 +174,7 @@ _ISTANBUL = Spec(
 )
 
 _PARKING = Spec(
-    source=Source(
+    source=RawFile(
         "parking_birmingham.csv",
         _UCI + "482/parking+birmingham.zip",
         "dataset.csv",
@@ -195,7 +195,7 @@ _PARKING = Spec(
 )
 
 _POWER_PLANT = Spec(
-    source=Source(
+    source=RawFile(
         "ccpp_Folds5x2_pp.xlsx",
         _UCI + "294/combined+cycle+power+plant.zip",
         "Folds5x2_pp.xlsx",
@@ -217,12 +217,7 @@ _POWER_PLANT = Spec(
 
 SPECS = MappingProxyType(
     {
-        "bike": _BIKE,
-        "diabetes": _DIABETES,
-        "housing": _HOUSING,
-        "chickenpox": _CHICKENPOX,
-        "istanbul": _ISTANBUL,
-        "parking": _PARKING,
-        "power_plant": _POWER_PLANT,
+        "bike": _BIKE, "diabetes": _DIABETES, "housing": _HOUSING, "chickenpox": _CHICKENPOX, "istanbul": _ISTANBUL,
+        "parking": _PARKING, "power_plant": _POWER_PLANT,
     }
-)
+)  # fmt: skip

@@ -1,16 +1,16 @@
 """Models as files: versioned JSON that a person can read and a pull request can show.
 
-A file holds the network neuron by neuron, names, units, settings, figures, how the columns of a data file become
-features, and a few rows with their predictions, which :func:`load` computes again. Nothing in a file is
-executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is read back before it
-gets its name.
+A file holds the schema (columns with levels, units and ranges), the network neuron by neuron, settings, figures, how
+the columns of a data file become features, and a few rows with their predictions, which :func:`load` computes again.
+Nothing in a file is executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is
+read back before it gets its name. New files have version 2; `version1` tells those of version 1 in its words.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -18,8 +18,8 @@ import numpy as np
 
 import bgn
 from bgn.model.network import Network
-from bgn.model.terms import network_of
-from bgn.persist import growth, parts, strict
+from bgn.persist import growth, parts, strict, version1
+from bgn.persist import network as networks
 from bgn.persist.strict import ModelFileError
 from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
@@ -27,13 +27,9 @@ from bgn.whole_file import write_whole
 __all__ = ["ModelFile", "ModelFileError", "load", "read", "save"]
 
 _FORMAT = "bgn model"
-_VERSION = 1
+_VERSION = 2
 _LINE = 110
 _MANY = 1000
-_KEYS = (
-    "format", "version", "library", "kind", "feature_names", "target_name", "units", "settings", "network", "history",
-    "figures", "preparation", "checks",
-)  # fmt: skip
 
 Result = TypeVar("Result")
 Figures = Mapping[str, Mapping[str, float]]
@@ -111,34 +107,40 @@ def save(
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
-    network = network_of(network)
     if preparation is not None and preparation.names != network.feature_names:
         raise ValueError("preparation must make the network's features, in order; its names differ.")
-    if sum(layer.width * layer.n_inputs for layer in network.layers) > parts.MOST_WEIGHTS:
-        raise ValueError(f"model must have at most {parts.MOST_WEIGHTS} weights, zeros included, to be saved.")
-    content = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "library": bgn.__version__,
-        "kind": "network" if model is network else "regressor",
-        "feature_names": None if network.feature_names is None else list(network.feature_names),
-        "target_name": network.target_name,
-        "units": dict(units or {}),
-        "settings": None if model is network else _settings_of(model),
-        "network": parts.network_out(network),
-        "history": _history(model, network),
-        "figures": {who: _finite(each) for who, each in (figures or {}).items()},
-        "preparation": None if preparation is None else parts.preparation_out(preparation),
-        "checks": parts.checks_out(network, rows),
-    }
-    written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
-    if len(written) > strict.MOST_BYTES:
-        raise ValueError(f"model takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load would read.")
+    if sum(layer.width * layer.n_inputs for layer in network.layers) > networks.MOST_WEIGHTS:
+        raise ValueError(f"model must have at most {networks.MOST_WEIGHTS} weights, zeros included, to be saved.")
     try:
+        content = _content(model, network, rows, units or {}, figures or {}, preparation)
+        written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
+        if len(written) > strict.MOST_BYTES:
+            raise ModelFileError(f"it takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load reads.")
         _read(strict.parse(written), len(written)).model()
     except ModelFileError as error:
         raise ValueError(f"model cannot be saved: {error}") from None
     write_whole(path, written)
+
+
+def _content(
+    model: Any, network: Network, rows: Any, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
+) -> dict[str, Any]:
+    """Return what a file holds, in order, as plain values."""
+    alone = model is network
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "library": bgn.__version__,
+        "kind": "network" if alone else "regressor",
+        "schema": networks.schema_out(network.schema),
+        "units": dict(units),
+        "settings": None if alone else _settings_of(model),
+        "network": networks.network_out(network),
+        "history": _history(model, network),
+        "figures": {who: _finite(each) for who, each in figures.items()},
+        "preparation": None if preparation is None else parts.preparation_out(preparation),
+        "checks": parts.checks_out(network, rows),
+    }
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -198,71 +200,73 @@ def _plain(value: Any) -> Any:
 
 
 def _layout(value: Any, margin: str = "") -> str:
-    """Write JSON with one short thing a line: a neuron, a check, a column; long lists of numbers fill their lines."""
+    """Write JSON with one short thing per line: a neuron, a check, a column; long lists of numbers fill their lines."""
     compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(margin) + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
         return compact
     inner = margin + "  "
     if isinstance(value, dict):
-        lines = [f"{inner}{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
-        return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
-    if any(isinstance(each, (list, dict)) for each in value):
-        lines = [f"{inner}{_layout(each, inner)}" for each in value]
-        return "[\n" + ",\n".join(lines) + f"\n{margin}]"
-    return "[\n" + "\n".join(_filled(value, inner)) + f"\n{margin}]"
+        lines = [f"{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
+    else:
+        lines = [_layout(each, inner) for each in value]
+        if not any(isinstance(each, (list, dict)) for each in value):
+            lines = _filled(lines, _LINE - len(inner))
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    return f"{left}\n" + ",\n".join(inner + line for line in lines) + f"\n{margin}{right}"
 
 
-def _filled(values: list[Any], margin: str) -> Iterator[str]:
-    """Yield lines as full of values as they may be."""
-    line = margin
-    for position, value in enumerate(values):
-        cell = json.dumps(value, ensure_ascii=False, allow_nan=False) + "," * (position < len(values) - 1)
-        if line != margin and len(line) + 1 + len(cell) > _LINE:
-            yield line
-            line = margin
-        line += cell if line == margin else f" {cell}"
-    yield line
+def _filled(cells: list[str], room: int) -> list[str]:
+    """Return lines as full of cells as they may be, with room for a comma after each."""
+    lines = cells[:1]
+    for cell in cells[1:]:
+        if len(lines[-1]) + len(cell) + 3 <= room:
+            lines[-1] += f", {cell}"
+        else:
+            lines.append(cell)
+    return lines
 
 
 def _read(content: Any, size: int) -> ModelFile:
     """Check a parsed file of `size` bytes from top to bottom and build what it describes."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise ModelFileError("it is not a bgn model.")
-    version = strict.whole(content.get("version"), "version", 10**9)
-    if version != _VERSION:
-        raise ModelFileError(f"its format is version {version}; this bgn reads version {_VERSION}. Upgrade bgn.")
-    content = strict.obj(content, "the file", _KEYS)
-    network = parts.network_in(content, size)
-    preparation = strict.optional(content["preparation"], "preparation", parts.preparation_in)
+    version = strict.whole(10**9)(content.get("version"), "version")
+    if not 1 <= version <= _VERSION:
+        raise ModelFileError(f"its format is version {version}; this bgn reads versions 1 to {_VERSION}. Upgrade bgn.")
+    found = strict.record(version1.upgraded(content) if version == 1 else content, "", _fields(size))
+    network = networks.network_in(found["network"], "network", found["schema"])
+    preparation, kind = found["preparation"], found["kind"]
     if preparation is not None and preparation.names != network.feature_names:
-        raise ModelFileError("preparation does not make the features that feature_names lists.")
+        raise ModelFileError("preparation does not make the features that the schema lists.")
     if preparation is not None:
         network = network.changed(schema=network.schema.with_levels(preparation.levels))
-    parts.verify(network, content["checks"])
-    kind = content["kind"]
-    if kind not in ("network", "regressor") or (kind == "regressor") != (content["settings"] is not None):
+    parts.verify(network, found["checks"], "checks")
+    if kind not in ("network", "regressor") or (kind == "regressor") != (found["settings"] is not None):
         raise strict.refuse("kind", "'network', or 'regressor' with settings", kind)
-    figures = {
-        who: {name: strict.number(value, "figures") for name, value in strict.obj(each, "figures").items()}
-        for who, each in _few(content["figures"], "figures", network).items()
+    for name in ("units", "figures"):
+        if (entries := len(found[name])) > network.n_inputs + _MANY:
+            raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
+    history = None if found["history"] is None else growth.history_in(found["history"], "history", network)
+    kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
+    return ModelFile(network=network, history=history, preparation=preparation, **kept)
+
+
+def _fields(size: int) -> dict[str, strict.Reader[Any]]:
+    """Return how each part of a file of `size` bytes is read; the network's need its schema and come later."""
+    return {
+        "format": strict.text,
+        "version": strict.anything,
+        "library": strict.text,
+        "kind": strict.anything,
+        "schema": networks.schema_in(size),
+        "units": strict.mapping(strict.text),
+        "settings": strict.optional(strict.mapping(_setting)),
+        "network": strict.anything,
+        "history": strict.anything,
+        "figures": strict.mapping(strict.mapping(strict.number)),
+        "preparation": strict.optional(parts.preparation_in),
+        "checks": strict.anything,
     }
-    return ModelFile(
-        network=network,
-        library=strict.text(content["library"], "library"),
-        settings=strict.optional(content["settings"], "settings", _settings),
-        history=strict.optional(content["history"], "history", growth.history_in),
-        units={name: strict.text(unit, "units") for name, unit in _few(content["units"], "units", network).items()},
-        figures=figures,
-        preparation=preparation,
-    )
-
-
-def _few(value: Any, where: str, network: Network) -> dict[str, Any]:
-    """Return an object with no more entries than a network of so many columns could have use for."""
-    found = strict.obj(value, where)
-    if len(found) > network.n_inputs + _MANY:
-        raise ModelFileError(f"{where} has {len(found)} entries, too many for a model of {network.n_inputs} columns.")
-    return found
 
 
 def _settings_of(model: Any) -> dict[str, Any]:
@@ -273,12 +277,9 @@ def _settings_of(model: Any) -> dict[str, Any]:
     return {name: _plain(value) for name, value in model.get_params().items() if name in known}
 
 
-def _settings(value: Any, where: str) -> dict[str, Any]:
-    """Return settings: plain values, or lists of them."""
-    return {
-        name: strict.array(each, where, strict.scalar) if isinstance(each, list) else strict.scalar(each, where)
-        for name, each in strict.obj(value, where).items()
-    }
+def _setting(value: Any, where: str) -> Any:
+    """Return a setting: a plain value, or a list of them."""
+    return (strict.array(strict.scalar) if isinstance(value, list) else strict.scalar)(value, where)
 
 
 def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[str, Any] | None) -> Any:
@@ -294,7 +295,6 @@ def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[s
     model.n_features_in_ = network.n_inputs
     if network.feature_names is not None:
         model.feature_names_in_ = np.array(network.feature_names, dtype=object)
-    grown = None if history is None else growth.history_of(history, network)
-    if grown is not None:
-        model.history_ = grown
+    if history is not None:
+        model.history_ = growth.history_of(history, network)
     return model

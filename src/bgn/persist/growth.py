@@ -1,134 +1,30 @@
 """How a network grew, to plain values and back.
 
-Each layer's neurons stand once and its snapshots, one a width, point to them. Of very many steps only the last of each
-kind at every width stays, and a history that would fill the file is left out. The clock is not kept: the same fit
+Each layer's neurons stand once and its snapshots, one per width, point to them. Of very many steps only the last of
+each kind at every width stays, and a history that would fill the file is left out. The clock is not kept: the same fit
 writes the same file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.persist import parts, strict
-from bgn.persist.strict import ModelFileError
+from bgn.persist import network as networks
+from bgn.persist import strict
+from bgn.persist.strict import ModelFileError, Reader
 
 if TYPE_CHECKING:
     from bgn.grow.history import History, Record, Snapshot
     from bgn.model.neuron import Neuron
 
-_FIELDS = ("layer", "width", "kind", "neuron", "train_mse", "validation_mse", "bound")
 _MANY_STEPS = 20_000
 _MOST_ENTRIES = 1_000_000
-_MOST = 2**63
 _MOST_SQUARED = 1e306
-
-
-# -- out ----------------------------------------------------------------------------------------------------
-
-
-def history_out(history: History) -> dict[str, Any] | None:
-    """Return a history as plain values; None when it is too long to keep."""
-    if sum(len(snapshot.neurons) for path in history.paths for snapshot in path) > _MOST_ENTRIES:
-        return None
-    if not _fits([len(path[-1].neurons) for path in history.paths], _reads(history.n_inputs, history.inputs)):
-        return None
-    return {
-        "best_layer": history.best_layer,
-        "best_width": history.best_width,
-        "stopped": history.stopped,
-        "shrinkage": history.shrinkage,
-        "n_validation": history.n_validation,
-        "steps": {
-            "fields": list(_FIELDS),
-            "values": [[_known(getattr(record, name)) for name in _FIELDS] for record in _thinned(history.records)],
-        },
-        "inputs": [parts.layer_out(layer) for layer in history.inputs],
-        "paths": [_path_out(path) for path in history.paths],
-    }
-
-
-def _reads(n_inputs: int, inputs: Sequence[Layer]) -> list[int]:
-    """How many columns each layer reads."""
-    return [n_inputs, *(layer.width for layer in inputs)]
-
-
-def _fits(widths: Sequence[int], reads: Sequence[int]) -> bool:
-    """Whether the network of every width, zeros included, is one that could be saved by itself."""
-    return all(width * read <= parts.MOST_WEIGHTS for width, read in zip(widths, reads, strict=True))
-
-
-def _known(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _thinned(records: tuple[Record, ...]) -> list[Record]:
-    if len(records) <= _MANY_STEPS:
-        return list(records)
-    last = {(record.layer, record.width, record.kind): record for record in records}
-    return list(last.values())
-
-
-def _path_out(path: Sequence[Snapshot]) -> dict[str, Any]:
-    number: dict[Neuron, int] = {}
-    snapshots = [
-        {
-            "train_mse": snapshot.train_mse,
-            "validation_mse": _known(snapshot.validation_mse),
-            "validation_deviation": _known(snapshot.validation_deviation),
-            "base": snapshot.base,
-            "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
-            "output_weights": snapshot.output_weights.tolist(),
-        }
-        for snapshot in path
-    ]
-    neurons = [
-        {
-            "columns": list(neuron.projection.columns),
-            "weights": list(neuron.projection.coefficients),
-            "threshold": neuron.threshold,
-        }
-        for neuron in number
-    ]
-    return {"neurons": neurons, "snapshots": snapshots}
-
-
-# -- in -----------------------------------------------------------------------------------------------------
-
-
-def history_in(value: Any, where: str) -> dict[str, Any]:
-    """Return a history's plain values, every one of its kind; whether they fit together is seen when it is built."""
-    strict.obj(
-        value,
-        where,
-        ("best_layer", "best_width", "stopped", "shrinkage", "n_validation", "steps", "inputs", "paths"),
-    )
-    steps = strict.obj(value["steps"], f"{where}.steps", ("fields", "values"))
-    if steps["fields"] != list(_FIELDS):
-        raise ModelFileError(f"{where}.steps.fields must be {', '.join(_FIELDS)}.")
-    paths = strict.array(value["paths"], f"{where}.paths", _path_in)
-    most = _MANY_STEPS + 2 * sum(len(path["snapshots"]) for path in paths)
-    if isinstance(steps["values"], list) and len(steps["values"]) > most:
-        raise ModelFileError(f"{where}.steps.values has {len(steps['values'])} steps, and its paths explain {most}.")
-    return {
-        "best_layer": _count(value["best_layer"], f"{where}.best_layer"),
-        "best_width": _count(value["best_width"], f"{where}.best_width"),
-        "stopped": strict.text(value["stopped"], f"{where}.stopped"),
-        "shrinkage": strict.number(value["shrinkage"], f"{where}.shrinkage"),
-        "n_validation": _count(value["n_validation"], f"{where}.n_validation"),
-        "steps": strict.array(steps["values"], f"{where}.steps.values", _step_in),
-        "inputs": value["inputs"],
-        "paths": paths,
-    }
-
-
-def _count(value: Any, where: str) -> int:
-    return strict.whole(value, where, _MOST)
 
 
 def _square(value: Any, where: str) -> float:
@@ -144,89 +40,138 @@ def _maybe(value: Any, where: str) -> float:
     return math.nan if value is None else _square(value, where)
 
 
-def _step_in(value: Any, where: str) -> dict[str, Any]:
-    kinds: tuple[Callable[[Any, str], Any], ...] = (
-        _count, _count, strict.text, _count, _square, _maybe, _maybe,
-    )  # fmt: skip
-    cells = strict.array(value, where, lambda cell, place: cell, len(_FIELDS))
-    return {name: kind(cell, f"{where}.{name}") for name, kind, cell in zip(_FIELDS, kinds, cells, strict=True)}
+# What is kept of a history, a snapshot and a record besides networks, and how it is read.
+_COUNT = strict.whole(2**63)
+_HISTORY: dict[str, Reader[Any]] = {
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text, "shrinkage": strict.number,
+    "n_validation": _COUNT,
+}  # fmt: skip
+_SNAPSHOT: dict[str, Reader[Any]] = {
+    "train_mse": _square, "validation_mse": _maybe, "validation_deviation": _maybe, "base": strict.number,
+}  # fmt: skip
+_STEP: dict[str, Reader[Any]] = {
+    "layer": _COUNT, "width": _COUNT, "kind": strict.text, "neuron": _COUNT, "train_mse": _square,
+    "validation_mse": _maybe, "bound": _maybe,
+}  # fmt: skip
 
 
-def _path_in(value: Any, where: str) -> dict[str, Any]:
-    strict.obj(value, where, ("neurons", "snapshots"))
-    neurons = strict.array(value["neurons"], f"{where}.neurons", _neuron_in)
-    snapshots = strict.array(value["snapshots"], f"{where}.snapshots", lambda each, place: each)
-    if not snapshots:
+# -- out ----------------------------------------------------------------------------------------------------
+
+
+def history_out(history: History) -> dict[str, Any] | None:
+    """Return a history as plain values; None when it is too long to keep."""
+    reads = [history.n_inputs, *(layer.width for layer in history.inputs)]
+    entries = sum(len(snapshot.neurons) for path in history.paths for snapshot in path)
+    if entries > _MOST_ENTRIES or not _fits([len(path[-1].neurons) for path in history.paths], reads):
+        return None
+    steps = [list(_kept(record, _STEP).values()) for record in _thinned(history.records)]
+    return _kept(history, _HISTORY) | {
+        "steps": {"fields": list(_STEP), "values": steps},
+        "inputs": [networks.layer_out(layer) for layer in history.inputs],
+        "paths": [_path_out(path) for path in history.paths],
+    }
+
+
+def _kept(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return some of a record's fields, null for what is not finite."""
+    fields = {name: getattr(value, name) for name in names}
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in fields.items()}
+
+
+def _fits(widths: Sequence[int], reads: Sequence[int]) -> bool:
+    """Whether the network of every width, zeros included, is one that could be saved by itself."""
+    return all(width * read <= networks.MOST_WEIGHTS for width, read in zip(widths, reads, strict=True))
+
+
+def _thinned(records: tuple[Record, ...]) -> list[Record]:
+    if len(records) <= _MANY_STEPS:
+        return list(records)
+    return list({(record.layer, record.width, record.kind): record for record in records}.values())
+
+
+def _path_out(path: Sequence[Snapshot]) -> dict[str, Any]:
+    number: dict[Neuron, int] = {}
+    snapshots = [
+        _kept(snapshot, _SNAPSHOT)
+        | {
+            "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
+            "output_weights": snapshot.output_weights.tolist(),
+        }
+        for snapshot in path
+    ]
+    return {"neurons": [networks.neuron_out(neuron) for neuron in number], "snapshots": snapshots}
+
+
+# -- in -----------------------------------------------------------------------------------------------------
+
+
+def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:
+    """Return the plain values of a network's history; whether it leads to the network is seen when it is built.
+
+    None when it is too long to keep.
+    """
+    levels = networks.levels_of(network.schema)
+    others = {"steps": _steps_in, "inputs": networks.layers_in(levels), "paths": strict.array(strict.anything)}
+    found = strict.record(value, where, _HISTORY | others)
+    inputs: list[networks.Levels] = [levels, *([None] * layer.width for layer in found["inputs"])]
+    if len(found["paths"]) != len(inputs):
+        raise ModelFileError(f"{where}.paths must have one entry per layer ({len(inputs)}); got {len(found['paths'])}.")
+    found["paths"] = [
+        _path_in(path, f"{where}.paths[{layer}]", inputs[layer]) for layer, path in enumerate(found["paths"])
+    ]
+    most = _MANY_STEPS + 2 * sum(len(path["snapshots"]) for path in found["paths"])
+    if len(found["steps"]) > most:
+        raise ModelFileError(f"{where}.steps.values has {len(found['steps'])} steps, and its paths explain {most}.")
+    widths = [len(path["snapshots"]) - 1 for path in found["paths"]]
+    return found if _fits(widths, [len(each) for each in inputs]) else None
+
+
+def _steps_in(value: Any, where: str) -> list[dict[str, Any]]:
+    def step(value: Any, where: str) -> dict[str, Any]:
+        cells = strict.array(strict.anything, len(_STEP))(value, where)
+        return {name: _STEP[name](cell, f"{where}.{name}") for name, cell in zip(_STEP, cells, strict=True)}
+
+    found = strict.record(value, where, {"fields": strict.anything, "values": strict.array(step)})
+    if found["fields"] != list(_STEP):
+        raise ModelFileError(f"{where}.fields must be {', '.join(_STEP)}.")
+    steps: list[dict[str, Any]] = found["values"]
+    return steps
+
+
+def _path_in(value: Any, where: str, inputs: networks.Levels) -> dict[str, Any]:
+    """Return a layer's neurons, and its snapshots in plain values."""
+    parts = {"neurons": strict.array(networks.neuron_in(inputs)), "snapshots": strict.array(strict.anything)}
+    found = strict.record(value, where, parts)
+    if not found["snapshots"]:
         raise ModelFileError(f"{where}.snapshots must hold one of width 0 at least.")
-    return {
-        "neurons": neurons,
-        "snapshots": [
-            _snapshot_in(each, f"{where}.snapshots[{width}]", width, len(neurons))
-            for width, each in enumerate(snapshots)
-        ],
-    }
+    index = strict.whole(len(found["neurons"]) - 1)
+    found["snapshots"] = [
+        _snapshot_in(each, f"{where}.snapshots[{width}]", width, index) for width, each in enumerate(found["snapshots"])
+    ]
+    return found
 
 
-def _snapshot_in(value: Any, where: str, width: int, neurons: int) -> dict[str, Any]:
-    strict.obj(
-        value, where, ("train_mse", "validation_mse", "validation_deviation", "base", "neurons", "output_weights")
-    )
-    found: dict[str, Any] = {
-        "train_mse": _square(value["train_mse"], f"{where}.train_mse"),
-        "validation_mse": _maybe(value["validation_mse"], f"{where}.validation_mse"),
-        "validation_deviation": _maybe(value["validation_deviation"], f"{where}.validation_deviation"),
-        "base": strict.number(value["base"], f"{where}.base"),
-        "neurons": strict.array(
-            value["neurons"], f"{where}.neurons", lambda each, place: strict.whole(each, place, neurons - 1), width
-        ),
-        "output_weights": strict.array(value["output_weights"], f"{where}.output_weights", strict.number, width),
-    }
+def _snapshot_in(value: Any, where: str, width: int, index: Reader[int]) -> dict[str, Any]:
+    lists = {"neurons": strict.array(index, width), "output_weights": strict.array(strict.number, width)}
+    found = strict.record(value, where, _SNAPSHOT | lists)
     if not math.isfinite(abs(found["base"]) + sum(map(abs, found["output_weights"]))):
         raise ModelFileError(f"{where} must predict what float64 can hold; its base and output_weights add up to more.")
     return found
 
 
-def _neuron_in(value: Any, where: str) -> tuple[tuple[int, ...], tuple[float, ...], float]:
-    strict.obj(value, where, ("columns", "weights", "threshold"))
-    columns = strict.array(value["columns"], f"{where}.columns", _count)
-    if len(set(columns)) < len(columns):
-        raise ModelFileError(f"{where}.columns must be different.")
-    weights = strict.array(value["weights"], f"{where}.weights", strict.number, len(columns))
-    return tuple(columns), tuple(weights), strict.number(value["threshold"], f"{where}.threshold")
-
-
-def history_of(plain: Mapping[str, Any], network: Network) -> History | None:
-    """Build the history of `network`, or say why it is not its history; None when it is too long to keep."""
+def history_of(plain: Mapping[str, Any], network: Network) -> History:
+    """Build the history of `network`, or say why it is not its history."""
     from bgn.grow.history import History, Record, Snapshot
-    from bgn.model.neuron import Neuron, Projection
 
-    inputs = parts.layers_in(plain["inputs"], "history.inputs", network.n_inputs)
-    if len(inputs) == len(plain["paths"]) > 0:
-        inputs.pop()  # 0.1.0 kept what feeds a layer even where growth was interrupted before that layer's first step
-    reads = _reads(network.n_inputs, inputs)
-    if len(plain["paths"]) != len(reads):
-        raise ModelFileError(f"history.paths must have one entry a layer ({len(reads)}); got {len(plain['paths'])}.")
-    if not _fits([len(path["snapshots"]) - 1 for path in plain["paths"]], reads):
-        return None
-    paths = []
-    for number, path in enumerate(plain["paths"]):
-        if any(column >= reads[number] for columns, _, _ in path["neurons"] for column in columns):
-            raise ModelFileError(f"history.paths[{number}].neurons must read columns below {reads[number]}.")
-        neurons = [Neuron(Projection(columns, weights), threshold) for columns, weights, threshold in path["neurons"]]
-        paths.append(
-            tuple(
-                Snapshot(
-                    tuple(neurons[index] for index in each["neurons"]), np.array(each["output_weights"]), each["base"],
-                    each["train_mse"], each["validation_mse"], each["validation_deviation"],
-                )
-                for each in path["snapshots"]
-            )
-        )  # fmt: skip
-    records = tuple(Record(*(step[name] for name in _FIELDS), *[math.nan]) for step in plain["steps"])
+    def snapshot(neurons: Sequence[Neuron], values: Mapping[str, Any]) -> Snapshot:
+        chosen, weights = tuple(neurons[index] for index in values["neurons"]), np.array(values["output_weights"])
+        return Snapshot(chosen, weights, values["base"], *(values[name] for name in _SNAPSHOT if name != "base"))
+
+    paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
     history = History(
-        records, tuple(paths), tuple(inputs), network.n_inputs,
-        plain["best_layer"], plain["best_width"], plain["stopped"], plain["shrinkage"], plain["n_validation"],
-        network.schema,
+        tuple(Record(*[*step.values(), math.nan]) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
+        network.n_inputs, **{name: plain[name] for name in _HISTORY},
+        schema=network.schema,
     )  # fmt: skip
     try:
         grown = history.network()

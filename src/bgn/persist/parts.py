@@ -1,45 +1,26 @@
-"""The parts of a model file, to plain values and back: the network, the preparation, the checks."""
+"""Two more parts of a model file, to plain values and back: the preparation of its columns, and its checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
 
-from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 from bgn.persist import strict
-from bgn.persist.strict import ModelFileError
+from bgn.persist.network import level_in, level_out
+from bgn.persist.strict import ModelFileError, Reader
 from bgn.preparation import PARTS, Category, Date, Number, Preparation
 
-MOST_WEIGHTS = 20_000_000
-_FEW_INPUTS = 10_000
 _CHECKS = 5
 
-
-def network_out(network: Network) -> dict[str, Any]:
-    """Return a network neuron by neuron."""
-    return {
-        "inputs": network.n_inputs,
-        "layers": [layer_out(layer) for layer in network.layers],
-        "output_weights": network.output_weights.tolist(),
-        "base": network.base,
-    }
-
-
-def layer_out(layer: Layer) -> list[dict[str, Any]]:
-    """Return a layer neuron by neuron."""
-    return [
-        {"columns": list(neuron.projection.columns), "weights": list(neuron.projection.factors), "bias": bias}
-        for neuron, bias in zip(layer.neurons, layer.bias.tolist(), strict=True)
-    ]
+# -- preparation ----------------------------------------------------------------------------------------------
 
 
 def preparation_out(preparation: Preparation) -> list[dict[str, Any]] | dict[str, Any]:
-    """Return one object a column, with its kind and its fields; what 0.1.0 did not know only where it is known."""
+    """Return one object per column, with its kind and its fields; what 0.1.0 did not know only where it is known."""
     columns = [
         {"kind": type(column).__name__.lower()}
         | {name: list(value) if isinstance(value, tuple) else value for name, value in vars(column).items()}
@@ -51,152 +32,135 @@ def preparation_out(preparation: Preparation) -> list[dict[str, Any]] | dict[str
     return columns if preparation.decimal == "." else {"decimal": preparation.decimal, "columns": columns}
 
 
-def checks_out(network: Network, rows: Any) -> list[dict[str, Any]]:
-    """Return a few rows with their predictions; there is always one, so that a file is as long as a row is wide."""
-    inputs = _threshold_rows(network) if rows is None or not len(rows) else network._rows(rows[:_CHECKS])
-    with np.errstate(all="ignore"):
-        pairs = zip(inputs.tolist(), network.predict(inputs).tolist(), strict=True)
-    return [{"inputs": row, "prediction": prediction} for row, prediction in pairs]
-
-
-def _threshold_rows(network: Network) -> Floats:
-    """Make rows up from where the first layer's neurons cut each column, from its lowest cut to its highest."""
-    layer = network.layers[0]
-    rows = np.zeros((_CHECKS, network.n_inputs))
-    for column in range(network.n_inputs):
-        users = np.flatnonzero(layer.weights[:, column])
-        with np.errstate(all="ignore"):
-            cuts = np.sort(layer.thresholds[users] / layer.weights[users, column])
-        cuts = cuts[np.isfinite(cuts)]
-        if len(cuts):
-            rows[:, column] = cuts[np.linspace(0, len(cuts) - 1, _CHECKS).round().astype(int)]
-    return rows
-
-
-def network_in(content: dict[str, Any], size: int) -> Network:
-    """Build the network that a whole file of `size` bytes describes, or say what is wrong."""
-    parts = strict.obj(content["network"], "network", ("inputs", "layers", "output_weights", "base"))
-    inputs = strict.whole(parts["inputs"], "network.inputs", MOST_WEIGHTS)
-    if inputs > max(_FEW_INPUTS, size):
-        raise ModelFileError(f"network.inputs is {inputs}, more than a file of {size} bytes has rows to check for.")
-    names = strict.optional(
-        content["feature_names"], "feature_names", lambda value, where: strict.array(value, where, strict.text, inputs)
-    )
-    if names is not None and len(set(names)) < len(names):
-        raise ModelFileError("feature_names must differ; one stands there twice.")
-    target = strict.optional(content["target_name"], "target_name", strict.text)
-    layers = layers_in(parts["layers"], "network.layers", inputs)
-    if not layers:
-        raise ModelFileError("network.layers must hold at least one layer.")
-    weights = strict.array(parts["output_weights"], "network.output_weights", strict.number, layers[-1].width)
-    try:
-        return Network(layers, weights, strict.number(parts["base"], "network.base"), names, target)
-    except ModelFileError:
-        raise
-    except ValueError as error:
-        raise ModelFileError(str(error)) from None
-
-
-def layers_in(value: Any, where: str, inputs: int) -> list[Layer]:
-    """Build layers, each on top of the one before, or say what is wrong; memory is asked for only within the limit."""
-    layers: list[Layer] = []
-    left = MOST_WEIGHTS
-    for number, neurons in enumerate(strict.array(value, where, lambda value, where: value)):
-        left -= max(inputs, 1) * (len(neurons) if isinstance(neurons, list) else 0)
-        if left < 0:
-            raise ModelFileError(f"{where} holds more than {MOST_WEIGHTS} weights, zeros included.")
-        layers.append(_layer_in(neurons, f"{where}[{number}]", inputs))
-        inputs = layers[-1].width
-    return layers
-
-
-def _layer_in(value: Any, where: str, inputs: int) -> Layer:
-    neurons = strict.array(value, where, _neuron_in)
-    for index, neuron in enumerate(neurons):
-        columns = neuron.projection.columns
-        if any(column >= inputs for column in columns) or len(set(columns)) != len(columns):
-            raise ModelFileError(f"{where}[{index}].columns must be different and below {inputs}.")
-    return Layer.of(neurons, inputs)
-
-
-def _neuron_in(value: Any, where: str) -> Neuron:
-    neuron = strict.obj(value, where, ("columns", "weights", "bias"))
-    columns = strict.array(
-        neuron["columns"], f"{where}.columns", lambda value, where: strict.whole(value, where, MOST_WEIGHTS)
-    )
-    weights = strict.array(neuron["weights"], f"{where}.weights", strict.number, len(columns))
-    threshold = -strict.number(neuron["bias"], f"{where}.bias") + 0.0
-    return Neuron(Projection(tuple(columns), tuple(weights)), threshold)
-
-
 def preparation_in(value: Any, where: str) -> Preparation:
     """Build a preparation, or say what is wrong."""
-    parts = {"decimal": ".", "columns": value} if isinstance(value, list) else value
-    parts = strict.obj(parts, where, ("decimal", "columns"))
-    decimal = strict.text(parts["decimal"], f"{where}.decimal")
-    if len(decimal) != 1:
-        raise strict.refuse(f"{where}.decimal", "one character", decimal)
-    return Preparation(tuple(strict.array(parts["columns"], where, _column_in)), decimal)
+    if isinstance(value, list):
+        return Preparation(tuple(strict.array(_column_in)(value, where)))
+    found = strict.record(value, where, {"decimal": strict.text, "columns": strict.array(_column_in)})
+    if len(found["decimal"]) != 1:
+        raise strict.refuse(f"{where}.decimal", "one character", found["decimal"])
+    return Preparation(tuple(found["columns"]), found["decimal"])
+
+
+def _values(value: Any, where: str) -> list[Any]:
+    """Return what a category held: words, or numbers."""
+    words = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return strict.array(strict.text if words else strict.number)(value, where)
+
+
+_KINDS: dict[str, tuple[type, dict[str, Reader[Any]]]] = {
+    "number": (Number, {"boolean": strict.boolean, "fill": strict.optional(strict.number)}),
+    "category": (Category, {"values": _values, "fill": strict.anything}),
+    "date": (
+        Date,
+        {
+            "parts": strict.array(strict.text),
+            "format": strict.optional(strict.text),
+            "fill": strict.optional(strict.array(strict.number)),
+            "zone": strict.optional(strict.boolean),
+        },
+    ),
+}
 
 
 def _column_in(value: Any, where: str) -> Number | Category | Date:
     kind = strict.obj(value, where).get("kind")
     if not isinstance(kind, str) or kind not in _KINDS:
         raise strict.refuse(f"{where}.kind", "'number', 'category' or 'date'", kind)
-    return _KINDS[kind](value, where)
+    make, parts = _KINDS[kind]
+    found = strict.record(value, where, {"kind": strict.text, "column": strict.text} | parts, optional=("zone",))
+    found = {name: tuple(each) if isinstance(each, list) else each for name, each in found.items() if name != "kind"}
+    fill = found["fill"]
+    if kind == "category":
+        values = found["values"]
+        if len(set(values)) < len(values) or (fill is not None and fill not in values):
+            raise ModelFileError(f"{where} must have different values and fill one of them.")
+        found["fill"] = None if fill is None else values[values.index(fill)]
+    elif kind == "date":
+        if any(name not in PARTS for name in found["parts"]):
+            raise ModelFileError(f"{where}.parts must be some of {', '.join(PARTS)}.")
+        if fill is not None and len(fill) != len(found["parts"]):
+            raise ModelFileError(f"{where}.fill must have {len(found['parts'])} entries; got {len(fill)}.")
+    column: Number | Category | Date = make(**found)
+    return column
 
 
-def _number_in(value: dict[str, Any], where: str) -> Number:
-    strict.obj(value, where, ("kind", "column", "boolean", "fill"))
-    fill = strict.optional(value["fill"], f"{where}.fill", strict.number)
-    return Number(strict.text(value["column"], where), strict.boolean(value["boolean"], where), fill)
+# -- checks ---------------------------------------------------------------------------------------------------
 
 
-def _category_in(value: dict[str, Any], where: str) -> Category:
-    strict.obj(value, where, ("kind", "column", "values", "fill"))
-    words = isinstance(value["values"], list) and all(isinstance(each, str) for each in value["values"])
-    values: Any = tuple(strict.array(value["values"], f"{where}.values", strict.text if words else strict.number))
-    fill = value["fill"]
-    if len(set(values)) < len(values) or (fill is not None and fill not in values):
-        raise ModelFileError(f"{where} must have different values and fill one of them.")
-    return Category(strict.text(value["column"], where), values, None if fill is None else values[values.index(fill)])
+def checks_out(network: Network, rows: Any) -> list[dict[str, Any]]:
+    """Return a few rows with their predictions, made up where there are none."""
+    given = rows is not None and len(rows)
+    inputs = network._rows(rows[:_CHECKS]) if given else _threshold_rows(network)
+    columns = [
+        [None if np.isnan(value) else value if column.levels is None else column.levels[int(value)] for value in values]
+        for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)
+    ]
+    table = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in inputs]
+    return [
+        {"inputs": [level_out(each) for each in row], "prediction": _float_out(prediction)}
+        for row, prediction in zip(table, _predict(network, table).tolist(), strict=True)
+    ]
 
 
-def _date_in(value: dict[str, Any], where: str) -> Date:
-    value = strict.obj({"zone": None} | value, where, ("kind", "column", "parts", "format", "fill", "zone"))
-    names = tuple(strict.array(value["parts"], f"{where}.parts", strict.text))
-    if any(name not in PARTS for name in names):
-        raise ModelFileError(f"{where}.parts must be some of {', '.join(PARTS)}.")
-    fill = strict.optional(
-        value["fill"], f"{where}.fill", lambda each, place: tuple(strict.array(each, place, strict.number, len(names)))
-    )
-    form = strict.optional(value["format"], f"{where}.format", strict.text)
-    zone = strict.optional(value["zone"], f"{where}.zone", strict.boolean)
-    return Date(strict.text(value["column"], where), names, form, fill, zone)
+def _float_out(value: Any) -> Any:
+    return [strict.float_out(each) for each in value] if isinstance(value, list) else strict.float_out(value)
 
 
-_KINDS: dict[str, Callable[[Any, str], Number | Category | Date]] = {
-    "number": _number_in,
-    "category": _category_in,
-    "date": _date_in,
-}
+def _predict(network: Network, table: list[list[Any]]) -> Floats:
+    """Return what a network predicts for rows as a file has them."""
+    rows = np.empty((len(table), network.n_inputs), dtype=float if network.schema.all_numbers else object)
+    for row, values in zip(rows, table, strict=True):
+        row[:] = values
+    try:
+        with np.errstate(all="ignore"):
+            return network.predict(rows)
+    except (ValueError, IndexError):  # a gap where there may be none, fewer values than levels, no classes
+        raise ModelFileError("the network cannot predict the rows of its checks.") from None
 
 
-def verify(network: Network, value: Any) -> None:
+def _threshold_rows(network: Network) -> Floats:
+    """Make rows up: from where the first layer's neurons cut each column, lowest to highest, all levels, and gaps."""
+    columns, layer = network.schema.columns, network.layers[0]
+    gaps = layer.takes_gaps and network.slopes is None
+    if not gaps and any(column.levels == () for column in columns):
+        return np.empty((0, len(columns)))
+    cuts: dict[int, list[float]] = {}
+    for neuron in layer.neurons:
+        for j, weight in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
+            if not isinstance(weight, tuple) and math.isfinite(cut := neuron.threshold / weight):
+                cuts.setdefault(j, []).append(cut)
+    rows = np.zeros((_CHECKS, len(columns)))
+    for j, found in cuts.items():
+        rows[:, j] = np.sort(found)[np.linspace(0, len(found) - 1, _CHECKS).round().astype(int)]
+    for j, column in enumerate(columns):
+        if column.levels is not None:
+            rows[:, j] = np.arange(_CHECKS) % len(column.levels) if column.levels else np.nan
+    rows[-1] = np.nan if gaps else rows[-1]
+    return rows
+
+
+def verify(network: Network, value: Any, where: str) -> None:
     """Refuse a network that does not predict what the file says it does."""
 
-    def pair(value: Any, where: str) -> tuple[list[float], float]:
-        check = strict.obj(value, where, ("inputs", "prediction"))
-        row = strict.array(check["inputs"], f"{where}.inputs", strict.number, network.n_inputs)
-        return row, strict.number(check["prediction"], f"{where}.prediction")
+    def inputs(value: Any, where: str) -> list[Any]:
+        cells = strict.array(strict.anything, network.n_inputs)(value, where)
+        return [
+            strict.optional(level_in if column.levels else strict.number)(cell, f"{where}[{j}]")
+            for j, (cell, column) in enumerate(zip(cells, network.schema.columns, strict=True))
+        ]
 
-    checks = strict.array(value, "checks", pair)
+    outputs = np.shape(network.base)
+    prediction: Reader[Any] = strict.array(strict.any_float, *outputs) if outputs else strict.any_float
+    parts: dict[str, Reader[Any]] = {"inputs": inputs, "prediction": prediction}
+    checks = strict.array(lambda each, place: strict.record(each, place, parts))(value, where)
     if not checks:
         return
+    found = _predict(network, [check["inputs"] for check in checks])
+    # Exact for sparse layers; a dense one is summed by a matrix product, whose order is the machine's.
+    expected = np.array([check["prediction"] for check in checks])
+    slack = 0.0 if network.link == "identity" else 1e-12  # the last bits of an exponential are the machine's, too
     with np.errstate(all="ignore"):
-        found = network.predict(np.array([row for row, _ in checks]).reshape(len(checks), network.n_inputs))
-        expected = np.array([prediction for _, prediction in checks])
-        # Exact for sparse layers; a dense one is summed by a matrix product, whose order is the machine's.
-        same = np.allclose(found, expected, rtol=1e-9, atol=0.0)
+        same = np.allclose(found, expected, rtol=1e-9, atol=slack, equal_nan=True)
     if not same:
         raise ModelFileError("the network does not predict what its checks say; the file was changed.")

@@ -1,6 +1,7 @@
 """Reading JSON from strangers: limits before parsing, types after, one kind of error.
 
-Every function takes the value and `where` it stands in the file, so that an error can name the place.
+A reader takes a value and `where` it stands in the file, so that an error can name the place, and returns what it
+means. Readers of lists and objects are made from the readers of what is in them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +24,7 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _OTHER = re.compile(rb"[^\[\]{}]+")
 
 Value = TypeVar("Value")
+Reader = Callable[[Any, str], Value]
 
 
 class ModelFileError(ValueError):
@@ -84,27 +86,63 @@ def refuse(where: str, wanted: str, value: Any) -> ModelFileError:
     return ModelFileError(f"{where} must be {wanted}; got {short(value)}.")
 
 
-def obj(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str, Any]:
-    """Return an object with exactly `keys`, or with any when there are none given."""
-    if not isinstance(value, dict):
-        raise refuse(where, "an object", value)
-    if keys is not None:
-        for key in keys:
-            if key not in value:
-                raise ModelFileError(f"{where} lacks {key!r}.")
-        for key in value:
-            if key not in keys:
-                raise ModelFileError(f"{where} has the unknown key {short(key)}.")
+def anything(value: Any, where: str) -> Any:
+    """Return a value that is read elsewhere."""
     return value
 
 
-def array(value: Any, where: str, each: Callable[[Any, str], Value], length: int | None = None) -> list[Value]:
-    """Return a list whose entries all pass `each`."""
-    if not isinstance(value, list):
-        raise refuse(where, "a list", value)
-    if length is not None and len(value) != length:
-        raise ModelFileError(f"{where} must have {length} entries; got {len(value)}.")
-    return [each(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+def obj(value: Any, where: str) -> dict[str, Any]:
+    """Return an object, whatever it holds."""
+    if not isinstance(value, dict):
+        raise refuse(where, "an object", value)
+    return value
+
+
+def record(value: Any, where: str, fields: Mapping[str, Reader[Any]], optional: Collection[str] = ()) -> dict[str, Any]:
+    """Return an object with exactly the keys of `fields`, each read as it says; those in `optional` may be absent."""
+    found = obj(value, where)
+    for key in fields:
+        if key not in found and key not in optional:
+            raise ModelFileError(f"{where or 'the file'} lacks {key!r}.")
+    for key in found:
+        if key not in fields:
+            raise ModelFileError(f"{where or 'the file'} has the unknown key {short(key)}.")
+    place = f"{where}." if where else ""
+    return {key: read(found[key], place + key) for key, read in fields.items() if key in found}
+
+
+def mapping(each: Reader[Value]) -> Reader[dict[str, Value]]:
+    """Return the reader of objects with any keys."""
+    return lambda value, where: {key: each(entry, where) for key, entry in obj(value, where).items()}
+
+
+def array(each: Reader[Value], length: int | None = None) -> Reader[list[Value]]:
+    """Return the reader of lists, of any length or one."""
+
+    def read(value: Any, where: str) -> list[Value]:
+        if not isinstance(value, list):
+            raise refuse(where, "a list", value)
+        if length is not None and len(value) != length:
+            raise ModelFileError(f"{where} must have {length} entries; got {len(value)}.")
+        return [each(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+
+    return read
+
+
+def optional(each: Reader[Value]) -> Reader[Value | None]:
+    """Return the reader that also takes null, as None."""
+    return lambda value, where: None if value is None else each(value, where)
+
+
+def whole(most: int) -> Reader[int]:
+    """Return the reader of whole numbers from 0 to `most`."""
+
+    def read(value: Any, where: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise refuse(where, f"a whole number from 0 to {most}", value)
+        return value
+
+    return read
 
 
 def number(value: Any, where: str) -> float:
@@ -120,11 +158,19 @@ def number(value: Any, where: str) -> float:
     return result
 
 
-def whole(value: Any, where: str, most: int) -> int:
-    """Return an int from 0 to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise refuse(where, f"a whole number from 0 to {most}", value)
-    return value
+def any_float(value: Any, where: str) -> float:
+    """Return a float; JSON has no infinities and no NaN, which stand as ``{"float": "inf"}``."""
+    if isinstance(value, dict):
+        (name,) = record(value, where, {"float": text}).values()
+        if name not in ("inf", "-inf", "nan"):
+            raise refuse(f"{where}.float", "'inf', '-inf' or 'nan'", name)
+        return float(name)
+    return number(value, where)
+
+
+def float_out(value: float) -> Any:
+    """Return what :func:`any_float` reads as `value`."""
+    return float(value) if math.isfinite(value) else {"float": repr(float(value))}
 
 
 def boolean(value: Any, where: str) -> bool:
@@ -153,8 +199,3 @@ def scalar(value: Any, where: str) -> str | float | int | bool | None:
         return text(value, where)
     finite = number(value, where)
     return value if isinstance(value, int) else finite
-
-
-def optional(value: Any, where: str, each: Callable[[Any, str], Value]) -> Value | None:
-    """Return null as None, and anything else if it passes `each`."""
-    return None if value is None else each(value, where)

@@ -1,0 +1,216 @@
+"""Schemas, neurons, layers and networks, to plain values and back.
+
+What is as usual is left out: a column of which only the name is known is that name, columns without names are their
+number, a network without a link predicts numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from bgn.model.layer import Layer
+from bgn.model.link import LINKS
+from bgn.model.network import Network
+from bgn.model.neuron import Coefficient, Neuron, Projection
+from bgn.model.schema import Column, Level, Schema
+from bgn.persist import strict
+from bgn.persist.strict import ModelFileError, Reader
+
+MOST_WEIGHTS = 20_000_000
+_FEW_INPUTS = 10_000
+
+# How many levels each input of a layer has; None for a number.
+Levels = Sequence[int | None]
+
+
+def levels_of(schema: Schema) -> Levels:
+    """Return what a first layer reads."""
+    return [None if column.levels is None else len(column.levels) for column in schema.columns]
+
+
+# -- schema ---------------------------------------------------------------------------------------------------
+
+
+def schema_out(schema: Schema) -> dict[str, Any]:
+    """Return a schema as plain values."""
+    plain = Schema.of_numbers(len(schema), target=schema.target)
+    found: dict[str, Any] = {"columns": [_column_out(column) for column in schema.columns], "target": schema.target}
+    if schema.target_unit:
+        found["target_unit"] = schema.target_unit
+    if not schema.named and schema.columns == plain.columns:
+        return found | {"columns": len(schema)}
+    return found if schema.named else found | {"named": False}
+
+
+def _column_out(column: Column) -> str | dict[str, Any]:
+    found = {each.name: getattr(column, each.name) for each in fields(Column)}
+    found = {name: value for name, value in found.items() if name == "name" or value != getattr(Column, name)}
+    if column.levels is not None:
+        found["levels"] = [level_out(level) for level in column.levels]
+    if column.seen is not None:
+        found["seen"] = [strict.float_out(each) for each in column.seen]
+    if column.level_of is not None:
+        found["level_of"] = [column.level_of[0], level_out(column.level_of[1])]
+    return column.name if len(found) == 1 else found
+
+
+def level_out(level: Any) -> Any:
+    """Return what :func:`level_in` reads as a level."""
+    level = level.item() if isinstance(level, np.generic) else level
+    return strict.float_out(level) if isinstance(level, float) else level
+
+
+def level_in(value: Any, where: str) -> Level:
+    """Return a level: a word, a number, true or false."""
+    found = strict.any_float(value, where) if isinstance(value, dict) else strict.scalar(value, where)
+    if found is None:
+        raise strict.refuse(where, "a level", value)
+    return found
+
+
+def schema_in(size: int) -> Reader[Schema]:
+    """Return the reader of the schema in a file of `size` bytes."""
+
+    def columns(value: Any, where: str) -> tuple[Column, ...]:
+        if isinstance(value, list):
+            return tuple(strict.array(_column_in)(value, where))
+        count = strict.whole(MOST_WEIGHTS)(value, where)
+        if count > max(_FEW_INPUTS, size):
+            raise ModelFileError(f"{where} is {count}, more than a file of {size} bytes has rows to check for.")
+        return Schema.of_numbers(count).columns
+
+    def read(value: Any, where: str) -> Schema:
+        parts: dict[str, Reader[Any]] = {
+            "columns": columns, "target": strict.optional(strict.text), "target_unit": strict.text,
+            "named": strict.boolean,
+        }  # fmt: skip
+        found = strict.record(value, where, parts, optional=("target_unit", "named"))
+        if len({column.name for column in found["columns"]}) < len(found["columns"]):
+            raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
+        return Schema(**({"named": isinstance(value["columns"], list)} | found))
+
+    return read
+
+
+def _column_in(value: Any, where: str) -> Column:
+    if isinstance(value, str):
+        return Column(strict.text(value, where))
+    parts: dict[str, Reader[Any]] = {
+        "name": strict.text, "levels": strict.array(level_in), "ordered": strict.boolean, "unit": strict.text,
+        "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "level_of": strict.array(level_in, 2),
+    }  # fmt: skip
+    found = strict.record(value, where, parts, optional=[*parts][1:])
+    found |= {name: tuple(found[name]) for name in ("levels", "seen", "level_of") if name in found}
+    if "level_of" in found and not isinstance(found["level_of"][0], str):
+        raise strict.refuse(f"{where}.level_of", "a column's name and a level", value["level_of"])
+    return Column(**found)
+
+
+# -- neurons and layers ---------------------------------------------------------------------------------------
+
+
+def neuron_out(neuron: Neuron) -> dict[str, Any]:
+    """Return a neuron as plain values; a category has a list of weights, one per level."""
+    found: dict[str, Any] = {
+        "columns": list(neuron.projection.columns),
+        "weights": [np.asarray(each, np.float64).tolist() for each in neuron.projection.coefficients],
+        "threshold": float(neuron.threshold),
+    }
+    return found if neuron.missing is None else found | {"missing": bool(neuron.missing)}
+
+
+def neuron_in(inputs: Levels) -> Reader[Neuron]:
+    """Return the reader of neurons that read these inputs."""
+
+    def weight(value: Any, where: str, levels: int | None) -> Coefficient:
+        if levels is None or not isinstance(value, list):
+            return strict.number(value, where)
+        return tuple(strict.array(strict.number, levels)(value, where))
+
+    def read(value: Any, where: str) -> Neuron:
+        found = strict.record(value, where, parts, optional=("missing",))
+        columns = found["columns"]
+        if len(set(columns)) < len(columns) or not all(column < len(inputs) for column in columns):
+            raise ModelFileError(f"{where}.columns must be different and below {len(inputs)}.")
+        weights = strict.array(strict.anything, len(columns))(found["weights"], f"{where}.weights")
+        coefficients = [
+            weight(each, f"{where}.weights[{k}]", inputs[column])
+            for k, (each, column) in enumerate(zip(weights, columns, strict=True))
+        ]
+        return Neuron(Projection(tuple(columns), tuple(coefficients)), found["threshold"], found.get("missing"))
+
+    parts: dict[str, Reader[Any]] = {
+        "columns": strict.array(strict.whole(MOST_WEIGHTS)), "weights": strict.anything,
+        "threshold": strict.number, "missing": strict.boolean,
+    }  # fmt: skip
+    return read
+
+
+def layer_out(layer: Layer) -> list[dict[str, Any]]:
+    """Return a layer neuron by neuron."""
+    return [neuron_out(neuron) for neuron in layer.neurons]
+
+
+def layers_in(inputs: Levels) -> Reader[list[Layer]]:
+    """Return the reader of layers, each on top of the one before; memory is asked for only within the limit."""
+
+    def read(value: Any, where: str) -> list[Layer]:
+        layers: list[Layer] = []
+        below, left = inputs, MOST_WEIGHTS
+        for number, neurons in enumerate(strict.array(strict.anything)(value, where)):
+            left -= max(len(below), 1) * (len(neurons) if isinstance(neurons, list) else 0)
+            if left < 0:
+                raise ModelFileError(f"{where} holds more than {MOST_WEIGHTS} weights, zeros included.")
+            layers.append(Layer.of(strict.array(neuron_in(below))(neurons, f"{where}[{number}]"), len(below)))
+            below = [None] * layers[-1].width
+        return layers
+
+    return read
+
+
+# -- networks -------------------------------------------------------------------------------------------------
+
+
+def network_out(network: Network) -> dict[str, Any]:
+    """Return a network neuron by neuron, without its schema."""
+    found: dict[str, Any] = {} if network.link == "identity" else {"link": network.link}
+    found |= {
+        "layers": [layer_out(layer) for layer in network.layers],
+        "output_weights": network.output_weights.tolist(),
+        "base": np.asarray(network.base).tolist(),
+    }
+    return found if network.slopes is None else found | {"slopes": network.slopes.tolist()}
+
+
+def network_in(value: Any, where: str, schema: Schema) -> Network:
+    """Build the network that reads the columns of a schema, or say what is wrong."""
+    parts = ("link", "layers", "output_weights", "base", "slopes")
+    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=("link", "slopes"))
+    link = found.get("link", "identity")
+    if not isinstance(link, str) or link not in LINKS:
+        raise strict.refuse(f"{where}.link", f"one of {', '.join(map(repr, LINKS))}", link)
+    layers = layers_in(levels_of(schema))(found["layers"], f"{where}.layers")
+    if not layers:
+        raise ModelFileError(f"{where}.layers must hold at least one layer.")
+    each: Reader[Any] = strict.number
+    shape: tuple[int, ...] = ()
+    if link == "softmax":
+        shape = (len(strict.array(strict.number)(found["base"], f"{where}.base")),)
+        each = strict.array(strict.number, *shape)
+    if shape == (0,):
+        raise ModelFileError(f"{where}.base must have one entry per class, and at least one.")
+    numbers = {"base": each(found["base"], f"{where}.base")}
+    for name, length in (("output_weights", layers[-1].width), ("slopes", len(schema))):
+        if name in found:
+            rows = strict.array(each, length)(found[name], f"{where}.{name}")
+            numbers[name] = np.array(rows).reshape(length, *shape)
+    try:
+        return Network(layers, schema=schema, link=link, **numbers)
+    except ModelFileError:
+        raise
+    except ValueError as error:
+        raise ModelFileError(str(error)) from None

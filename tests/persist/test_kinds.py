@@ -1,0 +1,154 @@
+"""Networks of every kind in files: numbers and categories, gaps, slopes, classes; version 1 beside version 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn import Layer, ModelFileError, Network
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
+
+finite = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([-0.0, 5e-324, 1.7e308]))
+outputs = st.floats(-3e307, 3e307)
+words = st.text(st.characters(codec="utf-8"), max_size=5)
+levels = st.one_of(words, st.floats(), st.booleans(), st.integers(-5, 5))
+
+
+@st.composite
+def schemas(draw: st.DrawFn) -> Schema:
+    columns = tuple(
+        Column(
+            name,
+            levels=draw(st.none() | st.lists(levels, max_size=3).map(tuple)),
+            ordered=draw(st.booleans()),
+            unit=draw(words),
+            seen=draw(st.none() | st.tuples(st.floats(), st.floats())),
+            whole=draw(st.booleans()),
+            level_of=draw(st.none() | st.tuples(words, levels)),
+        )
+        if draw(st.booleans())
+        else Column(name)
+        for name in draw(st.lists(words, max_size=4, unique=True))
+    )
+    return Schema(columns, draw(st.none() | words), draw(words), draw(st.booleans()))
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Network:
+    schema = draw(schemas())
+    gaps = draw(st.sampled_from([None, "some", "all"]))
+
+    def neuron(sizes: list[int | None]) -> Neuron:
+        columns = tuple(j for j in range(len(sizes)) if draw(st.booleans()))
+        weights = tuple(
+            draw(finite) if sizes[j] is None or draw(st.booleans()) else tuple(draw(finite) for _ in range(sizes[j]))
+            for j in columns
+        )
+        answer = {None: st.none(), "some": st.none() | st.booleans(), "all": st.booleans()}[gaps]
+        return Neuron(Projection(columns, weights), draw(finite), draw(answer))
+
+    sizes: list[int | None] = [None if column.levels is None else len(column.levels) for column in schema.columns]
+    layers: list[Layer] = []
+    for _ in range(draw(st.integers(1, 3))):
+        layers.append(Layer.of([neuron(sizes) for _ in range(draw(st.integers(0, 3)))], len(sizes)))
+        sizes = [None] * layers[-1].width
+    link = draw(st.sampled_from(["identity", "logistic", "softmax"]))
+    shape = (draw(st.integers(1, 3)),) if link == "softmax" else ()
+
+    def array(*sizes: int) -> np.ndarray:
+        count = int(np.prod(sizes))
+        return np.array(draw(st.lists(outputs, min_size=count, max_size=count)), float).reshape(sizes)
+
+    slopes = array(len(schema), *shape) if draw(st.booleans()) else None
+    return Network(layers, array(len(sizes), *shape), array(*shape), schema=schema, link=link, slopes=slopes)
+
+
+def everything(network: Network) -> str:
+    """Return all that a network holds; floats as repr writes them, which tells -0.0, NaN and every bit apart."""
+    slopes = None if network.slopes is None else network.slopes.tolist()
+    layers = [(layer.n_inputs, layer.neurons) for layer in network.layers]
+    parts = (network.schema, layers, network.output_weights.shape, network.output_weights.tolist(), network.link)
+    return repr((*parts, np.asarray(network.base).tolist(), slopes))
+
+
+@given(networks())
+@settings(max_examples=200)
+def test_whatever_a_network_can_hold_comes_back(tmp_path_factory: pytest.TempPathFactory, network: Network) -> None:
+    path = tmp_path_factory.getbasetemp() / "kinds.json"
+    bgn.save(network, path)
+    found = bgn.load(path)
+    assert everything(found) == everything(network)
+    bgn.save(found, path.with_name("again.json"))
+    assert path.read_bytes() == path.with_name("again.json").read_bytes()
+    assert json.loads(path.read_text("utf-8"))["version"] == 2
+
+
+CITY = Schema((Column("age", unit="years", seen=(18.0, np.inf)), Column("city", levels=("Lille", "Nice", 2.5, True))))
+
+
+def questions(missing: bool | None) -> Network:
+    layer = Layer.of([Neuron(Projection((0, 1), (1.0, (0.0, 1.0, -0.0, 9.0))), 30.0, missing)], 2)
+    return Network([layer], [1.0], 0.5, schema=CITY)
+
+
+def test_a_person_can_read_a_column_and_a_question(tmp_path: Path) -> None:
+    rows = np.array([[31.0, "Nice"], [None, "Rome"]], dtype=object)
+    bgn.save(questions(True), tmp_path / "m.json", rows=rows)
+    lines = [line.strip(" ,") for line in (tmp_path / "m.json").read_text().splitlines()]
+    assert '{"name": "age", "unit": "years", "seen": [18.0, {"float": "inf"}]}' in lines
+    question = '{"columns": [0, 1], "weights": [1.0, [0.0, 1.0, -0.0, 9.0]], "threshold": 30.0, "missing": true}'
+    assert question in [line.removeprefix('"layers": ').strip("[]") for line in lines]
+    checks = '[{"inputs": [31.0, "Nice"], "prediction": 1.5}, {"inputs": [null, null], "prediction": 1.5}]'
+    assert f'"checks": {checks}' in lines
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"weights": [1.0, [0.0]]}, r"layers\[0\]\[0\]\.weights\[1\] must have 4 entries; got 1"),
+        ({"weights": [[1.0], 1.0]}, r"layers\[0\]\[0\]\.weights\[0\] must be a number; got a list of 1"),
+        ({"missing": None}, r"layers\[0\]\[0\]\.missing must be true or false; got None"),
+        ({"missing": False}, "does not predict what its checks say"),
+    ],
+)
+def test_a_changed_question_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    path = tmp_path / "m.json"
+    bgn.save(questions(True), path)
+    content = json.loads(path.read_text())
+    content["network"]["layers"][0][0] |= changes
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message):
+        bgn.load(path)
+
+
+def test_what_cannot_predict_is_not_saved(tmp_path: Path) -> None:
+    short = Layer.of([Neuron(Projection((1,), ((1.0,),)), 1.0, True)], 2)
+    with pytest.raises(ValueError, match="model cannot be saved: the network cannot predict"):
+        bgn.save(questions(True).changed(layers=[short]), tmp_path / "m.json")
+    long = Layer.of([Neuron(Projection((1,), ((1.0,) * 9,)), 1.0, True)], 2)
+    with pytest.raises(ValueError, match=r"model cannot be saved: .*weights\[0\] must have 4 entries; got 9"):
+        bgn.save(questions(True).changed(layers=[long]), tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted((Path(__file__).parents[1] / "data").glob("version1*.json")), ids=lambda p: p.stem
+)
+def test_version_two_says_as_much_in_as_many_bytes(path: Path, tmp_path: Path) -> None:
+    old = bgn.persist.read(path)
+    about = {"units": old.units, "figures": old.figures, "preparation": old.preparation}
+    rows = [check["inputs"] for check in json.loads(path.read_text("utf-8"))["checks"]]
+    bgn.save(old.model(), tmp_path / "new.json", rows=np.array(rows), **about)
+    new = bgn.persist.read(tmp_path / "new.json")
+    assert everything(new.network) == everything(old.network)
+    assert {name: getattr(new, name) for name in about} == about
+    assert new.settings == old.settings
+    assert (tmp_path / "new.json").stat().st_size <= 1.08 * path.stat().st_size
