@@ -143,7 +143,8 @@ class Part(SharedRows, CellPart):
             heavy = np.empty(min(n, len(self.weight)), np.int64)
             room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
             found = cuts.gather(line, leftover, self.weight, cells, survives, span, room)
-            return chosen_rows(room, np.arange(found))  # copies, because the rows found are few and the room is not
+            # Copies, because the rows found are few and the room is not.
+            return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()
 
         return joined_rows(self.each(part, self._spans))
 
