@@ -28,9 +28,7 @@ distributed = pytest.importorskip("distributed", reason="the extra dask is not i
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
 from bgn.cli.cluster import Clustered  # noqa: E402
-from bgn.cli.prepare import Choices  # noqa: E402
-from bgn.cli.source import open_source  # noqa: E402
-from bgn.cli.tables import Refused  # noqa: E402
+from bgn.cli.source import DataFile  # noqa: E402
 from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.cluster.calls import Calls  # noqa: E402
@@ -38,6 +36,8 @@ from bgn.engines.cluster.engine import HeldRows, Standing  # noqa: E402
 from bgn.engines.part import Part  # noqa: E402
 from bgn.engines.protocol import Output  # noqa: E402
 from bgn.engines.requests import CellPart, RowPart, answer  # noqa: E402
+from bgn.inputs.prepare import Choices  # noqa: E402
+from bgn.inputs.refusal import Refused  # noqa: E402
 from bgn.model.neuron import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
@@ -543,6 +543,6 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
 def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, categorical, missing, message):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
-    source, choices = open_source(name, None, ".", None), Choices(categorical, False, None, 50)
+    source, choices = DataFile(name).open(), Choices("rent", categorical=categorical, missing=missing)
     with pytest.raises(Refused, match=message):
-        Clustered(Wanted(source, "rent", [], choices, missing, 0.2, 0), "tcp://nowhere")
+        Clustered(Wanted(source, choices, 0.2, 0), "tcp://nowhere")

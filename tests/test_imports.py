@@ -20,8 +20,13 @@ PACKAGE = Path(bgn.__file__).parent
 FORBIDDEN = {
     "model": (
         *("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "bgn.persist", "bgn.plots", "bgn.cli"),
-        *("sklearn", "numba"),
+        *("bgn.inputs", "sklearn", "numba"),
     ),
+    "inputs": (
+        *("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.sources", "bgn.explain", "bgn.persist", "bgn.plots"),
+        *("bgn.report", "bgn.cli", "numba"),
+    ),
+    "preparation": ("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.persist", "bgn.cli", "sklearn", "numba"),
     "theory": ("bgn.grow", "bgn.engines", "bgn.estimators", "bgn.explain", "sklearn", "numba"),
     "engines": ("bgn.grow", "bgn.estimators", "bgn.explain", "sklearn"),
     "grow": ("bgn.estimators", "bgn.explain", "bgn.plots", "bgn.report", "sklearn"),

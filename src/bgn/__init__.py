@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from bgn import baselines, datasets, plots, theory
+    from bgn import baselines, datasets, plots, preparation, theory
     from bgn.engines.disk.table import read_blocks
     from bgn.estimators import BGNRegressor
     from bgn.explain.counterfactual import counterfactual
@@ -43,6 +43,7 @@ _HOMES = {
     "load": "bgn.persist",
     "margin": "bgn.explain.margin",
     "plots": "",
+    "preparation": "",
     "read_blocks": "bgn.engines.disk.table",
     "save": "bgn.persist",
     "shap_values": "bgn.explain.shap",
@@ -69,6 +70,7 @@ __all__ = [
     "load",
     "margin",
     "plots",
+    "preparation",
     "read_blocks",
     "save",
     "shap_values",

@@ -19,12 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bgn.engines.block import Survey
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.requests import RowSource
+from bgn.estimator_state import as_it_is, inherit_parameters, take_over
 from bgn.estimators import BGNRegressor, r2
 from bgn.explain.shap import shap_values
-from bgn.given import Given
-from bgn.judge import as_it_is, enough_rows, inherit_parameters, no_dates, representable, take_over
+from bgn.inputs.per_row import no_dates
+from bgn.inputs.tables import enough_rows, representable
 from bgn.model.network import Network
 from bgn.require import require
+from bgn.sources import RowArguments, names_of
 
 
 @inherit_parameters
@@ -127,7 +129,7 @@ class DaskBGNRegressor(BGNRegressor):
             raise ValueError("client is asynchronous, and fit waits for answers; make one without asynchronous=True.")
         return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
 
-    def _learn(self, given: Given, eval_set: Any) -> None:
+    def _learn(self, given: RowArguments, eval_set: Any) -> None:
         """Learn from rows that live on the workers for so long."""
         from bgn.engines.cluster.calls import Calls
 
@@ -178,7 +180,7 @@ class DaskBGNRegressor(BGNRegressor):
         """
         check_is_fitted(self)
         model = as_it_is(self)
-        given = Given(X, y, sample_weight, target, None if target is None else model._names()).in_memory()
+        given = RowArguments(X, y, sample_weight, target, None if target is None else names_of(model)).in_memory()
         gather = partial(require("dask", extra="dask").compute, scheduler=self.client)
         # One after the other: arrays and frames in one go Dask warns of.
         known, predicted, weight = (gather(each)[0] for each in (given.y, model.predict(given.X), given.weight))
@@ -217,8 +219,10 @@ class DaskBGNRegressor(BGNRegressor):
 
     # -- judging what came in ------------------------------------------------------------------------------
 
-    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[RowSource, str | None]:
-        """Judge collections as far as can be told without reading them. Also the target's name."""
+    def _source(
+        self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
+    ) -> tuple[RowSource, str | None]:
+        """Check collections as far as can be told without reading them. Also the target's name."""
         from bgn.engines.cluster.partitions import rows_on_cluster
 
         named = hasattr(given.X, "columns")

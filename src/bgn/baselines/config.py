@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bgn.baselines.data import Scaling
 from bgn.baselines.network import Pieces, Running, Shape
 from bgn.baselines.surrogates import METHODS
-from bgn.judge import chosen
+from bgn.inputs.arguments import chosen
 
 
 def at_least(name: str, value: Any, least: int) -> None:

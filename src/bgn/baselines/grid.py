@@ -18,7 +18,7 @@ from typing import Any
 from bgn.baselines.config import Config, Trained
 from bgn.baselines.data import Split, automatic_batch_size
 from bgn.baselines.training import train_stacks
-from bgn.judge import chosen
+from bgn.inputs.arguments import chosen
 from bgn.whole_file import write_whole
 
 _OWN: dict[str, list[dict[str, Any]]] = {

@@ -8,8 +8,8 @@ import click
 import numpy as np
 
 import bgn
-from bgn.cli.tables import Refused
 from bgn.cli.terminal import show, show_json
+from bgn.inputs.refusal import Refused
 
 
 def _read(model: str) -> Any:

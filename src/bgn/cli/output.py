@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from bgn.cli.tables import Refused
+from bgn.inputs.refusal import Refused
 from bgn.whole_file import goes_through, whole_file
 
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
