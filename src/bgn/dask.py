@@ -212,12 +212,10 @@ class DaskBGNRegressor(BGNRegressor):
 
     def to_local(self) -> BGNRegressor:
         """Return the plain estimator, fitted if this one is."""
-        parameters = self.get_params(deep=False)
-        del parameters["client"]
-        local = BGNRegressor(**parameters)
-        return with_fitted(local, self)
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
+        return take_over(BGNRegressor(**parameters), self)
 
-    # -- judging what came in ------------------------------------------------------------------------------
+    # -- checking what came in -----------------------------------------------------------------------------
 
     def _source(
         self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
@@ -232,9 +230,9 @@ class DaskBGNRegressor(BGNRegressor):
         self._checked(given.X, reset, "X" if reset else "X of eval_set")
         no_dates(getattr(given.y, "dtype", None))
         no_dates(getattr(given.weight, "dtype", None), "sample_weight")
-        least = 2 if reset else 1
-        judge = partial(self._judge, least=0 if given.weight is not None else least)
-        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, judge)
+        least = 0 if given.weight is not None else 2 if reset else 1
+        check = partial(_check_surveys, least=least)
+        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, check)
         return source, given.target_name if hasattr(given.y, "map_partitions") else None
 
     def _checked(self, X: Any, reset: bool = False, name: str = "X") -> Any:
@@ -247,16 +245,9 @@ class DaskBGNRegressor(BGNRegressor):
         validate_data(self, like, reset=reset, skip_check_array=True)
         return X
 
-    def _judge(self, surveys: Sequence[Survey], least: int) -> None:
-        """Refuse too few rows, and targets whose squares no float64 can hold."""
-        rows = sum(each.n_rows for each in surveys)
-        enough_rows(rows, least)
-        if rows:
-            representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
-
     def _reduced(self) -> BGNRegressor:
         """What predicts, and no more: it travels with every task."""
-        model = with_fitted(BGNRegressor(), self)
+        model = take_over(BGNRegressor(), self)
         del model.history_
         return model
 
@@ -271,9 +262,12 @@ class DaskBGNRegressor(BGNRegressor):
         return type(self)(**{name: clone(value, safe=False) for name, value in parameters.items()}, client=client)
 
 
-def with_fitted(model: BGNRegressor, other: BGNRegressor) -> BGNRegressor:
-    """The model with what another learnt."""
-    return take_over(model, other)
+def _check_surveys(surveys: Sequence[Survey], least: int) -> None:
+    """Refuse too few rows, and targets whose squares no float64 can hold."""
+    rows = sum(each.n_rows for each in surveys)
+    enough_rows(rows, least)
+    if rows:
+        representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
 
 
 def _predict(part: Any, model: BGNRegressor) -> Any:

@@ -170,17 +170,9 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         >>> BGNRegressor.as_in_paper(random_state=0).direction
         'lasso'
         """
-        paper: dict[str, Any] = {
-            "max_layers": 3,
-            "max_width": 1000,
-            "max_features": 2,
-            "direction": "lasso",
-            "output": "stagewise",
-            "learning_rate": 1.0,
-            "max_replacements": None,
-            "patience": 100,
-        }
-        return cls(**(paper | changes))
+        size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
+        kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "learning_rate": 1.0}
+        return cls(**(size | kind | changes))
 
     def fit(
         self,

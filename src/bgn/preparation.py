@@ -286,10 +286,8 @@ def fit(
         columns by name.
     target : str, optional
         The column to predict; rows without it are left out.
-    drop : str or sequence of str, optional
-        Columns to leave out.
-    categorical : str or sequence of str, optional
-        Columns whose numbers are names.
+    drop, categorical : str or sequence of str, optional
+        Columns to leave out, and columns whose numbers are names.
     dates : {"refuse", "expand"}, default "refuse"
         Whether dates become year, month, day, weekday and hour, those of them that vary.
     date_format : str, optional
@@ -315,8 +313,6 @@ def fit(
     (array([[2. , 1. , 0. ],
            [3. , 0. , 1. ],
            [2.5, 1. , 0. ]]), array([1., 2., 3.]))
-    >>> [(feature.column, feature.level) for feature in houses.preparation.features]
-    [('rooms', None), ('kind', 'flat'), ('kind', 'house')]
     """
     chosen("dates", dates, ("refuse", "expand"))
     chosen("missing", missing, ("refuse", "drop", "impute"))

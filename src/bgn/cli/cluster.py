@@ -61,13 +61,14 @@ class Clustered:
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
-        from bgn.dask import DaskBGNRegressor, with_fitted
+        from bgn.dask import DaskBGNRegressor
+        from bgn.estimator_state import take_over
 
         meta = self._frame._meta.astype(np.float64)
         train = self._frame.map_partitions(_chosen, self._seed, self._edge, meta=meta)
         on_cluster = DaskBGNRegressor(**model.get_params(), client=self._calls.client)
         try:
-            with_fitted(model, on_cluster.fit(train, target=self._names[-1]))
+            take_over(model, on_cluster.fit(train, target=self._names[-1]))
             kept = self._each("kept", _kept, self._seed, self._edge, min(1.0, KEPT / self._rows))
         except RuntimeError as error:
             raise Refused(str(error)) from error

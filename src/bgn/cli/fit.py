@@ -23,23 +23,6 @@ from bgn.require import require
 from bgn.whole_file import check_place, goes_through
 
 _INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
-# Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
-_SETTINGS = {
-    "size": "max_width",
-    "max_features": "max_features",
-    "layers": "max_layers",
-    "direction": "direction",
-    "output": "output",
-    "shrinkage": "shrinkage",
-    "learning_rate": "learning_rate",
-    "replacements": "max_replacements",
-    "patience": "patience",
-    "select": "select",
-    "validation": "validation_fraction",
-    "max_seconds": "max_seconds",
-    "threads": "n_jobs",
-    "seed": "random_state",
-}
 
 
 class FiniteRange(click.FloatRange):
@@ -93,10 +76,13 @@ _column_options = grouped(
         help="Share of the rows to set aside and judge by.",
     ),
 )  # fmt: skip
+# Their names are those of the parameters of BGNRegressor; what is not given is left to the estimator.
 _growth_options = grouped(
-    click.option("--size", type=click.IntRange(1), help="Most neurons of a layer: small models are easier to read."),
+    click.option(
+        "--size", "max_width", type=click.IntRange(1), help="Most neurons of a layer: small models are easier to read."
+    ),
     click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about."),
-    click.option("--layers", type=click.IntRange(1), help="Most hidden layers."),
+    click.option("--layers", "max_layers", type=click.IntRange(1), help="Most hidden layers."),
     click.option(
         "--direction", type=click.Choice(["search", "debiased", "lasso"]), help="How a neuron's columns are found."
     ),
@@ -104,7 +90,10 @@ _growth_options = grouped(
     click.option("--shrinkage", callback=_shrinkage, help="Ridge penalty of full outputs: a number or auto."),
     click.option("--learning-rate", type=float, help="Step of stagewise outputs."),
     click.option(
-        "--replacements", type=click.IntRange(0), help="Most attempts to replace a neuron after each addition."
+        "--replacements",
+        "max_replacements",
+        type=click.IntRange(0),
+        help="Most attempts to replace a neuron after each addition.",
     ),
     click.option(
         "--patience", type=click.IntRange(1), help="Stop after so many neurons without a better validation error."
@@ -112,18 +101,26 @@ _growth_options = grouped(
     click.option(
         "--select", type=click.Choice(["best", "compact"]), help="Width to keep: the best, or the smallest near it."
     ),
-    click.option("--validation", type=FiniteRange(0, 0.9), help="Share of the training rows to validate on."),
+    click.option(
+        "--validation",
+        "validation_fraction",
+        type=FiniteRange(0, 0.9),
+        help="Share of the training rows to validate on.",
+    ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
 )
 _machine_options = grouped(
-    click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores unless told."),
+    click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use; all cores unless told."),
     click.option(
         "--stream/--no-stream", default=None,
         help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless "
         "told.",
     ),
     click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet of numbers."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every random choice."),
+    click.option(
+        "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
+        help="Seed of every random choice.",
+    ),
     click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override."),
 )  # fmt: skip
 _result_options = grouped(
@@ -165,7 +162,7 @@ def fit(data: str, **options: Any) -> None:
         require("jinja2", extra="report")
     options["decimal"] = options["decimal"] or "."
     choices = Choices(**{field.name: options[field.name] for field in fields(Choices)})
-    rows = _rows(Wanted(source, choices, options["test"], options["seed"], options["units"]), options)
+    rows = _rows(Wanted(source, choices, options["test"], options["random_state"], options["units"]), options)
     if not options["quiet"]:
         for text in rows.notes:
             note(text)
@@ -211,9 +208,9 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     from bgn.estimators import BGNRegressor
 
     started = time.perf_counter()
-    chosen = {name: options[option] for option, name in _SETTINGS.items() if options[option] is not None}
-    make = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
-    model = make(**chosen, verbose=int(sys.stderr.isatty() and not options["quiet"]))
+    options["verbose"] = int(sys.stderr.isatty() and not options["quiet"])
+    make: Callable[..., Any] = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
+    model = make(**{name: options[name] for name in BGNRegressor().get_params() if options.get(name) is not None})
     rows = given.fit(model)
     model.set_params(verbose=0)
     model.history_ = replace(model.history_, target_name=options["target"])
