@@ -238,7 +238,7 @@ class DaskBGNRegressor(BGNRegressor):
     def _checked(self, X: Any, reset: bool = False, name: str = "X") -> Any:
         """A table in whole rows, with as many columns, and the names, that are known."""
         require("dask.dataframe", extra="dask")
-        from bgn.engines.cluster.partitions import whole_rows
+        from bgn.inputs.dask_tables import whole_rows
 
         X = whole_rows(X, name)
         like = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
