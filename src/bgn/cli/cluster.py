@@ -72,9 +72,8 @@ class Clustered:
             kept = self._each("kept", _kept, self._seed, self._edge, min(1.0, KEPT / self._rows))
         except RuntimeError as error:
             raise Refused(str(error)) from error
-        X, y, held = (np.concatenate(parts) for parts in zip(*(each[:3] for each in kept), strict=True))
-        counts = sum(each[3] for each in kept), sum(each[4] for each in kept)
-        return TrainingRows(X[~held], y[~held], X[held], y[held], self.preparation, self.notes, counts)
+        counts = [sum(each[k] for each in kept) for k in (3, 4)]
+        return TrainingRows.sampled([each[:3] for each in kept], counts, self)
 
 
 def _connect(address: str) -> Any:

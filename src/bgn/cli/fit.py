@@ -155,9 +155,7 @@ def fit(data: str, **options: Any) -> None:
     options["target"] = options["target"] or source.target
     if options["target"] is None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
-    for option in ("out", "report"):
-        _check_folder(f"--{option}", options[option])
-    _check_apart(data, options)
+    _check_places(data, options)
     if options["report"]:
         require("jinja2", extra="report")
     options["decimal"] = options["decimal"] or "."
@@ -182,24 +180,19 @@ def _rows(wanted: Wanted, options: dict[str, Any]) -> TrainingRows | Streamed | 
     return Streamed(wanted) if options["stream"] or why else training_rows(wanted)
 
 
-def _check_apart(data: str, options: dict[str, Any]) -> None:
-    """Refuse to write over the data, or one file over the other."""
-    places = {"the data": data, "--out": options["out"], "--report": options["report"]}
+def _check_places(data: str, options: dict[str, Any]) -> None:
+    """Refuse what cannot be written before an hour's work, not after, and to write over the data or another file."""
     seen: dict[str, str] = {}
-    for name, path in places.items():
+    for name, path in {"the data": data, "--out": options["out"], "--report": options["report"]}.items():
+        try:
+            if path is not None and name != "the data":
+                check_place(path)
+        except OSError as error:
+            raise Refused(f"{name}: {error}") from None
         if path is not None and path != "-" and not goes_through(path):
             other = seen.setdefault(os.path.realpath(path), name)
             if other != name:
                 raise Refused(f"{other} and {name} are the same file, {path!r}; name another.")
-
-
-def _check_folder(option: str, file: str | None) -> None:
-    """Refuse a folder that is not there before an hour's work, not after."""
-    try:
-        if file is not None:
-            check_place(file)
-    except OSError as error:
-        raise Refused(f"{option}: {error}") from None
 
 
 def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> None:

@@ -177,12 +177,10 @@ class ModelRows:
         """Yield the rows in order: the number of the first, those columns as they are, and as the model reads them."""
         # Even a model that reads nothing must know how many rows there are.
         names = sorted(self._only.union(self._keep)) or [self._opened.table.names[0]]
-        first = 1
-        for table in self._opened.table.blocks(names):
-            prepared = prepare.apply(self._preparation, table, self._only, self._origin, first)
+        blocks = self._opened.table.blocks(names)
+        for first, table, prepared in prepare.apply_blocks(self._preparation, blocks, self._only, self._origin):
             self._tell(prepared.unseen)
             yield first, table, prepared
-            first += table.num_rows
 
     def numbers(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return a kept column of a block as numbers; `first` is the number of its first row."""

@@ -122,6 +122,4 @@ class Streamed(Rows):
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
         model.fit(self)
-        X, y, held = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        counts = int(self._counts[0]), int(self._counts[1])
-        return TrainingRows(X[~held], y[~held], X[held], y[held], self.preparation, self.notes, counts)
+        return TrainingRows.sampled(self._kept, self._counts.tolist(), self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ _TEST_SEED = 0x7E57
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What a fit needs, and what happened on the way."""
+    """What a fit needs and what happened on the way; of `n_train` training and `n_test` test rows perhaps a sample."""
 
     X: Floats
     y: Floats
@@ -30,17 +30,14 @@ class TrainingRows:
     y_test: Floats
     preparation: Preparation
     notes: tuple[str, ...]
-    counts: tuple[int, int] | None = None
+    n_train: int
+    n_test: int
 
-    @property
-    def n_train(self) -> int:
-        """Number of training rows, of which `X` may be a sample."""
-        return len(self.y) if self.counts is None else self.counts[0]
-
-    @property
-    def n_test(self) -> int:
-        """Number of test rows, of which `X_test` may be a sample."""
-        return len(self.y_test) if self.counts is None else self.counts[1]
+    @classmethod
+    def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
+        """Some of many rows: parts of features, target and whether they are test rows; how many there are of each."""
+        X, y, held = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return cls(X[~held], y[~held], X[held], y[held], rows.preparation, rows.notes, int(counts[0]), int(counts[1]))
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows it was fitted to."""
@@ -97,8 +94,7 @@ def training_rows(wanted: Wanted) -> TrainingRows:
     held[usable] = lowest(row_hashes(X[usable].T, y[usable], wanted.test_seed), None, wanted.test)
     learn = usable & ~held
     preparation = found.imputed(learn) if wanted.choices.missing == "impute" else found.preparation
-    if np.count_nonzero(learn) < 2:
-        raise Refused(
-            f"{source.name} has {np.count_nonzero(learn)} complete rows to learn from; at least 2 are needed."
-        )
-    return TrainingRows(X[learn], y[learn], X[held], y[held], preparation, found.notes)
+    n_train, n_test = int(np.count_nonzero(learn)), int(np.count_nonzero(held))
+    if n_train < 2:
+        raise Refused(f"{source.name} has {n_train} complete rows to learn from; at least 2 are needed.")
+    return TrainingRows(X[learn], y[learn], X[held], y[held], preparation, found.notes, n_train, n_test)

@@ -189,6 +189,16 @@ def apply(
     return Prepared(preparation, X, filled, unseen)
 
 
+def apply_blocks(
+    preparation: Preparation, blocks: Iterable[pa.Table], only: Collection[str] | None, origin: str
+) -> Iterator[tuple[int, pa.Table, Prepared]]:
+    """Yield the number of each block's first row, the block, and its matrix."""
+    first = 1
+    for block in blocks:
+        yield first, block, apply(preparation, block, only, origin, first)
+        first += block.num_rows
+
+
 @contextmanager
 def placed(column: str, origin: str, first: int) -> Iterator[None]:
     """Refuse a cell that cannot be read by naming the file, the row and the column."""

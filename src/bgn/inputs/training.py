@@ -106,13 +106,9 @@ def apply(preparation: Preparation, data: Any, sep: str | None, sheet: str | Non
     """Do what :meth:`bgn.preparation.Preparation.apply` says."""
     table, origin = open_any(data, sep, preparation.decimal, sheet)
     names = [column.column for column in preparation.columns]
-    blocks: list[Prepared] = []
-    rows = 0
     try:
         check_there(names, table.names, origin)
-        for block in table.blocks(names):
-            blocks.append(prepare.apply(preparation, block, None, origin, rows + 1))
-            rows += block.num_rows
+        blocks = [each for _, _, each in prepare.apply_blocks(preparation, table.blocks(names), None, origin)]
     finally:
         table.close()
     unseen: dict[str, tuple[Any, ...]] = {}
@@ -121,4 +117,4 @@ def apply(preparation: Preparation, data: Any, sep: str | None, sheet: str | Non
             unseen[name] = tuple(dict.fromkeys((*unseen.get(name, ()), *values)))
     X = np.concatenate([np.empty((0, len(preparation.names))), *(each.X for each in blocks)])
     filled = np.concatenate([np.empty(0, dtype=bool), *(each.filled for each in blocks)])
-    return Prepared(preparation, X, filled, unseen, None, np.arange(rows))
+    return Prepared(preparation, X, filled, unseen, None, np.arange(len(X)))
