@@ -29,10 +29,10 @@ from timing import seconds as seconds_of
 
 from bgn import BGNRegressor, datasets
 from bgn.engines.memory.engine import RowsInMemory
-from bgn.grow.direction import Lasso
+from bgn.grow.directions.lasso import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
 from bgn.grow.output import Stagewise
-from bgn.grow.rows import share_out
+from bgn.grow.roles import assign_roles
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -124,7 +124,7 @@ def grown(rows: int, width: int, threads: int) -> LayerGrowth:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, 8))
     y = X[:, 0] + np.sin(2 * X[:, 1]) + X[:, 2] * X[:, 3] + rng.normal(size=rows)
-    engines, _ = share_out(RowsInMemory(X, y, threads=threads), None, 0.0, 0)
+    engines, _ = assign_roles(RowsInMemory(X, y, threads=threads), None, 0.0, 0)
     growth = LayerGrowth(
         engines, Lasso(engines.train, 2), Stagewise(1.0), LayerSettings(width, 0, None),
         np.random.default_rng(0), Monitor(), 0,

@@ -45,7 +45,7 @@ class InBlocks(RowsInMemory):
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         parts = [block.part(plan, held_out, self._threads) for block in self._blocks]
-        return CellEngine(PartsInMemory(parts), plan.grid)
+        return CellEngine(PartsInMemory(parts), plan.loss)
 
 
 def local_cluster(**options: Any) -> Any:

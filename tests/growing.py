@@ -6,18 +6,18 @@ import numpy as np
 from hypothesis import strategies as st
 from sklearn.datasets import make_friedman1
 
-from bgn.engines.integers import Grid
 from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.part import Part
 from bgn.engines.protocol import Output
+from bgn.grow.loss import Squared
 
 EMPTY = Output(np.zeros(0, np.int64), 0)
 
 
-def engine_of(X, y, weight=None, threads=1):
+def engine_of(X, y, weight=None, threads=1, kind=Squared):
     weight = None if weight is None else np.asarray(weight, np.int64)
-    grid = Grid.for_range(y.min(), y.max(), len(y) if weight is None else int(weight.sum()))
-    return MemoryEngine(Part(np.ascontiguousarray(X.T), grid.steps(y), weight, grid.limit, threads), grid)
+    loss = kind.over(y.min(), y.max(), len(y) if weight is None else int(weight.sum()))
+    return MemoryEngine(Part(np.ascontiguousarray(X.T), loss.targets.steps(y), weight, loss, threads), loss)
 
 
 def table(rows=300, seed=0, columns=6):

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 
 from bgn import BGNRegressor, Network
-from bgn.grow.angles import logarithm, turn
+from bgn.grow.directions.angles import logarithm, turn
 
 Rows = tuple[np.ndarray, np.ndarray]
 

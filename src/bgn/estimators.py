@@ -25,7 +25,7 @@ from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.progress import progress_bar
-from bgn.grow.rows import share_out
+from bgn.grow.roles import assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.per_row import number_target, weights
 from bgn.inputs.tables import nothing_lost, table
@@ -223,7 +223,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             source, name = self._source(given, scratch, seed)
             held_out = given.to_validate(eval_set)
             evaluation = None if held_out is None else self._source(held_out, scratch, seed, reset=False)[0]
-            engines, scaled = share_out(source, evaluation, self.validation_fraction, seed, threads)
+            engines, scaled = assign_roles(source, evaluation, self.validation_fraction, seed, threads)
             names, monitor = names_of(self), Monitor(self.max_seconds, callbacks, show)
             nothing_lost(engines.train.lost(), names)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, names, name)

@@ -87,8 +87,8 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
         answers.append(
             (
                 cuts, put, squared, engine.bound(), engine.overlaps(0).tolist(), engine.correlation(0),
-                engine.cross(0).tolist(), engine.gram(1).tolist(), engine.squared_error_deviation(),
-                engine.describe().target_products.tolist(),
+                engine.cross(0).tolist(), engine.gram(1).tolist(), engine.loss_deviation(),
+                engine.products(engine.output).tolist(),
             )
         )  # fmt: skip
     assert all(answer == answers[0] for answer in answers)
@@ -153,7 +153,7 @@ def test_regions_are_the_rows_that_answer_alike(rows, width, threads, weighted, 
     with pytest.MonkeyPatch.context() as patch:  # rows shared out, too little room at first
         for name, value in [("_ROWS_FOR_SHARING", 1), ("_ROWS_FOR_THREADS", 1), ("_ROOM", 1)]:
             patch.setattr(parts, name, value)
-        part = Part(engine.part.columns, engine.part.target, weight, engine.grid.limit, threads)
+        part = Part(engine.part.columns, engine.part.target, weight, engine.loss, threads)
         for slot, neuron in enumerate(neurons):
             part.put(slot, neuron)
         found = [part.regions(width), part.regions(width), engine.part.regions(width)]

@@ -16,10 +16,10 @@ from bgn.engines.block import Block, Plan
 from bgn.engines.gpu.block import TensorBlock
 from bgn.engines.gpu.cut import _reaching
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
-from bgn.engines.integers import Grid
 from bgn.engines.protocol import Output, Question
 from bgn.explain.coalitions import games
 from bgn.explain.gpu import exact_shares
+from bgn.grow.loss import Squared
 from bgn.model.neuron import Neuron, Projection
 from tests.growing import EMPTY, engine_of, table
 from tests.growing import tables as cut_tables
@@ -41,9 +41,9 @@ def tensor_engines(X, y, weight=None):
     """The rows in memory, in tensors, and, where kernels can run and there are no weights, in tensors with kernels."""
     memory = engine_of(X, y, weight)
     heavy = None if weight is None else on_device(np.asarray(weight, np.int64))
-    rows = on_device(X.T), on_device(memory.part.target), heavy, memory.grid.limit
+    rows = on_device(X.T), on_device(memory.part.target), heavy, memory.loss
     kinds = [TensorPart] if weight is not None or FusedPart is None else [TensorPart, FusedPart]
-    return [memory, *(TensorEngine(kind(*rows), memory.grid) for kind in kinds)]
+    return [memory, *(TensorEngine(kind(*rows), memory.loss) for kind in kinds)]
 
 
 windows = st.one_of(st.none(), st.tuples(st.floats(-4, 4), st.floats(0, 4)).map(lambda w: (w[0], w[0] + w[1])))
@@ -114,7 +114,7 @@ def test_answers_are_stored_moved_and_counted(width, weighted):
         engine.move(0, width - 1)
         answers += [engine.settle(Output(np.arange(width) * 999, 5)), engine.overlaps(1).tolist(), engine.bound()]
         answers += [engine.correlation(2), engine.cross(1).tolist(), engine.gram(2).tolist()]
-        answers += [engine.squared_error_deviation(), engine.describe().deviation.tolist()]
+        answers += [engine.loss_deviation(), engine.describe().deviation.tolist()]
         below = engine.next_layer([Neuron(Projection((0, 1), (1.0, 0.5)), 0.2), Neuron(Projection((2,), (1.0,)), -9.0)])
         answers += [below.gram(0).tolist(), list(below.cuts([Question(EMPTY, Projection((0,), (1.0,)))]))]
         told.append(answers)
@@ -144,8 +144,8 @@ def test_blocks_answer_like_arrays(seed, rows, weights, narrow):
         np.testing.assert_array_equal(np.sort(a) if np.ndim(a) else a, np.sort(b) if np.ndim(b) else b)
     smallest = array.smallest(seed, exponent, None, 9)
     np.testing.assert_array_equal(smallest, tensor.smallest(seed, exponent, None, 9))
-    grid = Grid.for_range(float(y.min()), float(y.max()), counts[0].total)
-    plan = Plan(seed, exponent, grid, int(smallest[len(smallest) // 2]), int(smallest[-1]))
+    loss = Squared.over(float(y.min()), float(y.max()), counts[0].total)
+    plan = Plan(seed, exponent, loss, int(smallest[len(smallest) // 2]), int(smallest[-1]))
     if not np.any(smallest > plan.edge):
         return
     one, two = array.sample(plan), tensor.sample(plan)

@@ -10,11 +10,11 @@ from sklearn.linear_model import lars_path_gram
 from bgn import BGNRegressor
 from bgn.engines.part import BITS
 from bgn.engines.protocol import Output
-from bgn.grow.answers import AnswerPairs
-from bgn.grow.direction import Debiased, InnerProducts, Lasso
-from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, different
-from bgn.grow.paths import lasso_path, solve_small, weighted_sum
-from bgn.grow.screen import ALONG, BINS, judge_directions
+from bgn.grow.directions.answer_pairs import AnswerPairs
+from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso
+from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, different
+from bgn.grow.directions.paths import lasso_path, solve_small, weighted_sum
+from bgn.grow.directions.screen import ALONG, BINS, Lines, Refit, SampledRows, judge_directions
 from bgn.model.neuron import Neuron, Projection
 from experiments.literal import lasso_direction
 from tests.growing import EMPTY, engine_of
@@ -197,7 +197,7 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     plenty = Pairs(Binned.of(columns, map(different, columns)), np.zeros(0, np.int64), share).best(
         pairs, values, 300, int(values.sum())
     )
-    monkeypatch.setattr("bgn.grow.pairs._KEPT", 3)
+    monkeypatch.setattr("bgn.grow.directions.pairs._KEPT", 3)
     few = Pairs(Binned.of(columns, map(different, columns)), np.zeros(0, np.int64), share)
     for some in (pairs[:2], pairs[2:4], pairs[:2], pairs):
         found = few.best(some, values, 300, int(values.sum()))
@@ -230,10 +230,12 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
     z = columns[0] - 0.5 * columns[1]
     out = np.empty((1, 3))
     judge_directions(
-        columns, np.array([[0, 1]]), np.array([[1.0, -0.5]]), np.array([2]), np.array([[-reach, reach]]), residual,
-        weight if weighted else np.zeros(0, np.int64), codes, BITS, width, np.arange(width), inverse,
-        float(weight.sum()), 3.0, np.zeros(width + 1), 1e-3 * weight.sum(), out,
-    )  # fmt: skip
+        SampledRows(columns, residual, weight if weighted else np.zeros(0, np.int64), codes, BITS),
+        Lines(np.array([[0, 1]]), np.array([[1.0, -0.5]]), np.array([2]), np.array([[-reach, reach]])),
+        width,
+        Refit(np.arange(width), inverse, float(weight.sum()), 3.0, np.zeros(width + 1), 1e-3 * weight.sum()),
+        out,
+    )
     best, seen = 0.0, []
     for low, scale in finer_and_finer(z, weight, -reach, reach, ALONG):
         cells = np.clip((z - low) * scale, 0, ALONG - 1).astype(int)

@@ -12,7 +12,7 @@ from sklearn.datasets import load_diabetes
 
 import bgn.engines.part as parts
 import bgn.grow.network as grow_network
-import bgn.grow.rows as grow_rows
+import bgn.grow.roles as grow_rows
 from bgn import BGNRegressor, theory
 from bgn.engines.protocol import Output, Question
 from bgn.grow.output import Full, Stagewise
@@ -55,7 +55,7 @@ def test_propositions_1_and_2(seed, rows, ties):
     assert after.output.weights[0] == pytest.approx(best[0], abs=step)
     assert after.output.base - before.output.base == pytest.approx(best[1], abs=step)
     drop = (fires.sum() * residual[fires].mean() ** 2 + (~fires).sum() * residual[~fires].mean() ** 2) / rows
-    assert (before.squared - after.squared) / rows == pytest.approx(drop, rel=1e-9)
+    assert (before.loss - after.loss) / rows == pytest.approx(drop, rel=1e-9)
     # Prop. 2 as printed holds once the residual has mean zero, which the mean for a start sees to.
     pair = float(after.output.weights[0]), float(after.output.base - before.output.base)
     assert (pair[0] + pair[1]) * (pair[0] - pair[1]) == pytest.approx(drop, rel=1e-6)
@@ -269,7 +269,7 @@ def test_a_refused_neuron_leaves_no_trace():
     assert rule.admit(engine, state, 0, cut) is None
     np.testing.assert_array_equal(engine.residual(Output(state.output.weights.copy(), state.output.base)), residual)
     np.testing.assert_array_equal(engine.residual(state.output), residual)
-    assert engine.settle(EMPTY) > state.squared
+    assert engine.settle(EMPTY) > state.loss
 
 
 @pytest.mark.parametrize("rows", [300, 3000])

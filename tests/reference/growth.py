@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bgn.grow.angles import turn
+from bgn.grow.directions.angles import turn
 
 
 def best_split(z, residual, weight=None):
@@ -108,7 +108,7 @@ def refitted_gains(cells, residual, weight, answers, inverse, ridge):
     and what it holds that the others do not. Refitted with them it gains the product squared by that.
 
     `answers` holds the +-1 of the others, a row each; `inverse` is that of ``H'WH + ridge``, constant first. See
-    :class:`bgn.grow.direction.Others`.
+    :class:`bgn.grow.directions.lasso.Others`.
     """
     H, W = np.vstack([np.ones(len(cells)), answers]), weight.astype(float)
     found = {}

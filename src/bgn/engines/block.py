@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import Grid
 from bgn.engines.part import Part
-from bgn.engines.protocol import Floats, Integers
+from bgn.engines.protocol import Floats, Integers, Loss
 from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.split import Hashes, Inside, histogram, inside_bin, row_hashes
 from bgn.inputs.per_row import check_reach
@@ -51,7 +50,7 @@ class Plan:
 
     seed: int
     exponent: int | None
-    grid: Grid
+    loss: Loss
     edge: int | None = None
     limit: int | None = None
 
@@ -120,7 +119,7 @@ class Block:
         weight = np.zeros(len(hashes), np.int64)
         np.add.at(weight, number, 1 if rows.weight is None else rows.weight[where])
         index = where[first]
-        return Sample(hashes, rows.columns[:, index], plan.grid.steps(rows.target[index]), weight)
+        return Sample(hashes, rows.columns[:, index], plan.loss.targets.steps(rows.target[index]), weight)
 
     def part(self, plan: Plan, held_out: bool, threads: int = 1) -> Part:
         """The rows that learn, or those that validate, as part of an engine."""
@@ -130,7 +129,7 @@ class Block:
         for to, column in zip(columns, rows.columns, strict=True):
             to[:] = column[which]
         weight = None if rows.weight is None else rows.weight[which]
-        return Part(columns, plan.grid.steps(rows.target[which]), weight, plan.grid.limit, threads)
+        return Part(columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss, threads)
 
     def _held_out(self, hashes: Hashes, plan: Plan, held_out: bool) -> NDArray[np.bool_]:
         """Mark the rows that validate, or the others."""

@@ -71,10 +71,10 @@ class CellEngine(MergedEngine[CellPart]):
 
     def next_layer(self, neurons: Sequence[Neuron]) -> CellEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        return CellEngine(self.parts.next_layer(neurons), self.grid)
+        return CellEngine(self.parts.next_layer(neurons), self.loss)
 
     def _explained(self, shift: int) -> int:
-        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
+        """By how much the best score of each region lowers the loss, a whole number of ``2**shift`` for each."""
         _, sums = merge_regions(self.parts.ask(CellPart.regions, len(self.output.weights)))
-        n, s = sums.astype(np.float64).T
-        return int(np.rint(s * s / n * 2.0**-shift).astype(np.int64).sum())
+        weight, target_sum = sums.astype(np.float64).T
+        return int(self.loss.explained(weight, target_sum, 2.0**-shift).astype(np.int64).sum())

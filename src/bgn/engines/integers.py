@@ -52,11 +52,3 @@ class Grid:
     def value(self, steps: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """A difference of `steps` in the target's units; the centre is not added."""
         return np.ldexp(np.asarray(steps, dtype=np.float64), -self.exponent)
-
-    def mean_square(self, total: int, weight: int) -> float:
-        """``total / weight`` squared steps, in squared units of the target."""
-        mantissa, exponent = math.frexp(total / weight)
-        try:
-            return math.ldexp(mantissa, exponent - 2 * self.exponent)
-        except OverflowError:
-            return math.inf

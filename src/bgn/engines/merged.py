@@ -15,15 +15,14 @@ from typing import Concatenate, Generic, TypeVar
 import numpy as np
 
 from bgn.engines.cells import CELLS, Best, Sieve
-from bgn.engines.integers import COLUMN_BITS, Grid
+from bgn.engines.integers import COLUMN_BITS
 from bgn.engines.kernels import cuts
-from bgn.engines.kernels import rows as kernels
 from bgn.engines.part import PROBES
-from bgn.engines.protocol import Columns, Cut, Floats, Integers, Output, Question
+from bgn.engines.protocol import Columns, Cut, Floats, Integers, Loss, Output, Question
 from bgn.engines.requests import Answer, Arguments, Parts, RowPart
 from bgn.model.neuron import Neuron, Projection
 
-_TARGET_BITS = 31
+_RESIDUAL_BITS = 31  # are plenty for a direction
 _EVERYWHERE = (-math.inf, math.inf)
 
 PartKind = TypeVar("PartKind", bound=RowPart)
@@ -32,13 +31,13 @@ PartKind = TypeVar("PartKind", bound=RowPart)
 class MergedEngine(ABC, Generic[PartKind]):
     """Rows in parts, as one; how cuts are found depends on the kind of part. See `bgn.engines.protocol.Engine`."""
 
-    def __init__(self, parts: Parts[PartKind], grid: Grid) -> None:
-        self.parts, self.grid = parts, grid
+    def __init__(self, parts: Parts[PartKind], loss: Loss) -> None:
+        self.parts, self.loss = parts, loss
         measures = parts.ask(RowPart.measure)
         self.n_rows = sum(each.n_rows for each in measures)
         self.total = sum(each.total for each in measures)
         self.target_sum = sum(each.target_sum for each in measures)
-        self._target_squares = _from_limbs(np.sum([each.squares for each in measures], axis=0))
+        self._zero_loss = loss.total(np.sum([each.limbs for each in measures], axis=0))
         self._low = np.min([each.low for each in measures], axis=0)
         self._high = np.max([each.high for each in measures], axis=0)
         self.n_columns = len(self._low)
@@ -120,19 +119,22 @@ class MergedEngine(ABC, Generic[PartKind]):
         self._fired[target] = self._fired[source]
 
     def settle(self, output: Output) -> int:
-        """Make `output` the current one; the sum of squared residuals, in squared steps."""
+        """Make `output` the current one; the sum of the losses."""
         self.output = output
-        self._squared = _from_limbs(self._sum(RowPart.settle, output))
-        return self._squared
+        self._settled = self.loss.total(self._sum(RowPart.settle, output))
+        return self._settled
 
-    def squared_error_deviation(self) -> float:
-        """Standard deviation of the squared residuals, in squared steps."""
-        unit = max(self.parts.ask(RowPart.largest))
-        if unit == 0:
+    def loss_deviation(self) -> float:
+        """Standard deviation of the rows' losses."""
+        largest = max(self.parts.ask(RowPart.largest))
+        if largest == 0:
             return 0.0
-        fourth = self._sum(RowPart.fourth_powers, 1.0 / unit)
-        mean = self._squared / self.total
-        return math.sqrt(max(fourth / 2**30 / self.total * float(unit**4) - mean * mean, 0.0))
+        powers = self._sum(RowPart.loss_powers, 1.0 / largest)
+        return self.loss.deviation(powers, largest, self._settled, self.total)
+
+    def residual_sum(self) -> int:
+        """The current residual summed over all rows."""
+        return int(self._sum(RowPart.residual_sum, self.output, 0))
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
@@ -166,16 +168,19 @@ class MergedEngine(ABC, Generic[PartKind]):
     def _measure(self) -> Columns:
         centre, _, scale = self._places()
         sums = self._sum(RowPart.column_sums, centre, scale)
-        # The target in 31 bits is plenty for a direction.
-        shift = max(0, self.grid.bits + 4 - _TARGET_BITS)
-        target_sum = self._sum(RowPart.target_sum, shift)
-        products = self._covariances(self._sum(RowPart.target_products, centre, scale, shift), sums, target_sum)
         limbs = self._sum(RowPart.column_squares, centre, scale)
         variance = [
             self._covariances(limbs[j : j + 1], sums[j : j + 1], int(own))[0] / self.total for j, own in enumerate(sums)
         ]
         deviation = np.sqrt(np.maximum(np.array(variance), 0.0))
-        return Columns(centre, scale, sums, sums / self.total, deviation, products * 2.0**shift)
+        return Columns(centre, scale, sums, sums / self.total, deviation)
+
+    def products(self, output: Output) -> Floats:
+        """Covariances of all columns with what `output` leaves, in integer units, times the total weight."""
+        about = self.describe()
+        shift = max(0, self.loss.grid.bits + 4 - _RESIDUAL_BITS)
+        limbs = self._sum(RowPart.products, output, about.centre, about.scale, shift)
+        return self._covariances(limbs, about.sums, self._sum(RowPart.residual_sum, output, shift)) * 2.0**shift
 
     def _covariances(self, limbs: Integers, sums: Integers, other_sum: int) -> Floats:
         """Sum over rows of (x_j - mean_j) * other, given the limbs of x_j * other; exact until the last rounding."""
@@ -202,18 +207,12 @@ class MergedEngine(ABC, Generic[PartKind]):
     # -- depth and theory ----------------------------------------------------------------------------------
 
     def bound(self) -> float:
-        """Theorem 1's bound for the answers stored, in squared steps."""
-        everything = self._target_squares
+        """The loss per row that no output can undercut for the answers stored: Theorem 1's bound for squares."""
+        everything = self._zero_loss
         # Whole numbers again, so that the order of the regions does not matter.
         shift = max(0, everything.bit_length() - 60)
         return max(everything - (self._explained(shift) << shift), 0) / self.total
 
     @abstractmethod
     def _explained(self, shift: int) -> int:
-        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
-
-
-def _from_limbs(limbs: Integers) -> int:
-    """The sum of squares that :func:`bgn.engines.kernels.rows.squares` added up in limbs."""
-    high, middle, low, last = (int(limb) for limb in limbs)
-    return (high << 2 * kernels.LIMB) + (middle << kernels.LIMB + 1) + (low << kernels.LIMB) + last
+        """By how much the best score of each region lowers the loss, a whole number of ``2**shift`` for each."""

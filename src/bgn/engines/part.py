@@ -19,7 +19,7 @@ from bgn.engines.kernels import cuts
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.memory.threads import Crew
 from bgn.engines.outputs import one_change, same, without
-from bgn.engines.protocol import Floats, Integers, Measures, Output
+from bgn.engines.protocol import Floats, Integers, Loss, Measures, Output
 from bgn.engines.split import mix
 from bgn.model.neuron import Neuron
 
@@ -35,7 +35,7 @@ NO_OUTPUT = Output(np.zeros(0, np.int64), 0)
 # The eight bits of every byte.
 BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
 SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
-# A residual; and what to add where a slot, a bit of a row of codes, fires and where it does not.
+# A gap; and what to add where a slot, a bit of a row of codes, fires and where it does not.
 Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
 # Keys of regions; their weights and target sums.
@@ -43,18 +43,17 @@ Regions = tuple[NDArray[np.uint64], Integers]
 
 
 class Part:
-    """Some rows and the answers of the neurons of the layer being grown, one slot a neuron.
+    """Some rows and the answers of the neurons of the layer being grown, one slot per neuron.
 
     Parameters
     ----------
     columns : array, shape (columns, rows)
         Each column contiguous; float64, float32 or int8.
     target : int64 array
-        Whole steps of a grid.
+        Whole steps of the loss's grid of targets.
     weight : int64 array or None
         Whole, positive row weights; None when all are one.
-    limit : int
-        Residuals beyond this are clipped where they are squared.
+    loss : Loss
     threads : int
     below : uint8 array, shape (groups, rows), optional
         The columns as bits, where they are the answers of a layer.
@@ -65,11 +64,11 @@ class Part:
         columns: NDArray[Any],
         target: Integers,
         weight: Integers | None,
-        limit: int,
+        loss: Loss,
         threads: int = 1,
         below: NDArray[np.uint8] | None = None,
     ) -> None:
-        self.columns, self.target, self.limit, self.below = columns, target, limit, below
+        self.columns, self.target, self.loss, self.below = columns, target, loss, below
         self.weight = _NO_WEIGHT if weight is None else weight
         self.n_columns, self.n_rows = columns.shape
         self.threads = threads if self.n_rows >= _ROWS_FOR_SHARING else 1
@@ -78,8 +77,10 @@ class Part:
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self.codes = np.zeros((1, self.n_rows), np.uint8)
         self.output = NO_OUTPUT
-        # Residuals; the current output's first.
-        self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (target, *_NO_SHIFT))]
+        self._start = loss.gap(target)
+        # Gaps; the current output's first.
+        self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (self._start, *_NO_SHIFT))]
+        self._residual: tuple[Output, Integers] | None = None  # where it is not the gap
         self._last: tuple[Output, Leftover] | None = None
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
         self._correlations: dict[int, list[int]] = {}
@@ -124,7 +125,7 @@ class Part:
             self.n_rows,
             int(self.weight.sum()) if len(self.weight) else self.n_rows,
             int(self._sum(1, kernels.plain_sum, self.target, self.weight)[0]),
-            self._squares(self.target),
+            self._limbs(self._start),
             low,
             high,
             probes,
@@ -214,14 +215,14 @@ class Part:
             3, kernels.fire, self.columns, *neuron.projection.arrays, neuron.threshold, self.weight, self.target,
             self.codes[slot >> 3], slot & 7,
         )  # fmt: skip
-        self._last, self._correlations = None, {}
+        self._last, self._residual, self._correlations = None, None, {}
         if told[2]:
             self._known = [self._without(known, slot, before) for known in self._known[:1] if not any(known[1][3:])]
         return told
 
     @staticmethod
     def _without(known: tuple[Output, Leftover], slot: int, before: NDArray[np.uint8]) -> tuple[Output, Leftover]:
-        """A known residual with what the answers that were in a slot `before` took from it given back."""
+        """A known gap with what the answers that were in a slot `before` took from it given back."""
         output, weight = without(known[0], slot)
         return (output, (known[1][0], before, slot & 7, weight, -weight)) if weight else known
 
@@ -229,19 +230,32 @@ class Part:
         """Copy the answers of one slot to another."""
         a, b = self.codes[source >> 3], self.codes[target >> 3]
         self.each(lambda span: kernels.move_bit(a, source & 7, b, target & 7, *span), self._spans)
-        self._known, self._last, self._correlations = [], None, {}
+        self._known, self._last, self._residual, self._correlations = [], None, None, {}
 
     def residual(self, output: Output) -> Integers:
-        """The residual that `output` leaves, row by row; the current output's and the last one are remembered."""
-        leftover = self._leftover(output)
+        """The residual that `output` leaves, row by row."""
+        if self.loss.quadratic:
+            return self._gap(output)
+        known = self._residual
+        if known is None or not same(known[0], output):
+            known = self._residual = output, self.loss.residual(self._gap(output), self.target)
+        return known[1]
+
+    def _gap(self, output: Output) -> Integers:
+        """The gaps that `output` leaves; the current output's and the last ones are remembered."""
+        leftover = self._leftover_gap(output)
         if not any(leftover[3:]):
             return leftover[0]
-        residual = self._made(leftover)
-        self._known, self._last = [*self._known[:1], (output, (residual, *_NO_SHIFT))], None
-        return residual
+        gap = self._made(leftover)
+        self._known, self._last = [*self._known[:1], (output, (gap, *_NO_SHIFT))], None
+        return gap
 
     def _leftover(self, output: Output) -> Leftover:
-        """A known residual, and what turns it into the one that `output` leaves; asked for several times in a row."""
+        """The residual that `output` leaves; where it is the gap, a known one and what turns it into this."""
+        return self._leftover_gap(output) if self.loss.quadratic else (self.residual(output), *_NO_SHIFT)
+
+    def _leftover_gap(self, output: Output) -> Leftover:
+        """A known gap, and what turns it into the one that `output` leaves; asked for several times in a row."""
         last = self._last  # threads may ask about different outputs
         if last is None or last[0] is not output:
             last = self._last = output, self._find_leftover(output)
@@ -255,34 +269,34 @@ class Part:
             if (change := one_change(known, output)) is not None:
                 slot, up, down = change
                 return self._made(leftover), self.codes[slot >> 3], slot & 7, up, down
-        residual = self._fill(kernels.look_up, self.target, self.codes, *_tables(output))
-        self._known = [*self._known[:1], (output, (residual, *_NO_SHIFT))]
-        return residual, *_NO_SHIFT
+        gap = self._fill(kernels.look_up, self._start, self.codes, *_tables(output))
+        self._known = [*self._known[:1], (output, (gap, *_NO_SHIFT))]
+        return gap, *_NO_SHIFT
 
     def _made(self, leftover: Leftover) -> Integers:
         return self._fill(kernels.shift, *leftover) if any(leftover[3:]) else leftover[0]
 
     def settle(self, output: Output) -> Integers:
-        """Make `output` the current one; the limbs of the sum of squared residuals."""
-        residual = self.residual(output)
-        self.output, self._known, self._last = output, [(output, (residual, *_NO_SHIFT))], None
+        """Make `output` the current one; the limbs of the sum of the losses."""
+        gap = self._gap(output)
+        self.output, self._known, self._last = output, [(output, (gap, *_NO_SHIFT))], None
         self._correlations = {}
-        return self._squares(residual)
+        return self._limbs(gap)
 
     def forget(self) -> None:
         """Drop everything that can be worked out again."""
-        self._known, self._last, self._cells, self._correlations = [], None, [], {}
+        self._known, self._last, self._residual, self._cells, self._correlations = [], None, None, [], {}
 
-    def _squares(self, residual: Integers) -> Integers:
-        return self._sum(4, kernels.squares, residual, self.weight, self.limit)
+    def _limbs(self, gap: Integers) -> Integers:
+        return self._sum(4, self.loss.add_limbs, gap, self.target, self.weight)
 
     def largest(self) -> int:
-        """The largest residual of the current output."""
-        return int(np.abs(self.residual(self.output)).max(initial=0))
+        """The largest gap of the current output."""
+        return int(np.abs(self._gap(self.output)).max(initial=0))
 
-    def fourth_powers(self, unit: float) -> int:
-        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
-        return int(self._sum(1, kernels.fourth_powers, self.residual(self.output), self.weight, unit)[0])
+    def loss_powers(self, unit: float) -> int:
+        """Sum of the squared losses of gaps times `unit`, in units of 2^-30."""
+        return int(self._sum(1, self.loss.add_powers, self._gap(self.output), self.target, self.weight, unit)[0])
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires; the eight of a group are found in one pass."""
@@ -319,13 +333,13 @@ class Part:
         """Sum of every column of +-1 times `values`: what the rows that fire hold, less what the others do."""
         return 2 * self._sum(self.n_columns, kernels.fired_sums, self.below, values, self.n_columns) - values.sum()
 
-    def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
-        """Limbs of every integer column times the target, the target without its last `shift` bits."""
-        return self._products(slice(None), centre, scale, self.target >> shift)
+    def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the residual that `output` leaves, without its last `shift` bits."""
+        return self._products(slice(None), centre, scale, self.residual(output) >> shift)
 
-    def target_sum(self, shift: int) -> int:
-        """Sum of the targets without their last `shift` bits."""
-        return int(self._sum(1, kernels.plain_sum, self.target >> shift, self.weight)[0])
+    def residual_sum(self, output: Output, shift: int) -> int:
+        """Sum of the residuals that `output` leaves, without their last `shift` bits."""
+        return int(self._sum(1, kernels.plain_sum, self.residual(output) >> shift, self.weight)[0])
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
         """Limbs of every integer column squared."""
@@ -369,7 +383,7 @@ class Part:
         columns = self.answers(neurons)
         below = np.packbits(columns > 0, axis=0, bitorder="little")
         weight = self.weight if len(self.weight) else None
-        return Part(columns, self.target, weight, self.limit, self.threads, below)
+        return Part(columns, self.target, weight, self.loss, self.threads, below)
 
     def regions(self, width: int) -> Regions:
         """The regions that the first `width` slots tell apart: their keys; their weights and target sums."""
@@ -396,11 +410,6 @@ class Part:
             )
             room *= 4
         return names[:found].copy(), sums[:found].copy()
-
-    def explained(self, width: int, shift: int) -> int:
-        """Sum over the regions of squared target sum by weight, a whole number of ``2**shift`` each."""
-        _, sums = self.regions(width)
-        return int(kernels.explained(sums, 2.0**-shift))
 
 
 def merge_regions(parts: Sequence[Regions]) -> Regions:

@@ -1,7 +1,7 @@
-"""What growth asks of the rows, wherever they live.
+"""What growth asks of the rows, wherever they live, and what rows ask of a loss.
 
 An engine holds rows (columns, targets as whole steps of a grid, whole weights) and the answers of the neurons of
-the layer being grown, one slot a neuron. Every answer it gives is a sum of integers or an exact choice, so all
+the layer being grown, one slot per neuron. Every answer it gives is a sum of integers or an exact choice, so all
 engines, on any number of threads or blocks, give the same bits.
 """
 
@@ -65,20 +65,104 @@ class Columns:
     sums: Integers
     mean: Floats
     deviation: Floats
-    target_products: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What a part tells of itself: rows, weight, target sum, limbs of the squared targets, reach of the columns."""
+    """What a part tells of itself: rows, weight, target sum, limbs of the loss of score zero, reach of the columns."""
 
     n_rows: int
     total: int
     target_sum: int
-    squares: Integers
+    limbs: Integers
     low: Floats
     high: Floats
     probes: NDArray[Any]
+
+
+class Loss(Protocol):
+    """What growth makes small, row by row and in whole numbers; :mod:`bgn.grow.loss` has every one there is.
+
+    Targets and scores are whole steps of grids. Of every row a *gap* is kept: a number that its target alone decides,
+    less its score. Residual and loss are functions of gap and target; those below take arrays of NumPy and tensors
+    alike and give the same bits for both.
+    """
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def targets(self) -> Grid:
+        """The grid of targets."""
+        ...
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of scores, residuals and output weights."""
+        ...
+
+    @property
+    def quadratic(self) -> bool:
+        """True where the residual is the gap, so that sums follow from earlier sums and one refit is exact."""
+        ...
+
+    @property
+    def curvature(self) -> float:
+        """A residual falls by at most so many steps per step of the score."""
+        ...
+
+    def gap(self, target: Any) -> Any:
+        """The gaps of rows whose score is zero."""
+        ...
+
+    def residual(self, gap: Any, target: Any) -> Any:
+        """Half of how fast the loss of each row falls as its score rises, in steps."""
+        ...
+
+    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+        """The loss of each row in four limbs, which :meth:`total` puts together once they are added up."""
+        ...
+
+    def add_limbs(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the limbs of some rows, times their weights, to `out`; compiled."""
+        ...
+
+    def total(self, limbs: Integers) -> int:
+        """The sum of the losses."""
+        ...
+
+    def powers(self, gap: Any, target: Any, unit: float) -> Any:
+        """The squared loss of each row as a whole number of 2^-30, where gaps are multiplied by `unit`."""
+        ...
+
+    def add_powers(
+        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the powers of some rows, times their weights, to `out`; compiled."""
+        ...
+
+    def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
+        """Standard deviation of the rows' losses: from the sum of powers, the largest gap, and the sum of losses."""
+        ...
+
+    def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
+        """By how much the best score for each group of rows lowers their loss from that of score zero.
+
+        Times `unit`, and rounded to whole numbers.
+        """
+        ...
+
+    def mean(self, total: int, weight: int) -> float:
+        """A sum of losses as the mean that people see."""
+        ...
+
+    def in_units(self, value: float) -> float:
+        """A loss per row as people see it."""
+        ...
 
 
 class Engine(Protocol):
@@ -87,7 +171,7 @@ class Engine(Protocol):
     total: int
     target_sum: int
     n_columns: int
-    grid: Grid
+    loss: Loss
 
     def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut, perhaps only when it is wanted; None where there is none."""
@@ -102,7 +186,11 @@ class Engine(Protocol):
         ...
 
     def settle(self, output: Output) -> int:
-        """Make `output` the current one; the sum of squared residuals, in squared steps."""
+        """Make `output` the current one; the sum of the losses."""
+        ...
+
+    def residual_sum(self) -> int:
+        """The current residual summed over all rows."""
         ...
 
     def correlation(self, slot: int) -> int:
@@ -121,6 +209,10 @@ class Engine(Protocol):
         """The columns that vary by too little for :meth:`describe` to see."""
         ...
 
+    def products(self, output: Output) -> Floats:
+        """Covariances of all columns with what `output` leaves, in integer units, times the total weight."""
+        ...
+
     def gram(self, column: int) -> Floats:
         """Covariances of one column with all, in integer units, times the total weight."""
         ...
@@ -130,11 +222,11 @@ class Engine(Protocol):
         ...
 
     def bound(self) -> float:
-        """Theorem 1's bound for the answers stored, in squared steps."""
+        """The loss per row that no output can undercut for the answers stored: Theorem 1's bound for squares."""
         ...
 
-    def squared_error_deviation(self) -> float:
-        """Standard deviation of the squared residuals, in squared steps."""
+    def loss_deviation(self) -> float:
+        """Standard deviation of the rows' losses."""
         ...
 
     def next_layer(self, neurons: Sequence[Neuron]) -> Engine:

@@ -56,15 +56,15 @@ class RowPart(Protocol):
         ...
 
     def settle(self, output: Output) -> Integers:
-        """Make `output` the current one; the limbs of the sum of squared residuals."""
+        """Make `output` the current one; the limbs of the sum of the losses."""
         ...
 
     def largest(self) -> int:
-        """The largest residual of the current output."""
+        """The largest gap of the current output."""
         ...
 
-    def fourth_powers(self, unit: float) -> int:
-        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
+    def loss_powers(self, unit: float) -> int:
+        """Sum of the squared losses of gaps times `unit`, in units of 2^-30."""
         ...
 
     def correlation(self, slot: int) -> int:
@@ -79,12 +79,12 @@ class RowPart(Protocol):
         """Sum of every integer column over all rows, or over those where `slot` fires."""
         ...
 
-    def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
-        """Limbs of every integer column times the target, the target without its last `shift` bits."""
+    def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the residual that `output` leaves, without its last `shift` bits."""
         ...
 
-    def target_sum(self, shift: int) -> int:
-        """Sum of the targets without their last `shift` bits."""
+    def residual_sum(self, output: Output, shift: int) -> int:
+        """Sum of the residuals that `output` leaves, without their last `shift` bits."""
         ...
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:

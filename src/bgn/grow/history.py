@@ -1,4 +1,4 @@
-"""What happened while a network grew: a frozen record a step, and the network at every width."""
+"""What happened while a network grew: a frozen record per step, and the network at every width."""
 
 from __future__ import annotations
 
@@ -9,15 +9,32 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import Grid
+from bgn.engines.protocol import Loss
 from bgn.grow.output import State
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 
 
+class _MeanLosses:
+    """Mean losses, by their names for numbers."""
+
+    train_loss: float
+    validation_loss: float
+
+    @property
+    def train_mse(self) -> float:
+        """The mean squared error on the training rows."""
+        return self.train_loss
+
+    @property
+    def validation_mse(self) -> float:
+        """The mean squared error on the validation rows."""
+        return self.validation_loss
+
+
 @dataclass(frozen=True)
-class Record:
+class Record(_MeanLosses):
     """One accepted step of growth.
 
     Attributes
@@ -29,10 +46,12 @@ class Record:
     kind : {"addition", "replacement"}
     neuron : int
         Index of the neuron that was added or replaced.
+    train_loss, validation_loss : float
+        Mean losses after the step, for numbers squared errors; NaN where there are no validation rows.
     train_mse, validation_mse : float
-        Mean squared errors after the step; NaN where there are no validation rows.
+        The same, by their name for numbers.
     bound : float
-        Theorem 1's lower bound on the training error of any network that keeps this layer.
+        Theorem 1's lower bound on the training loss of any network that keeps this layer.
     seconds : float
         Since the fit began.
     """
@@ -41,34 +60,35 @@ class Record:
     width: int
     kind: str
     neuron: int
-    train_mse: float
-    validation_mse: float
+    train_loss: float
+    validation_loss: float
     bound: float
     seconds: float
 
 
 @dataclass(frozen=True, eq=False)
-class Snapshot:
+class Snapshot(_MeanLosses):
     """A layer at one width: enough to make the network, and how well it did."""
 
     neurons: tuple[Neuron, ...]
     output_weights: NDArray[np.float64]
     base: float
-    train_mse: float
-    validation_mse: float
+    train_loss: float
+    validation_loss: float
     validation_deviation: float = math.nan
 
     @classmethod
-    def of(cls, state: State, grid: Grid, train_mse: float, validation_mse: float, deviation: float) -> Snapshot:
+    def of(cls, state: State, loss: Loss, train_loss: float, validation_loss: float, deviation: float) -> Snapshot:
         """Freeze a state, in the target's units."""
+        grid = loss.grid
         weights = grid.value(state.output.weights)
         base = grid.centre + float(grid.value(state.output.base))
-        return cls(state.neurons, weights, base, train_mse, validation_mse, deviation)
+        return cls(state.neurons, weights, base, train_loss, validation_loss, deviation)
 
     @property
     def criterion(self) -> float:
-        """What selection compares: the validation error, or the training error where there is none."""
-        return self.train_mse if math.isnan(self.validation_mse) else self.validation_mse
+        """What selection compares: the validation loss, or the training loss where there is none."""
+        return self.train_loss if math.isnan(self.validation_loss) else self.validation_loss
 
     def distinct(self) -> Snapshot:
         """The same with neurons that ask the same question as one, their output weights added up.

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bgn.engines.protocol import Cut, Output
-from bgn.grow.direction import DirectionFinder
+from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule
-from bgn.grow.rows import Rows
+from bgn.grow.roles import Roles
 
 Callback = Callable[[Record], bool | None]
 _AT_A_TIME = 3
@@ -71,7 +71,7 @@ class LayerGrowth:
     """Grows one layer on `rows`. The engines hold the neurons' answers; `state` is what they amount to."""
 
     def __init__(
-        self, rows: Rows, finder: DirectionFinder, rule: OutputRule, settings: LayerSettings,
+        self, rows: Roles, finder: DirectionFinder, rule: OutputRule, settings: LayerSettings,
         rng: np.random.Generator, monitor: Monitor, layer: int,
     ) -> None:  # fmt: skip
         self.rows, self.finder, self.rule, self.settings = rows, finder, rule, settings
@@ -137,7 +137,7 @@ class LayerGrowth:
         return False
 
     def _accept(self, slot: int, cut: Cut, kind: str) -> bool:
-        """Put the neuron in its slot if the training error falls; tell everybody."""
+        """Put the neuron in its slot if the training loss falls; tell everybody."""
         state = self.rule.admit(self.rows.train, self.state, slot, cut)
         if state is None:
             return False
@@ -145,9 +145,9 @@ class LayerGrowth:
         self._follow(slot)
         if not state.same_answers:
             self.finder.learn(slot, state.neurons[slot].projection)
-            self._bound = self._mean_square(self.rows.train.bound())
+            self._bound = self.rows.train.loss.in_units(self.rows.train.bound())
         record = Record(
-            self.layer, state.width, kind, slot, self._train_mse(), self._validation_mse(),
+            self.layer, state.width, kind, slot, self._train_loss(), self._validation_loss(),
             self._bound, self.monitor.seconds,
         )  # fmt: skip
         self.records.append(record)
@@ -159,31 +159,28 @@ class LayerGrowth:
         for rows in self.rows.followers:
             if slot is not None:
                 rows.put(slot, self.state.neurons[slot])
-            squared = rows.settle(self.state.output)
+            total = rows.settle(self.state.output)
             if rows is self.rows.validation:
-                self._validation_squared = squared
+                self._validation_total = total
 
     # -- figures -------------------------------------------------------------------------------------------
 
-    def _mean_square(self, value: float) -> float:
-        return math.ldexp(value, -2 * self.rows.train.grid.exponent)
+    def _train_loss(self) -> float:
+        return self.rows.train.loss.mean(self.state.loss, self.rows.train.total)
 
-    def _train_mse(self) -> float:
-        return self.rows.train.grid.mean_square(self.state.squared, self.rows.train.total)
-
-    def _validation_mse(self) -> float:
+    def _validation_loss(self) -> float:
         rows = self.rows.validation
-        return math.nan if rows is None else rows.grid.mean_square(self._validation_squared, rows.total)
+        return math.nan if rows is None else rows.loss.mean(self._validation_total, rows.total)
 
     def _keep(self) -> None:
         rows = self.rows.validation
-        deviation = math.nan if rows is None else self._mean_square(rows.squared_error_deviation())
+        deviation = math.nan if rows is None else rows.loss.in_units(rows.loss_deviation())
         self.path.append(
-            Snapshot.of(self.state, self.rows.train.grid, self._train_mse(), self._validation_mse(), deviation)
+            Snapshot.of(self.state, self.rows.train.loss, self._train_loss(), self._validation_loss(), deviation)
         )
 
     def _impatient(self) -> bool:
-        """True when the validation error has not fallen for `patience` additions."""
+        """True when the validation loss has not fallen for `patience` additions."""
         if self.settings.patience is None or self.rows.validation is None:
             return False
         return self.state.width - choose_width(self.path, "best", 0) >= self.settings.patience

@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bgn.grow.direction import Debiased, DirectionFinder, Lasso
+from bgn.grow.directions.lasso import Debiased, Lasso
+from bgn.grow.directions.protocol import DirectionFinder
+from bgn.grow.directions.search import Search
 from bgn.grow.history import History, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule, Stagewise
-from bgn.grow.rows import Rows
-from bgn.grow.search import Search
+from bgn.grow.roles import Roles
 from bgn.model.layer import Layer
 
-# Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it takes the last resort.
+# Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
@@ -43,7 +44,7 @@ class GrowthSettings:
 
 
 def grow_network(
-    rows: Rows,
+    rows: Roles,
     settings: GrowthSettings,
     seed: int,
     monitor: Monitor,
@@ -90,7 +91,7 @@ def grow_network(
 
 
 def _grow_layer(
-    rows: Rows, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
+    rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
 ) -> tuple[LayerPath, float]:
     """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best
     validated then grows one with it, and the better of the two is kept."""
@@ -117,7 +118,7 @@ def _grow_layer(
 
 
 def _grow_once(
-    rows: Rows, settings: GrowthSettings, penalty: float, replacements: int | None,
+    rows: Roles, settings: GrowthSettings, penalty: float, replacements: int | None,
     seed: int, monitor: Monitor, layer: int,
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
@@ -131,7 +132,7 @@ def _criterion(path: LayerPath) -> float:
     return min(snapshot.criterion for snapshot in path.path)
 
 
-def _penalties(rows: Rows, settings: GrowthSettings) -> list[float]:
+def _penalties(rows: Roles, settings: GrowthSettings) -> list[float]:
     if settings.output != "full":
         return [0.0]
     if settings.shrinkage != "auto":
@@ -141,7 +142,7 @@ def _penalties(rows: Rows, settings: GrowthSettings) -> list[float]:
     return [max(share * rows.train.total, _LITTLE) for share in _SHARES]
 
 
-def _finder(rows: Rows, settings: GrowthSettings) -> DirectionFinder:
+def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
         return Search(rows, most)

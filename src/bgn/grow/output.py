@@ -1,7 +1,7 @@
-"""Output weights: what a neuron adds once its question is settled.
+"""Output weights: what a neuron adds once its question is found.
 
-Weights and base are whole steps of the target's grid, so the sum of squared residuals is an exact integer and
-"the training error fell" is a comparison of integers.
+Weights and base are whole steps of the loss's grid, so the sum of losses is an exact integer and "the training loss
+fell" is a comparison of integers.
 """
 
 from __future__ import annotations
@@ -12,23 +12,26 @@ from typing import Protocol
 import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
-from bgn.grow.direction import Others
+from bgn.grow.directions.protocol import Others
 from bgn.model.neuron import Neuron
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
 _FRESH_AFTER = 64
+# Where one refit is not exact: at most so many, and none after one that gains less than this share of all so far.
+_MOST_REFITS = 50
+_PAYS = 1e-3
 
 
 @dataclass(frozen=True)
 class State:
-    """A layer while it grows: its neurons, their output, and the sum of squared residuals it leaves.
+    """A layer while it grows: its neurons, their output, and the sum of losses it leaves.
 
     `same_answers` tells that the last step changed nothing but output weights.
     """
 
     neurons: tuple[Neuron, ...]
     output: Output
-    squared: int
+    loss: int
     same_answers: bool = field(default=False, kw_only=True)
 
     @property
@@ -53,7 +56,7 @@ class OutputRule(Protocol):
         ...
 
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
-        """Put the cut's neuron in `slot` if the training error falls strictly; None if it does not."""
+        """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not."""
         ...
 
 
@@ -62,8 +65,8 @@ def _placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
 
 
 def _base(rows: Engine) -> tuple[int, State]:
-    """Target sum, and the state of the mean alone."""
-    total = rows.target_sum
+    """Target sum, and the state of the base alone."""
+    total = rows.target_sum if rows.loss.quadratic else 0
     output = Output(np.zeros(0, np.int64), round(total / rows.total))
     return total, State((), output, rows.settle(output))
 
@@ -77,15 +80,17 @@ class _Steps(State):
 
 
 class Stagewise:
-    """The paper's closed form (Prop. 1): each neuron fits the residual it met, times a step size."""
+    """The paper's closed form (Prop. 1): each neuron fits the residual it met, times a step size. For squares only."""
 
     def __init__(self, learning_rate: float) -> None:
         self._rate = learning_rate
 
     def start(self, rows: Engine) -> State:
         """The mean alone."""
+        if not rows.loss.quadratic:
+            raise ValueError("output='stagewise' is for squared errors alone; use output='full'.")
         _, state = _base(rows)
-        return _Steps(state.neurons, state.output, state.squared)
+        return _Steps(state.neurons, state.output, state.loss)
 
     def without(self, state: State, slot: int) -> Output:
         """Take the neuron's step back, base and all."""
@@ -96,7 +101,7 @@ class Stagewise:
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
         """The other neurons stay as they are."""
-        return Others(rows.total, 0.0, np.array([[1.0 / rows.total]]), np.zeros(0, np.int64))
+        return Others(rows.total, 0.0, np.array([[1.0 / rows.total]]), np.zeros(0, np.int64), 0.0)
 
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
         """Give the neuron the means of its two sides."""
@@ -110,9 +115,8 @@ class Stagewise:
         weights[slot] = weight
         *_, changed = rows.put(slot, cut.neuron)
         output = Output(weights, base.base + offset)
-        squared = rows.settle(output)
         return _Steps(
-            _placed(state, slot, cut.neuron), output, squared,
+            _placed(state, slot, cut.neuron), output, rows.settle(output),
             (*state.offsets[:slot], offset, *state.offsets[slot + 1 :]),
             (*state.fired[:slot], cut.fired, *state.fired[slot + 1 :]),
             same_answers=not changed,
@@ -124,11 +128,11 @@ class Stagewise:
         up, down = cut.fired_sum / cut.fired, cut.silent_sum / cut.silent
         weight, offset = round(self._rate * (up - down) / 2), round(self._rate * (up + down) / 2)
         total = cut.fired_sum + cut.silent_sum
-        squared = state.squared
+        squared = state.loss
         if slot < state.width:
             squared += self._released(rows, state, slot, total)
         squared -= _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)
-        return (weight, offset) if squared < state.squared else None
+        return (weight, offset) if squared < state.loss else None
 
     def _released(self, rows: Engine, state: _Steps, slot: int, total: int) -> int:
         """By how much the squared sum rises when the neuron in `slot` is taken out; `total`: residual sum then."""
@@ -146,7 +150,7 @@ def _drop(rows: int, weight: int, offset: int, fired: int, fired_sum: int, total
 
 @dataclass(frozen=True)
 class _Fit(State):
-    """A least-squares state: weights in floats, the inverse of ``H'H + ridge`` and how fresh it is."""
+    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is."""
 
     weights: Floats
     inverse: Floats
@@ -156,7 +160,7 @@ class _Fit(State):
 
 
 @dataclass(frozen=True)
-class _Rest:
+class _WithoutOne:
     """A fit without the neuron in one slot: inverse, columns kept, all weights, and what taking it out costs."""
 
     inverse: Floats
@@ -165,7 +169,7 @@ class _Rest:
     gone: float
 
     @classmethod
-    def of(cls, state: _Fit, slot: int) -> _Rest:
+    def of(cls, state: _Fit, slot: int) -> _WithoutOne:
         """Take the neuron out, if there is one."""
         if slot == state.width:
             return cls(state.inverse, np.arange(slot + 1), state.weights, 0.0)
@@ -177,40 +181,48 @@ class _Rest:
 
 
 class Full:
-    """Least squares over all output weights after every change, with a ridge penalty on all but the base."""
+    """All output weights refitted after every change, with a ridge penalty on all but the base.
+
+    For squares that is least squares, in one step. For another loss, whose curvature is bounded, steps that lower it
+    (Boehning and Lindsay 1988): ``weights += inverse @ (H'residual - ridge * weights) / curvature``.
+    """
 
     def __init__(self, ridge: float) -> None:
         self._ridge = ridge
-        self._last: tuple[_Fit, int, _Rest] | None = None
+        self._last: tuple[_Fit, int, _WithoutOne] | None = None
 
     def start(self, rows: Engine) -> State:
-        """The mean alone."""
+        """The base alone."""
         total, state = _base(rows)
-        return _Fit(
-            state.neurons, state.output, state.squared,
+        fit = _Fit(
+            state.neurons, state.output, state.loss,
             np.array([total / rows.total]), np.array([[1.0 / rows.total]]),
             np.array([[float(rows.total)]]), np.array([float(total)]), 0,
         )  # fmt: skip
+        return fit if rows.loss.quadratic else self._refitted(rows, fit)
 
     def without(self, state: State, slot: int) -> Output:
-        """Least squares over the other neurons."""
-        weights = self._rest(state, slot).weights
-        return Output(np.rint(weights[1:]).astype(np.int64), round(weights[0]))
+        """The other neurons, refitted as if the loss were its quadratic bound."""
+        return _rounded(self._rest(state, slot).weights)
 
-    def _rest(self, state: State, slot: int) -> _Rest:
+    def _rest(self, state: State, slot: int) -> _WithoutOne:
         """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
         assert isinstance(state, _Fit)
         if self._last is None or self._last[0] is not state or self._last[1] != slot:
-            self._last = state, slot, _Rest.of(state, slot)
+            self._last = state, slot, _WithoutOne.of(state, slot)
         return self._last[2]
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
         """The other neurons are refitted along with the new one."""
         rest = self._rest(state, slot)
-        return Others(rows.total, self._ridge, rest.inverse, rest.keep[1:] - 1)
+        return Others(rows.total, self._share(rows), rest.inverse, rest.keep[1:] - 1, self._ridge)
+
+    def _share(self, rows: Engine) -> float:
+        """The ridge penalty beside a curvature of one."""
+        return self._ridge / rows.loss.curvature
 
     def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
-        """Try the neuron in a spare slot; keep it if the penalised and the plain training error both fall."""
+        """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
         column, target = self._measure(rows, state, spare, cut.neuron)
@@ -222,14 +234,17 @@ class Full:
             neuron = state.neurons[copied[0] - 1]
             column, target = self._measure(rows, state, spare, neuron)
         pull = (inverse * column[keep]).sum(axis=1)
-        own = rows.total + self._ridge - float((pull * column[keep]).sum())
+        own = rows.total + self._share(rows) - float((pull * column[keep]).sum())
         if own <= 1e-9 * rows.total:
             return None
+        if not rows.loss.quadratic:
+            fit = self._place(state, slot, keep, column, 0.0, inverse, pull, own, 0.0, weights[keep])
+            return self._accepted(rows, state, replace(fit, neurons=_placed(state, slot, neuron)), slot)
         weight = (target - float((column * weights).sum())) / own
         if weight * weight * own <= gone * (1 + 1e-12):
             return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
-        return self._settle(rows, state, replace(fit, neurons=_placed(state, slot, neuron)), slot)
+        return self._accepted(rows, state, replace(fit, neurons=_placed(state, slot, neuron)), slot)
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
@@ -261,31 +276,63 @@ class Full:
             changes=state.changes + 1,
         )
 
-    def _settle(self, rows: Engine, state: _Fit, fit: _Fit, slot: int) -> State | None:
-        """Round to whole steps and let the rows judge; put everything back if the error did not fall."""
+    def _accepted(self, rows: Engine, state: _Fit, fit: _Fit, slot: int) -> State | None:
+        """Round to whole steps and ask the rows; put everything back if the loss did not fall."""
         if fit.changes >= _FRESH_AFTER:
-            fit = self._refreshed(fit)
-        output = Output(np.rint(fit.weights[1:]).astype(np.int64), round(fit.weights[0]))
+            fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
         spare = state.width
         if slot < spare:
             rows.move(spare, slot)
-        squared = rows.settle(output)
-        if squared >= state.squared:
-            if slot < spare:
-                rows.put(slot, state.neurons[slot])
-            rows.settle(state.output)
-            return None
-        return replace(fit, output=output, squared=squared)
+        output = _rounded(fit.weights)
+        fit = replace(fit, output=output, loss=rows.settle(output))
+        if not rows.loss.quadratic:
+            fit = self._refitted(rows, fit)
+        if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) < self._objective(state)):
+            return fit
+        if slot < spare:
+            rows.put(slot, state.neurons[slot])
+        rows.settle(state.output)
+        return None
 
-    def _refreshed(self, fit: _Fit) -> _Fit:
-        """Build the inverse anew, one neuron after the other, and the weights from it."""
+    def _objective(self, fit: _Fit) -> float:
+        """The loss with its penalty."""
+        return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
+
+    def _refitted(self, rows: Engine, fit: _Fit) -> _Fit:
+        """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's."""
+        before = self._objective(fit)
+        for _ in range(_MOST_REFITS):
+            fired = np.array([rows.correlation(slot) for slot in range(fit.width)], np.float64)
+            total = rows.residual_sum()
+            slope = np.append(total, 2 * fired - total)
+            slope[1:] -= self._ridge * fit.weights[1:]
+            weights = fit.weights + (fit.inverse * slope).sum(axis=1) / rows.loss.curvature
+            output = _rounded(weights)
+            better = replace(fit, weights=weights, output=output, loss=rows.settle(output))
+            gained, last = before - self._objective(better), self._objective(fit) - self._objective(better)
+            if last <= 0:
+                rows.settle(fit.output)
+                break
+            fit = better
+            if last <= _PAYS * gained:
+                break
+        return fit
+
+    def _refreshed(self, fit: _Fit, ridge: float, quadratic: bool) -> _Fit:
+        """Build the inverse anew, one neuron after the other, and, where it is exact, the weights from it."""
         inverse = np.array([[1.0 / fit.products[0, 0]]])
         for n in range(1, len(fit.products)):
             column = fit.products[:n, n]
             pull = (inverse * column).sum(axis=1)
-            own = fit.products[n, n] + self._ridge - float((pull * column).sum())
+            own = fit.products[n, n] + ridge - float((pull * column).sum())
             inverse = _with_one_more(inverse, pull, own)
-        return replace(fit, inverse=inverse, weights=(inverse * fit.target).sum(axis=1), changes=0)
+        weights = (inverse * fit.target).sum(axis=1) if quadratic else fit.weights
+        return replace(fit, inverse=inverse, weights=weights, changes=0)
+
+
+def _rounded(weights: Floats) -> Output:
+    """Base and weights in whole steps."""
+    return Output(np.rint(weights[1:]).astype(np.int64), round(weights[0]))
 
 
 def _with_one_more(inverse: Floats, pull: Floats, own: float) -> Floats:

@@ -20,8 +20,7 @@ def progress_bar(verbose: int, max_width: int) -> Iterator[Callable[[Record], No
 
         def show(record: Record) -> None:
             bar.n = record.width
-            bar.set_postfix_str(
-                f"layer {record.layer + 1}, training MSE {record.train_mse:.4g}, validation {record.validation_mse:.4g}"
-            )
+            losses = f"training {record.train_loss:.4g}, validation {record.validation_loss:.4g}"
+            bar.set_postfix_str(f"layer {record.layer + 1}, mean loss: {losses}")
 
         yield show

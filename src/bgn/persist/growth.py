@@ -222,7 +222,7 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History | None:
                 for each in path["snapshots"]
             )
         )  # fmt: skip
-    records = tuple(Record(**step, seconds=math.nan) for step in plain["steps"])
+    records = tuple(Record(*(step[name] for name in _FIELDS), *[math.nan]) for step in plain["steps"])
     history = History(
         records, tuple(paths), tuple(inputs), network.n_inputs,
         plain["best_layer"], plain["best_width"], plain["stopped"], plain["shrinkage"], plain["n_validation"],

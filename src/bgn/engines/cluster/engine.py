@@ -20,7 +20,7 @@ from bgn.engines.block import Block, Plan, Survey
 from bgn.engines.celled import CellEngine
 from bgn.engines.cluster.calls import Calls
 from bgn.engines.part import Part
-from bgn.engines.protocol import Integers, Output
+from bgn.engines.protocol import Integers, Loss, Output
 from bgn.engines.requests import Answer, Arguments, CellPart, RawBlock, RowPart, answer
 from bgn.model.neuron import Neuron
 
@@ -61,8 +61,8 @@ class HeldRows:
     Only the rows travel, to another worker or to its disk.
     """
 
-    def __init__(self, columns: NDArray[Any], target: Integers, weight: Integers | None, limit: int) -> None:
-        self._rows = columns, target, weight, limit
+    def __init__(self, columns: NDArray[Any], target: Integers, weight: Integers | None, loss: Loss) -> None:
+        self._rows = columns, target, weight, loss
         self._grown: tuple[Standing, Part] | None = None
         self._lock = Lock()  # a question that nobody waits for any more may still be at work
 
@@ -158,7 +158,7 @@ class OnCluster:
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         """The rows that learn, or those that validate."""
         shares = self._calls.hold("rows", _hold, self._read(), plan, held_out)
-        return CellEngine(PartsOnCluster(self._calls, shares), plan.grid)
+        return CellEngine(PartsOnCluster(self._calls, shares), plan.loss)
 
     def _read(self) -> list[Any]:
         if not self._blocks:
@@ -193,7 +193,7 @@ def _ask(block: RawRows, message: bytes) -> Any:
 
 def _hold(block: RawRows, plan: Plan, held_out: bool) -> HeldRows:
     part = block.part(plan, held_out)
-    return HeldRows(part.columns, part.target, part.weight if len(part.weight) else None, part.limit)
+    return HeldRows(part.columns, part.target, part.weight if len(part.weight) else None, part.loss)
 
 
 def _answer(rows: HeldRows, message: bytes) -> Any:

@@ -28,6 +28,7 @@ from bgn.engines.cells import CellSums, merge
 from bgn.engines.disk.folder import OwnedFolder, remove_abandoned
 from bgn.engines.disk.table import BLOCK_BYTES, Piece, Rows
 from bgn.engines.part import NO_OUTPUT, Part, Regions, merge_regions
+from bgn.engines.protocol import Loss
 from bgn.engines.requests import Answer, Arguments, CellPart, RawBlock, RowPart, answer
 from bgn.engines.split import Hashes, row_hashes
 from bgn.model.neuron import Neuron
@@ -189,7 +190,7 @@ class OnDisk:
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         """The rows that learn, or those that validate."""
         parts = self._arranged(plan)[held_out]
-        return CellEngine(PartsOnDisk(parts, self._scratch), plan.grid)
+        return CellEngine(PartsOnDisk(parts, self._scratch), plan.loss)
 
     def _arranged(self, plan: Plan) -> dict[bool, list[PartOnDisk]]:
         """Give every row its role, once: each block becomes a part that learns and one that validates."""
@@ -213,9 +214,9 @@ class OnDisk:
 class PartOnDisk:
     """A part whose columns, targets, weights and answers are in files; see :class:`bgn.engines.part.Part`."""
 
-    def __init__(self, scratch: Scratch, files: dict[str, str], n_rows: int, dtype: Any, limit: int) -> None:
+    def __init__(self, scratch: Scratch, files: dict[str, str], n_rows: int, dtype: Any, loss: Loss) -> None:
         self._scratch, self._files, self.n_rows = scratch, files, n_rows
-        self._dtype, self._limit = dtype, limit
+        self._dtype, self._loss = dtype, loss
         self._groups = 0
         self._output = NO_OUTPUT
 
@@ -224,7 +225,7 @@ class PartOnDisk:
         """Write a part in memory to disk."""
         arrays = {"columns": part.columns, "target": part.target, "weight": part.weight}
         files = {name: scratch.write(array) for name, array in arrays.items() if array.size}
-        return cls(scratch, files, part.n_rows, part.columns.dtype, part.limit)
+        return cls(scratch, files, part.n_rows, part.columns.dtype, part.loss)
 
     def ask(
         self, request: Callable[Concatenate[CellPart, Arguments], Answer], *arguments: Arguments.args,
@@ -245,7 +246,7 @@ class PartOnDisk:
             _mapped(files["columns"], self._dtype, -1, n),
             _mapped(files["target"], np.int64, n),
             _mapped(files["weight"], np.int64, n) if "weight" in files else None,
-            self._limit,
+            self._loss,
             below=_mapped(files["below"], np.uint8, -1, n) if "below" in files else None,
         )
         if self._groups:
@@ -269,7 +270,7 @@ class PartOnDisk:
             below = np.packbits(columns > 0, axis=0, bitorder="little")
             files["columns"] = self._scratch.write(columns, files.get("columns"))
             files["below"] = self._scratch.write(below, files.get("below"))
-        return PartOnDisk(self._scratch, files, self.n_rows, np.int8, self._limit)
+        return PartOnDisk(self._scratch, files, self.n_rows, np.int8, self._loss)
 
 
 class PartsOnDisk:

@@ -17,7 +17,7 @@ from bgn.engines.block import Plan, Sample, Survey, Weights
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
 from bgn.engines.gpu.sums import group_sums
 from bgn.engines.integers import Grid
-from bgn.engines.protocol import Output
+from bgn.engines.protocol import Loss, Output
 from bgn.engines.requests import Answer, Arguments, RawBlock, answer
 from bgn.engines.split import Hashes, Inside, mix
 
@@ -27,15 +27,16 @@ _BIN_BITS = 16
 
 
 @cache
-def part_kind(device: str) -> type[TensorPart]:
-    """What holds rows without weights: kernels of our own on a GPU where Triton works, which shows when it is used."""
-    if device != "cuda":
+def part_kind(device: str, loss: Loss) -> type[TensorPart]:
+    """What holds rows without weights: for squares, kernels of our own on a GPU where Triton works, which shows when it
+    is used."""
+    if device != "cuda" or not loss.quadratic:
         return TensorPart
     try:
         from bgn.engines.gpu.fused import FusedPart
 
         one = torch.ones((1, 1), device=device)
-        FusedPart(one, one[0].long(), None, 1).residual(Output(np.zeros(1, np.int64), 1))
+        FusedPart(one, one[0].long(), None, loss).residual(Output(np.zeros(1, np.int64), 1))
     except Exception as problem:  # no Triton, no compiler that it needs, a device that is too old
         warnings.warn(f"Triton does not work here, so fits take longer: {problem}", stacklevel=2)
         return TensorPart
@@ -58,7 +59,7 @@ class Tensors:
 
     def engine(self, plan: Plan, held_out: bool) -> TensorEngine:
         """The rows that learn, or those that validate."""
-        return TensorEngine(self._block.part(plan, held_out), plan.grid)
+        return TensorEngine(self._block.part(plan, held_out), plan.loss)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +130,7 @@ class TensorBlock:
         return Sample(
             _hashes(rows.keys[index]),
             rows.columns[:, index].cpu().numpy(),
-            plan.grid.steps(rows.target[index].cpu().numpy()),
+            plan.loss.targets.steps(rows.target[index].cpu().numpy()),
             weight.cpu().numpy(),
         )
 
@@ -141,8 +142,8 @@ class TensorBlock:
         for to, column in zip(columns, rows.columns, strict=True):
             torch.index_select(column, 0, index, out=to)
         weight = None if rows.weight is None else rows.weight[index]
-        kind = part_kind(columns.device.type) if weight is None else TensorPart
-        return kind(columns, _steps(plan.grid, rows.target[index]), weight, plan.grid.limit)
+        kind = part_kind(columns.device.type, plan.loss) if weight is None else TensorPart
+        return kind(columns, _steps(plan.loss.targets, rows.target[index]), weight, plan.loss)
 
     def _held_out(self, keys: Tensor, plan: Plan, held_out: bool) -> Tensor:
         """Mark the rows that validate, or the others."""

@@ -44,7 +44,7 @@ class Total:
     weight: int
     sum: Tensor
     mean: Tensor
-    squares: Tensor | None = None
+    limbs: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,11 @@ from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu.bits import Answers, count
 from bgn.engines.gpu.cut import Rows, Total, best_of, edges_of, line_up, line_up_cells, line_up_window
 from bgn.engines.gpu.sums import group_sums, numbers, project
-from bgn.engines.integers import Grid
-from bgn.engines.kernels.rows import LIMB
 from bgn.engines.memory.engine import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.engines.outputs import same
 from bgn.engines.part import PROBES
-from bgn.engines.protocol import Cut, Floats, Integers, Measures, Output, Question
+from bgn.engines.protocol import Cut, Floats, Integers, Loss, Measures, Output, Question
 from bgn.model.neuron import Neuron, Projection
 
 # Projections to keep, and rows from which on it pays to sort cells before rows.
@@ -43,20 +41,20 @@ class TensorPart:
         Each column contiguous; float64, float32 or int8.
     target : int64 tensor
     weight : int64 tensor or None
-    limit : int
-        Residuals beyond this are clipped where they are squared.
+    loss : Loss
     """
 
-    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, limit: int) -> None:
-        self.columns, self.target, self.weight, self.limit = columns, target, weight, limit
+    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, loss: Loss) -> None:
+        self.columns, self.target, self.weight, self.loss = columns, target, weight, loss
         self.n_columns, self.n_rows = columns.shape
         self.n_weight = self.n_rows if weight is None else int(weight.sum())
         # On the device: a division by a number of the host is a product with its reciprocal.
         self._divisor = torch.full((), self.n_weight, dtype=torch.float64, device=columns.device)
         self.answers = Answers(self.n_rows, columns.device)
         self.output = _NO_OUTPUT
-        # Residuals and their sums; the current output's first.
-        self._known: list[tuple[Output, Tensor, Total]] = [(_NO_OUTPUT, target, self._total(self._sum(target)))]
+        self._start = loss.gap(target)
+        # Gaps, residuals and their sums; the current output's first.
+        self._known: list[tuple[Output, Tensor, Tensor, Total]] = [(_NO_OUTPUT, *self._with_residual(self._start))]
         self._whole: Tensor | None = None
         self._lines: dict[Projection, Tensor] = {}
 
@@ -66,8 +64,8 @@ class TensorPart:
             values = values * where
         return (values if self.weight is None else values * self.weight).sum(dim=-1)
 
-    def _total(self, total: Tensor, squares: Tensor | None = None) -> Total:
-        return Total(self.n_weight, total, total / self._divisor, squares)
+    def _total(self, total: Tensor, limbs: Tensor | None = None) -> Total:
+        return Total(self.n_weight, total, total / self._divisor, limbs)
 
     def measure(self) -> Measures:
         """Sums and extremes."""
@@ -77,8 +75,8 @@ class TensorPart:
         return Measures(
             self.n_rows,
             self.n_weight,
-            int(self._known[0][2].sum),
-            self._squares(self.target),
+            int(self._sum(self.target)),
+            self._limbs(self._start),
             numbers(low).astype(np.float64),
             numbers(high).astype(np.float64),
             self.columns[:, index].cpu().numpy(),
@@ -142,40 +140,41 @@ class TensorPart:
 
     def residual(self, output: Output) -> tuple[Tensor, Total]:
         """The residual that `output` leaves, row by row, and its sum; the current output's and the last are kept."""
-        for known, residual, total in self._known:
-            if same(known, output):
-                return residual, total
-        residual, total = self._work_out(output)
-        self._known = [*self._known[:1], (output, residual, total)]
-        return residual, total
+        return self._found(output)[1:]
 
-    def _work_out(self, output: Output) -> tuple[Tensor, Total]:
-        residual = self.answers.subtracted(self.target, output)
-        return residual, self._total(self._sum(residual))
+    def _found(self, output: Output) -> tuple[Tensor, Tensor, Total]:
+        """Gaps and residuals of `output`, and the sum of the residuals."""
+        for known, gap, residual, total in self._known:
+            if same(known, output):
+                return gap, residual, total
+        made = self._work_out(output)
+        self._known = [*self._known[:1], (output, *made)]
+        return made
+
+    def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
+        return self._with_residual(self.answers.subtracted(self._start, output))
+
+    def _with_residual(self, gap: Tensor) -> tuple[Tensor, Tensor, Total]:
+        residual = self.loss.residual(gap, self.target)
+        return gap, residual, self._total(self._sum(residual))
 
     def settle(self, output: Output) -> Integers:
-        """Make `output` the current one; the limbs of the sum of squared residuals."""
-        residual, total = self.residual(output)
-        self.output, self._known = output, [(output, residual, total)]
-        return self._squares(residual) if total.squares is None else total.squares.cpu().numpy()
+        """Make `output` the current one; the limbs of the sum of the losses."""
+        gap, residual, total = self._found(output)
+        self.output, self._known = output, [(output, gap, residual, total)]
+        return self._limbs(gap) if total.limbs is None else total.limbs.cpu().numpy()
 
-    def _squares(self, residual: Tensor) -> Integers:
-        residual = residual.clamp(-self.limit, self.limit)
-        a, b = residual >> LIMB, residual & ((1 << LIMB) - 1)
-        squared = b * b
-        return numbers(
-            [self._sum(a * a), self._sum(a * b), self._sum(squared >> LIMB), self._sum(squared & ((1 << LIMB) - 1))]
-        )
+    def _limbs(self, gap: Tensor) -> Integers:
+        return numbers([self._sum(limb) for limb in self.loss.limbs(gap, self.target)])
 
     def largest(self) -> int:
-        """The largest residual of the current output."""
-        return int(self.residual(self.output)[0].abs().max())
+        """The largest gap of the current output."""
+        return int(self._found(self.output)[0].abs().max())
 
-    def fourth_powers(self, unit: float) -> int:
-        """Sum of the fourth powers of the residuals times `unit`, in units of 2^-30."""
-        share = (self.residual(self.output)[0].double() * unit).abs().clamp(max=1.0)
-        share *= share
-        return int(self._sum((share * share * 1073741824.0).round().long()))
+    def loss_powers(self, unit: float) -> int:
+        """Sum of the squared losses of gaps times `unit`, in units of 2^-30."""
+        gap = self._found(self.output)[0].double()
+        return int(self._sum(self.loss.powers(gap, self.target, unit).long()))
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
@@ -195,14 +194,14 @@ class TensorPart:
         fires = None if slot is None else self.answers.of(slot)
         return _joined([self._sum(columns, fires) for columns in self._columns(centre, scale)])
 
-    def target_products(self, centre: Floats, scale: Floats, shift: int) -> Integers:
-        """Limbs of every integer column times the target, the target without its last `shift` bits."""
-        target = self.target >> shift
-        return _joined([self._products(columns, target) for columns in self._columns(centre, scale)])
+    def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
+        """Limbs of every integer column times the residual that `output` leaves, without its last `shift` bits."""
+        residual = self.residual(output)[0] >> shift
+        return _joined([self._products(columns, residual) for columns in self._columns(centre, scale)])
 
-    def target_sum(self, shift: int) -> int:
-        """Sum of the targets without their last `shift` bits."""
-        return int(self._sum(self.target >> shift))
+    def residual_sum(self, output: Output, shift: int) -> int:
+        """Sum of the residuals that `output` leaves, without their last `shift` bits."""
+        return int(self._sum(self.residual(output)[0] >> shift))
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
         """Limbs of every integer column squared."""
@@ -243,15 +242,14 @@ class TensorPart:
         columns = torch.empty((len(neurons), self.n_rows), dtype=torch.int8, device=self.target.device)
         for row, neuron in zip(columns, neurons, strict=True):
             row[:] = (project(self.columns, neuron.projection) >= neuron.threshold) * 2 - 1
-        return type(self)(columns, self.target, self.weight, self.limit)
+        return type(self)(columns, self.target, self.weight, self.loss)
 
     def explained(self, width: int, shift: int) -> int:
-        """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole
-        number of ``2**shift`` each."""
+        """By how much the best score of each region that the first `width` slots tell apart lowers the loss, a whole
+        number of ``2**shift`` for each."""
         target = self.target if self.weight is None else self.target * self.weight
         _, n, s = group_sums(self.answers.keys(width), self.weight, target)
-        s = s.double()
-        return int(s.mul_(s).div_(n).mul_(2.0**-shift).round_().long().sum())
+        return int(self.loss.explained(n.double(), s.double(), 2.0**-shift).long().sum())
 
 
 def _joined(sums: Sequence[Tensor]) -> Integers:
@@ -261,9 +259,9 @@ def _joined(sums: Sequence[Tensor]) -> Integers:
 class TensorEngine(MergedEngine[TensorPart]):
     """Rows in tensors, in one part."""
 
-    def __init__(self, part: TensorPart, grid: Grid) -> None:
+    def __init__(self, part: TensorPart, loss: Loss) -> None:
         self.part = part
-        super().__init__(PartsInMemory([part]), grid)
+        super().__init__(PartsInMemory([part]), loss)
 
     def cuts(self, questions: Sequence[Question]) -> Iterator[Cut | None]:
         """Answer each question with its best cut, when the answer is wanted; None where there is none."""
@@ -280,4 +278,4 @@ class TensorEngine(MergedEngine[TensorPart]):
 
     def next_layer(self, neurons: Sequence[Neuron]) -> TensorEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        return TensorEngine(self.part.next_layer(neurons), self.grid)
+        return TensorEngine(self.part.next_layer(neurons), self.loss)

@@ -19,7 +19,7 @@ from bgn.engines.gpu.bits import tables_of
 from bgn.engines.gpu.cut import Total
 from bgn.engines.gpu.engine import TensorPart
 from bgn.engines.part import signs
-from bgn.engines.protocol import Floats, Integers, Output
+from bgn.engines.protocol import Floats, Integers, Loss, Output
 from bgn.model.neuron import Neuron, Projection
 
 # Up to this width regions have numbers; their tables are this long at least, so that rows seldom wait for one another.
@@ -29,10 +29,10 @@ _CUT = 12
 
 
 class FusedPart(TensorPart):
-    """Rows without weights; see `TensorPart`."""
+    """Rows without weights, and squares for a loss; see `TensorPart`."""
 
-    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, limit: int) -> None:
-        super().__init__(columns, target, weight, limit)
+    def __init__(self, columns: Tensor, target: Tensor, weight: Tensor | None, loss: Loss) -> None:
+        super().__init__(columns, target, weight, loss)
         # The last slot put, and how many rows fire together with each other slot; None as long as nobody asked.
         self._together: tuple[int, Integers] | None = None
         # The last neuron found, already in the spare slot, and what was told of it.
@@ -149,14 +149,14 @@ class FusedPart(TensorPart):
         if self._together is not None and self._together[0] != slot:
             self._together = -1, self._together[1]
 
-    def _work_out(self, output: Output) -> tuple[Tensor, Total]:
+    def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
         tables = np.append(np.zeros(5, np.int64), tables_of(output))
         slate, residual = torch.from_numpy(tables).to(self.target.device), torch.empty_like(self.target)
         self._run(
-            kernels.look_up, self.target, self.answers.codes, self.n_rows, slate, len(tables) // 256, self.limit,
-            residual,
+            kernels.look_up, self.target, self.answers.codes, self.n_rows, slate, len(tables) // 256,
+            self.loss.grid.limit, residual,
         )  # fmt: skip
-        return residual, self._total(slate[0], slate[1:5])
+        return residual, residual, self._total(slate[0], slate[1:5])
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
@@ -188,8 +188,8 @@ class FusedPart(TensorPart):
         return np.concatenate([self._fired_sums(columns, slot) for columns in self._columns(centre, scale)])
 
     def explained(self, width: int, shift: int) -> int:
-        """Sum over the regions that the first `width` slots tell apart of squared target sum by weight, a whole
-        number of ``2**shift`` each."""
+        """By how much the best score of each region that the first `width` slots tell apart lowers the loss, a whole
+        number of ``2**shift`` for each."""
         if width > _MOST_NUMBERED:
             return super().explained(width, shift)
         copies = 1 << (_MOST_NUMBERED - width)

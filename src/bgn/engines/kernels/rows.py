@@ -65,11 +65,11 @@ def fire(columns, index, coefficients, threshold, weight, target, row, bit, star
 
 
 @compiled
-def look_up(target, codes, tables, base, start, stop, out):
-    """Residual ``target - base - sum of table entries``: one look-up for eight neurons."""
+def look_up(gap, codes, tables, base, start, stop, out):
+    """Gap ``start - base - sum of table entries``: one look-up for eight neurons."""
     for begin in range(start, stop, BLOCK):
         end = min(begin + BLOCK, stop)
-        part, values = out[begin:end], target[begin:end]
+        part, values = out[begin:end], gap[begin:end]
         for i in range(end - begin):
             part[i] = values[i] - base
         for g in range(len(tables)):
@@ -250,13 +250,3 @@ def region_sums(codes, groups, keys, target, weight, start, stop, place_of, name
         sums[place, 0] += w
         sums[place, 1] += w * target[i]
     return regions
-
-
-@compiled
-def explained(sums, unit):
-    """Sum over regions of squared target sum by weight, each a whole number of units; `unit` is one over a unit."""
-    total = 0
-    for k in range(len(sums)):
-        s = np.float64(sums[k, 1])
-        total += np.int64(np.rint(s * s / np.float64(sums[k, 0]) * unit))
-    return total

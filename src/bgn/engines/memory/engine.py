@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from bgn.engines.block import Block, Plan
 from bgn.engines.celled import CellEngine
-from bgn.engines.integers import Grid
 from bgn.engines.part import Part
-from bgn.engines.protocol import Floats, Integers, Output
+from bgn.engines.protocol import Floats, Integers, Loss, Output
 from bgn.engines.requests import Answer, Arguments, RawBlock, RowPart, answer
 from bgn.model.neuron import Neuron
 
@@ -46,20 +45,17 @@ class PartsInMemory(Generic[PartKind]):
 class MemoryEngine(CellEngine):
     """Rows in RAM, in one part that threads share."""
 
-    def __init__(self, part: Part, grid: Grid) -> None:
+    def __init__(self, part: Part, loss: Loss) -> None:
         self.part = part
-        super().__init__(PartsInMemory([part]), grid)
+        super().__init__(PartsInMemory([part]), loss)
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row."""
         return self.part.residual(output)
 
-    def _explained(self, shift: int) -> int:
-        return self.part.explained(len(self.output.weights), shift)
-
     def next_layer(self, neurons: Sequence[Neuron]) -> MemoryEngine:
         """The same rows with the +-1 answers of `neurons` for columns."""
-        return MemoryEngine(self.part.next_layer(neurons), self.grid)
+        return MemoryEngine(self.part.next_layer(neurons), self.loss)
 
 
 class RowsInMemory:
@@ -78,4 +74,4 @@ class RowsInMemory:
 
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
         """The rows that learn, or those that validate."""
-        return MemoryEngine(self._block.part(plan, held_out, self._threads), plan.grid)
+        return MemoryEngine(self._block.part(plan, held_out, self._threads), plan.loss)

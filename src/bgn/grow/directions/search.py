@@ -18,12 +18,13 @@ import numpy as np
 
 from bgn.engines.part import BITS, Part
 from bgn.engines.protocol import Floats, Integers, Output, Question
-from bgn.grow.angles import logarithm, turn
-from bgn.grow.answers import AnswerPairs
-from bgn.grow.direction import InnerProducts, Others, direction_of
-from bgn.grow.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
-from bgn.grow.rows import Rows
-from bgn.grow.screen import FINE, judge_directions, single_gains
+from bgn.grow.directions.angles import logarithm, turn
+from bgn.grow.directions.answer_pairs import AnswerPairs
+from bgn.grow.directions.lasso import InnerProducts, direction_of
+from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
+from bgn.grow.directions.protocol import Others
+from bgn.grow.directions.screen import FINE, Lines, Refit, SampledRows, judge_directions, single_gains
+from bgn.grow.roles import Roles
 from bgn.model.neuron import Projection
 
 _MOST_IN_PAIRS = 12  # columns, those that gain most alone
@@ -33,7 +34,7 @@ _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _FORMAT = "%.3g"  # coefficients have three digits
-_DIRECTIONS_A_THREAD = 3
+_DIRECTIONS_PER_THREAD = 3
 _LUCK_STEPS = 1 << 14
 
 
@@ -53,11 +54,11 @@ def _by_promise(judged: _Judged) -> float:
 class Search:
     """Single columns, pairs at several angles and the debiased direction, the largest gain first."""
 
-    def __init__(self, rows: Rows, max_features: int) -> None:
+    def __init__(self, rows: Roles, max_features: int) -> None:
         assert rows.sample is not None
         self._rows, self._most = rows, max_features
         self._sample, self._part = rows.sample, rows.sample.part
-        self._share = partial(share_out, rows.sample.part)
+        self._share = partial(spread_over_threads, rows.sample.part)
         self._products = InnerProducts(rows.train)
         columns = self._part.columns
         self._usable = np.flatnonzero(self._products.usable)
@@ -150,17 +151,17 @@ class Search:
         coefficients = np.array([each.factors + (0.0,) * (widest - len(each.columns)) for each in directions])
         ends = coefficients[:, :, None] * self._pairs.binned.reach[index]
         reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
-        width = len(self._sample.output.weights) if len(others.slots) else 0  # neurons whose company matters
-        residual, found = self._part.residual(output), np.empty((len(directions), 3))
+        width = len(self._sample.output.weights) if len(others.slots) else 0  # number of neurons refitted jointly
+        part = self._part
+        sampled = SampledRows(part.columns, part.residual(output), part.weight, part.codes, BITS)
+        refit = Refit(others.slots, others.inverse, float(others.total), others.ridge, chance, self._least(others))
+        found = np.empty((len(directions), 3))
 
-        def part(some: slice) -> None:
-            judge_directions(
-                self._part.columns, index[some], coefficients[some], size[some], reach[some], residual,
-                self._part.weight, self._part.codes, BITS, width, others.slots,
-                others.inverse, float(others.total), others.ridge, chance, self._least(others), found[some],
-            )  # fmt: skip
+        def judge(some: slice) -> None:
+            lines = Lines(index[some], coefficients[some], size[some], reach[some])
+            judge_directions(sampled, lines, width, refit, found[some])
 
-        self._share(part, len(directions), _DIRECTIONS_A_THREAD)
+        self._share(judge, len(directions), _DIRECTIONS_PER_THREAD)
         judged = [
             _Judged(gain - (luck[len(direction.columns) > 1] if k < first_fitted else 0.0), direction, (low, high))
             for k, (direction, (gain, low, high)) in enumerate(zip(directions, found.tolist(), strict=True))
@@ -179,7 +180,7 @@ class Search:
             return np.zeros(n + 1)
         fired = self._part.fired_sums(values, len(self._sample.output.weights) if n else 0)
         left = np.append(total, 2 * fired[others.slots] - total) * (others.total / self._sample.total)
-        left[1:] -= others.ridge * output.weights[others.slots]
+        left[1:] -= others.penalty * output.weights[others.slots]
         return np.asarray((others.inverse * left).sum(axis=1))
 
     def _least(self, others: Others) -> float:
@@ -201,7 +202,7 @@ class Search:
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
     def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Projection]:
-        """Directions of the pairs that the tables like best."""
+        """Directions of the pairs with the highest screened gain."""
         pairs, rows = np.array(list(combinations(columns.tolist(), 2))), self._sample.total
         found = self._pairs.best(pairs, values, rows, total)
         found = found.at(np.argsort(-found.gains, kind="stable")[:_PAIRS])
@@ -254,7 +255,7 @@ class Search:
         return [self._direction(a, b, x * cos - y * sin, x * sin + y * cos) for cos, sin in turns]
 
     def _extended(self, direction: Projection, values: Integers, total: int) -> list[Projection]:
-        """The direction with one more column, at the angle that the tables like best."""
+        """The direction with one more column, at the angle with the highest screened gain."""
         line = sum(
             c * self._part.columns[j].astype(np.float64)
             for j, c in zip(direction.columns, direction.factors, strict=True)
@@ -275,7 +276,7 @@ class Search:
         return directions
 
 
-def share_out(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
+def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
     """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
     size = max(-(-number // rows.threads), least)
     rows.each(part, [slice(k, k + size) for k in range(0, number, size)])

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.protocol import Floats, Integers
-from bgn.grow.angles import turns
-from bgn.grow.screen import ANGLES, BINS, COARSE, near_gains, pair_gains, place_cells
+from bgn.grow.directions.angles import turns
+from bgn.grow.directions.screen import ANGLES, BINS, COARSE, near_gains, pair_gains, place_cells
 
 WIDTH = math.pi / ANGLES
 _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
 _NEARBY = WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
 _KEPT = 256  # pairs, some 48 KiB each
-_PAIRS_A_THREAD = 8
+_PAIRS_PER_THREAD = 8
 _ALL_WITHIN = 50  # values: one of so few is more than may lie beyond a column's reach
 
 # Shares so many items out among threads, at least so many to each.
@@ -90,12 +90,10 @@ class Pairs:
         tables = np.empty((len(pairs), COARSE * COARSE), np.int64)
 
         def part(some: slice) -> None:
-            pair_gains(
-                table.codes, pairs[some], which[some], places, count, values, rows, total, tables[some], gains[some],
-                best[some],
-            )  # fmt: skip
+            found = tables[some], gains[some], best[some]
+            pair_gains(table.codes, pairs[some], (which[some], places, count), values, rows, total, found)
 
-        self._share(part, len(pairs), _PAIRS_A_THREAD)
+        self._share(part, len(pairs), _PAIRS_PER_THREAD)
         return Found(pairs, gains, np.asarray(_ALL_ROUND[best], np.float64), which, tables)
 
     def near(self, found: Found, rows: int, total: int) -> Floats:
@@ -131,7 +129,7 @@ class Pairs:
                 *(room[some] for room in rooms),
             )  # fmt: skip
 
-        self._share(part, len(pairs), _PAIRS_A_THREAD)
+        self._share(part, len(pairs), _PAIRS_PER_THREAD)
 
 
 def _room(pairs: int) -> tuple[NDArray[Any], ...]:
@@ -151,7 +149,7 @@ def different(column: NDArray[Any]) -> Floats:
 def codes_of(column: NDArray[Any], values: Floats, bins: int) -> tuple[NDArray[np.uint8], Integers]:
     """Bin number of every row of a column with these different values, and the first of them in each bin.
 
-    A bin a value when they are few, otherwise bins of equally many values.
+    One bin per value when they are few, otherwise bins of equally many values.
     """
     first = np.arange(min(bins, len(values))) * len(values) // min(bins, len(values))
     return (np.searchsorted(values[first], column, side="right") - 1).astype(np.uint8), first

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bgn.engines.block import Plan, Sample, weight_exponent
-from bgn.engines.integers import Grid
 from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.part import Part
-from bgn.engines.protocol import Engine, Integers
+from bgn.engines.protocol import Engine, Integers, Loss
 from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.split import find_edge
+from bgn.grow.loss import LOSSES
 from bgn.model.neuron import Neuron
 
 # Directions are screened on at most this many different rows.
@@ -25,7 +25,7 @@ _MOST_SEARCHERS = 6
 
 
 @dataclass(frozen=True)
-class Rows:
+class Roles:
     """The same neurons on three sets of rows: to learn from, to choose by, and a sample to search on, if one does."""
 
     train: Engine
@@ -38,35 +38,42 @@ class Rows:
         """The engines that follow what the training rows decide."""
         return [rows for rows in (self.validation, self.sample) if rows is not None and rows is not self.train]
 
-    def next_layer(self, neurons: Sequence[Neuron]) -> Rows:
+    def next_layer(self, neurons: Sequence[Neuron]) -> Roles:
         """The same rows behind a finished layer."""
         train = self.train.next_layer(neurons)
         sample = train if self.sample is self.train else self.sample and self.sample.next_layer(neurons)
         assert sample is None or isinstance(sample, MemoryEngine)
-        return Rows(train, self.validation and self.validation.next_layer(neurons), sample, self.unit)
+        return Roles(train, self.validation and self.validation.next_layer(neurons), sample, self.unit)
 
 
-def share_out(
-    source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int, threads: int = 1
-) -> tuple[Rows, int]:
+def assign_roles(
+    source: RowSource,
+    evaluation: RowSource | None,
+    validation_fraction: float,
+    seed: int,
+    threads: int = 1,
+    loss: str = "squared",
+) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
     `threads` search the sample, where it is apart from the rows.
     """
-    plan, scaled = _plan(source, evaluation, validation_fraction, seed)
+    plan, scaled = _plan(source, evaluation, validation_fraction, seed, loss)
     train = source.engine(plan, False)
     validation = None
     if evaluation is not None:
-        validation = evaluation.engine(Plan(seed, None, plan.grid), False)
+        validation = evaluation.engine(Plan(seed, None, plan.loss), False)
     elif plan.edge is not None:
         validation = source.engine(plan, True)
     if plan.limit is None and isinstance(train, MemoryEngine):
-        return Rows(train, validation, train, 2.0**scaled), scaled
-    sample = _sample(source.ask(RawBlock.sample, plan), plan.grid, threads)
-    return Rows(train, validation, sample, 2.0**scaled), scaled
+        return Roles(train, validation, train, 2.0**scaled), scaled
+    sample = _sample(source.ask(RawBlock.sample, plan), plan.loss, threads)
+    return Roles(train, validation, sample, 2.0**scaled), scaled
 
 
-def _plan(source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int) -> tuple[Plan, int]:
+def _plan(
+    source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int, loss: str
+) -> tuple[Plan, int]:
     exponent = weight_exponent(source) if source.weighted else None
     surveys = source.ask(RawBlock.survey, seed, exponent)
     total = sum(each.total for each in surveys)
@@ -76,7 +83,7 @@ def _plan(source: RowSource, evaluation: RowSource | None, validation_fraction: 
         raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
     everything = surveys if evaluation is None else [*surveys, *evaluation.ask(RawBlock.survey, seed, None)]
     low, high = min(each.low for each in everything), max(each.high for each in everything)
-    plan = Plan(seed, exponent, Grid.for_range(low, high, total))
+    plan = Plan(seed, exponent, LOSSES[loss].over(low, high, total))
     counts = np.sum([each.counts for each in surveys], axis=0)
     if evaluation is None and not _few_and_often(counts, total / 2 ** (exponent or 0)):
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
@@ -94,7 +101,7 @@ def _few_and_often(counts: Integers, rows: float) -> bool:
     return bool(different <= _FEW and rows >= _OFTEN * different)
 
 
-def _sample(parts: Sequence[Sample], grid: Grid, threads: int) -> MemoryEngine:
+def _sample(parts: Sequence[Sample], loss: Loss, threads: int) -> MemoryEngine:
     """The sample of all blocks, equal rows put together, as an engine in memory."""
     hashes, first, number = np.unique(
         np.concatenate([part.hashes for part in parts]), return_index=True, return_inverse=True
@@ -105,4 +112,4 @@ def _sample(parts: Sequence[Sample], grid: Grid, threads: int) -> MemoryEngine:
     target = np.concatenate([part.target for part in parts])[first]
     heavy = None if np.all(weight == 1) else weight
     searchers = min(threads, _MOST_SEARCHERS)
-    return MemoryEngine(Part(np.ascontiguousarray(columns), target, heavy, grid.limit, searchers), grid)
+    return MemoryEngine(Part(np.ascontiguousarray(columns), target, heavy, loss, searchers), loss)

@@ -55,7 +55,7 @@ def lasso_path(gram, known, products, most, weights):
 
     Minimises ``w' gram w / 2 - products' w + penalty |w|_1`` for a falling penalty. Columns are standardised, so
     the diagonal of `gram` is one; only rows with `known` set are read. Returns -1 when done, or the number of a
-    column whose row of `gram` is wanted: fill it in and call again. O(columns) a knot.
+    column whose row of `gram` is wanted: fill it in and call again. O(columns) per knot.
     """
     d = len(products)
     weights[:] = 0.0
@@ -81,34 +81,16 @@ def lasso_path(gram, known, products, most, weights):
             size += 1
         if size == 0 or penalty <= 1e-12 * start:
             return -1
-        among = np.empty((size, size))
         move = np.empty(size)
-        for a in range(size):
-            move[a] = 1.0 if c[active[a]] > 0 else -1.0
-            for b in range(size):
-                among[a, b] = gram[active[a], active[b]]
-        if not solve_small(among, move):
+        if not way(gram, c, active[:size], move):
             size -= 1
             entering = -1
             continue
-        # Walk until a column enters, one leaves, or the penalty is used up.
         slope = np.zeros(d)
         for a in range(size):
             for j in range(d):
                 slope[j] += gram[active[a], j] * move[a]
-        length, entering, leaving = penalty, -1, -1
-        for j in range(d):
-            if out[j]:
-                continue
-            up, down = 1.0 - slope[j], 1.0 + slope[j]
-            if up > 1e-12 and (penalty - c[j]) / up < length and not (j == left and c[j] > 0):
-                length, entering = max((penalty - c[j]) / up, 0.0), j
-            if down > 1e-12 and (penalty + c[j]) / down < length and not (j == left and c[j] < 0):
-                length, entering = max((penalty + c[j]) / down, 0.0), j
-        for a in range(size):
-            w = weights[active[a]]
-            if w * move[a] < 0.0 and -w / move[a] < length:
-                length, entering, leaving = -w / move[a], -1, a
+        length, entering, leaving = next_knot(c, slope, penalty, out, left, (weights, active[:size], move))
         for a in range(size):
             weights[active[a]] += length * move[a]
         for j in range(d):
@@ -125,3 +107,37 @@ def lasso_path(gram, known, products, most, weights):
         elif entering < 0:
             return -1
     return -1
+
+
+@compiled
+def way(gram, c, active, move):
+    """Write how the weights of the active columns change as the penalty falls; False where that is not determined."""
+    among = np.empty((len(active), len(active)))
+    for a in range(len(active)):
+        move[a] = 1.0 if c[active[a]] > 0 else -1.0
+        for b in range(len(active)):
+            among[a, b] = gram[active[a], active[b]]
+    return solve_small(among, move)
+
+
+@compiled
+def next_knot(c, slope, penalty, out, left, walk):
+    """How far the penalty falls until a column enters, one leaves, or nothing is left of it; and which of them.
+
+    `walk` has all weights, the active columns, and how their weights change.
+    """
+    weights, active, move = walk
+    length, entering, leaving = penalty, -1, -1
+    for j in range(len(c)):
+        if out[j]:
+            continue
+        up, down = 1.0 - slope[j], 1.0 + slope[j]
+        if up > 1e-12 and (penalty - c[j]) / up < length and not (j == left and c[j] > 0):
+            length, entering = max((penalty - c[j]) / up, 0.0), j
+        if down > 1e-12 and (penalty + c[j]) / down < length and not (j == left and c[j] < 0):
+            length, entering = max((penalty + c[j]) / down, 0.0), j
+    for a in range(len(active)):
+        w = weights[active[a]]
+        if w * move[a] < 0.0 and -w / move[a] < length:
+            length, entering, leaving = -w / move[a], -1, a
+    return length, entering, leaving

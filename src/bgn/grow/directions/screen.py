@@ -5,6 +5,8 @@ Sums are integers, so an estimate does not depend on the order of the rows.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from bgn.compiled import compiled
@@ -19,11 +21,47 @@ ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 8192
 _FULL = 255
-_SMALLEST = 1e-300  # width of a cell: their number a unit must be a float64
+_SMALLEST = 1e-300  # width of a cell: their number per unit must be a float64
 _FINEST = 2.0**50  # cells between zero and the values: more are not told apart by a float64
 _LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
 # The bits of every byte, each in a byte of its own.
 _SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
+
+
+class SampledRows(NamedTuple):
+    """The rows to look at: columns, residuals, weights (or none), the neurons' answers, and the bits of every byte."""
+
+    columns: Any
+    residual: Any
+    weight: Any
+    codes: Any
+    bits: Any
+
+
+class Lines(NamedTuple):
+    """Directions: `index` and `coefficients` (directions x most columns), how many columns each has (`size`), and the
+    (low, high) that its cells are spread over (`reach`)."""
+
+    index: Any
+    coefficients: Any
+    size: Any
+    reach: Any
+
+
+class Refit(NamedTuple):
+    """What the other neurons explain, and how their refit is foreseen; see `bgn.grow.directions.protocol.Others`.
+
+    Sums are scaled from the sample to `total`. `chance` holds the weights of the constant and the neurons that would
+    explain what is left of them in the sample by chance; `least` is the least that a new question holds and the others
+    do not.
+    """
+
+    slots: Any
+    inverse: Any
+    total: float
+    ridge: float
+    chance: Any
+    least: float
 
 
 @compiled
@@ -65,7 +103,7 @@ def spread(centres, bins, pair, turn, x, y):
 
 @compiled
 def add_up(codes, pair, values, table):
-    """Sum `values`, one a row, or the rows where there are none, in the cells of a two-way table."""
+    """Sum `values`, one per row, or the rows where there are none, in the cells of a two-way table."""
     first, second = codes[pair[0]], codes[pair[1]]
     table[:] = 0
     for i in range(len(first)):
@@ -95,12 +133,13 @@ def place_cells(codes, centres, bins, pairs, turns, weight, weights, places, cou
 
 
 @compiled
-def pair_gains(codes, pairs, which, places, count, values, rows, total, tables, gains, best):
+def pair_gains(codes, pairs, kept, values, rows, total, found):
     """For each pair of binned columns, the number of its best angle and the gain it promises.
 
-    The rows are summed once a pair in a two-way table, written to `tables`; ``which[k]`` says where in `places` and
-    `count` pair ``k`` is.
+    `found` are the tables, gains and angles to write: the rows are summed once per pair in a two-way table. `kept` is
+    what :func:`place_cells` wrote, and before it where in that each pair is.
     """
+    (which, places, count), (tables, gains, best) = kept, found
     sums = np.empty(ANGLES * BINS, np.int64)
     for k in range(len(pairs)):
         w, table = which[k], tables[k]
@@ -140,14 +179,16 @@ def near_gains(centres, bins, pairs, turns, weights, tables, rows, total, best):
 
 
 @compiled
-def fill_profile(columns, index, coefficients, residual, weight, low, scale, codes, bits, count, sums, together):
-    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a direction."""
+def fill_profile(rows, line, low, scale, profile):
+    """Add up weight, residual and co-firing weight of every neuron, cell by cell along a line (columns, factors)."""
+    residual, weight, codes = rows.residual, rows.weight, rows.codes
+    count, sums, together = profile
     top = np.float64(len(count) - 1)
     z, room, held = np.empty(_BLOCK), np.empty(_BLOCK, np.uint8), np.empty(len(count), np.int64)
     for begin in range(0, len(residual), _BLOCK):
         end = min(begin + _BLOCK, len(residual))
         cells, left, heavy = room[: end - begin], residual[begin:end], weight[begin:end]
-        project(columns, index, coefficients, begin, end, z)
+        project(rows.columns, line[0], line[1], begin, end, z)
         for i in range(len(cells)):  # apart from the sums, so that the compiler can use vector instructions
             cells[i] = np.uint8(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
         held[:] = 0
@@ -160,7 +201,7 @@ def fill_profile(columns, index, coefficients, residual, weight, low, scale, cod
             here = together[:, 8 * g : 8 * g + 8]
             if len(heavy):
                 for i in range(len(cells)):
-                    pattern, row = bits[codes[g, begin + i]], here[cells[i]]
+                    pattern, row = rows.bits[codes[g, begin + i]], here[cells[i]]
                     for b in range(8):
                         row[b] += heavy[i] * pattern[b]
             else:
@@ -199,27 +240,46 @@ def unpack(packed, cell, out):
 
 
 @compiled
-def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least):
-    """The cell before which a cut lowers the training objective most, and by how much; see `Others`.
+def best_refitted(profile, refit):
+    """The cell before which a cut lowers the training objective most, and by how much; cell 0 when there is no cut.
 
-    `together` (cells x neurons) is the weight that fires with each neuron. Sums are scaled from the cells' rows
-    to `total`. `chance` holds the weights of the constant and the neurons that would explain what is left of them in
-    these rows by chance, `least` is what a new question holds at least that the others do not. The cell is 0 when there
-    is no cut.
+    `profile` has the weight and sum of every cell, and (cells x neurons) the weight that fires with each neuron.
     """
+    count, sums, _ = profile
+    slots, inverse = refit.slots, refit.inverse
+    n, rows, all_sums = len(slots) + 1, count.sum(), sums.sum()
+    b, cells, drop, tried = worthy_cuts(profile, slots, refit.total / np.float64(rows), rows, all_sums)
+    explained, inner = np.zeros(tried), np.empty(tried)
+    for j in range(n):
+        inner[:] = 0.0
+        for k in range(j):
+            for t in range(tried):
+                inner[t] += inverse[j, k] * b[k, t]
+        for t in range(tried):
+            drop[t] -= b[j, t] * refit.chance[j]
+            explained[t] += (2.0 * inner[t] + inverse[j, j] * b[j, t]) * b[j, t]
+    best, best_cell = 0.0, 0
+    for t in range(tried):
+        g = drop[t] * drop[t] / max(refit.total + refit.ridge - explained[t], refit.least)
+        if g > best:
+            best, best_cell = g, cells[t]
+    return best, best_cell
+
+
+@compiled
+def worthy_cuts(profile, slots, scale, rows, all_sums):
+    """Of the cuts that gain enough by themselves: products with the constant and each neuron, side by side so that the
+    compiler can use vector instructions; the cell above each; its product with the residual; and how many there are."""
+    count, sums, together = profile
     n = len(slots) + 1
-    rows, all_sums = 0, 0
     every = np.zeros(together.shape[1], np.int64)
     for c in range(len(count)):
-        rows += count[c]
-        all_sums += sums[c]
         for j in range(len(every)):
             every[j] += together[c, j]
-    scale = total / np.float64(rows)
     worth = _WORTH * best_edge(count, sums, rows, all_sums)
     above = np.zeros(n)  # weight above the cut that fires with the constant and each neuron
     tried, cells, drop = 0, np.empty(len(count), np.int64), np.empty(len(count))
-    b = np.empty((n, len(count)))  # cuts side by side, so that the compiler can use vector instructions
+    b = np.empty((n, len(count)))
     weight, s = 0, 0
     for c in range(len(count) - 1, 0, -1):
         if count[c] == 0:
@@ -238,31 +298,17 @@ def best_refitted(count, sums, together, slots, inverse, total, ridge, chance, l
             b[j, tried] = (4 * above[j] - 2 * every[slots[j - 1]] - 2 * above[0] + rows) * scale
         cells[tried], drop[tried] = c, np.float64(2 * s - all_sums) * scale
         tried += 1
-    explained, inner = np.zeros(tried), np.empty(tried)
-    for j in range(n):
-        inner[:] = 0.0
-        for k in range(j):
-            for t in range(tried):
-                inner[t] += inverse[j, k] * b[k, t]
-        for t in range(tried):
-            drop[t] -= b[j, t] * chance[j]
-            explained[t] += (2.0 * inner[t] + inverse[j, j] * b[j, t]) * b[j, t]
-    best, best_cell = 0.0, 0
-    for t in range(tried):
-        g = drop[t] * drop[t] / max(total + ridge - explained[t], least)
-        if g > best:
-            best, best_cell = g, cells[t]
-    return best, best_cell
+    return b, cells, drop, tried
 
 
 @compiled
-def range_within(columns, index, coefficients, rows, low, scale, cell):
+def range_within(columns, line, rows, low, scale, cell):
     """Smallest and largest projection of the rows in a cell."""
     z, least, most = np.empty(_BLOCK), np.inf, -np.inf
     top = np.float64(ALONG - 1)
     for begin in range(0, rows, _BLOCK):
         end = min(begin + _BLOCK, rows)
-        project(columns, index, coefficients, begin, end, z)
+        project(columns, line[0], line[1], begin, end, z)
         for i in range(end - begin):
             if np.int32(min(max((z[i] - low) * scale, 0.0), top)) == cell:
                 least, most = min(least, z[i]), max(most, z[i])
@@ -270,29 +316,29 @@ def range_within(columns, index, coefficients, rows, low, scale, cell):
 
 
 @compiled
-def judge_directions(
-    columns, index, coefficients, size, reach, residual, weight, codes, bits, width, slots, inverse, total, ridge,
-    chance, least, out,
-):  # fmt: skip
+def judge_directions(rows, lines, width, refit, out):
     """Write what each direction promises: gain, and the window (low, high) around its best coarse cut.
 
-    `index` and `coefficients` are (directions x most columns), `size` says how many columns each has, `reach` the
-    (low, high) that its cells are spread over. A cell with more than a quarter of the weight, as when a few values are
-    far out, is looked into.
+    The first `width` neurons count. A cell with more than a quarter of the weight, as when a few values are far out, is
+    looked into.
     """
-    count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
-    together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
-    for k in range(len(index)):
-        which, how = index[k, : size[k]], coefficients[k, : size[k]]
-        low, high = reach[k, 0], reach[k, 1]
+    profile = (
+        np.empty(ALONG, np.int64),
+        np.empty(ALONG, np.int64),
+        np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64),
+    )
+    count, sums, together = profile
+    for k in range(len(lines.index)):
+        line = lines.index[k, : lines.size[k]], lines.coefficients[k, : lines.size[k]]
+        low, high = lines.reach[k, 0], lines.reach[k, 1]
         scale = ALONG / (high - low) if high > low else 1.0
         out[k] = 0.0, -np.inf, np.inf
         for _ in range(_LEVELS):
             count[:] = 0
             sums[:] = 0
             together[:] = 0
-            fill_profile(columns, which, how, residual, weight, low, scale, codes, bits, count, sums, together)
-            best, cell = best_refitted(count, sums, together, slots, inverse, total, ridge, chance, least)
+            fill_profile(rows, line, low, scale, profile)
+            best, cell = best_refitted(profile, refit)
             if best > out[k, 0]:
                 told_apart = scale * max(abs(low), abs(high)) < _FINEST
                 out[k, 0] = best
@@ -301,7 +347,7 @@ def judge_directions(
             fullest = count.argmax()
             if 4 * count[fullest] <= count.sum():
                 break
-            low, high = range_within(columns, which, how, len(residual), low, scale, fullest)
+            low, high = range_within(rows.columns, line, len(rows.residual), low, scale, fullest)
             step = (high - low) / (ALONG - 2)
             if not _SMALLEST < step < np.inf:
                 break

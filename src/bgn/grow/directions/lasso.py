@@ -1,52 +1,22 @@
-"""Where to look: from a residual to sparse directions worth cutting.
+"""The Lasso's direction, as in the paper, and the debiased one: least squares on the columns that the Lasso takes.
 
-A strategy is a small class with ``propose(output)``: directions for the residual that `output` leaves. Lasso and
-debiased directions come from inner products that the engine summed once a neuron, so they cost no pass over rows.
+For squares both come from inner products that the engine summed once per neuron, so they cost no pass over rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.protocol import Engine, Floats, Output, Question
-from bgn.grow.paths import lasso_path, solve_small, weighted_sum
+from bgn.grow.directions.paths import lasso_path, solve_small, weighted_sum
+from bgn.grow.directions.protocol import Others
 from bgn.model.neuron import Projection
 
 _NOTHING = 1e-7
-
-
-class DirectionFinder(Protocol):
-    """What a strategy must do."""
-
-    def learn(self, slot: int, direction: Projection) -> None:
-        """Take note of the neuron just stored in `slot`."""
-        ...
-
-    def propose(self, output: Output, others: Others) -> Sequence[Question]:
-        """Questions worth asking of the residual that `output` leaves, the most promising first."""
-        ...
-
-
-@dataclass(frozen=True)
-class Others:
-    """What the other neurons of the layer explain, for judging a new one.
-
-    A new neuron with +-1 answers h lowers the training objective by ``(h.r)^2 / (h.h + ridge - b'Pb)``, where r is
-    the residual, ``b = H'h`` its products with the constant and the neurons that are refitted along with it
-    (`slots`), and P (`inverse`) the inverse of ``H'H + ridge``. A question they already answer counts for little.
-    Where the others stay as they are, only the constant is refitted.
-    """
-
-    total: int
-    ridge: float
-    inverse: Floats
-    slots: NDArray[np.int64]
 
 
 class InnerProducts:
@@ -59,31 +29,39 @@ class InnerProducts:
         self._all_usable = bool(self.usable.all())
         self._norm = np.where(self.usable, about.deviation, 1.0)
         self._to_units: list[float] = (about.scale / self._norm).tolist()
-        self._target = about.target_products / (self._norm * rows.total)
+        self._none = Output(np.zeros(0, np.int64), 0)
+        self._start = self._asked(self._none)
         self.gram = np.zeros((rows.n_columns, rows.n_columns))
         self._known: NDArray[np.bool_] = np.zeros(rows.n_columns, dtype=bool)
         self._cross = np.zeros((8, rows.n_columns))
-        self._last: tuple[Output, Floats] = Output(np.zeros(0, np.int64), 0), self._target
+        self._last: tuple[Output, Floats] = self._none, self._start
+
+    def _asked(self, output: Output) -> Floats:
+        return self._rows.products(output) / (self._norm * self._rows.total)
 
     def learn(self, slot: int) -> None:
         """Take in the inner products of the columns with the answers of `slot`."""
         while slot >= len(self._cross):
             self._cross = np.concatenate([self._cross, np.zeros_like(self._cross)])
         self._cross[slot] = self._rows.cross(slot) / (self._norm * self._rows.total)
-        self._last = Output(np.zeros(0, np.int64), 0), self._target
+        self._last = self._none, self._start
 
     def with_residual(self, output: Output) -> Floats:
         """Mean of every standardised column times the residual that `output` leaves."""
         known, products = self._last
+        if not self._rows.loss.quadratic:
+            if known is not output:
+                self._last = output, self._asked(output)
+            return self._last[1]
         if len(known.weights) == len(output.weights):
             (changed,) = (known.weights != output.weights).nonzero()
             if len(changed) <= 1:
                 for slot in changed.tolist():
                     products = products - float(output.weights[slot] - known.weights[slot]) * self._cross[slot]
                 return products
-        explained = np.empty(len(self._target))
+        explained = np.empty(len(self._start))
         weighted_sum(self._cross, output.weights.astype(np.float64), explained)
-        products = self._target - explained
+        products = self._start - explained
         self._last = output, products
         return products
 

@@ -1,0 +1,43 @@
+"""What a strategy for directions must do, and what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.engines.protocol import Floats, Output, Question
+from bgn.model.neuron import Projection
+
+
+class DirectionFinder(Protocol):
+    """What a strategy must do."""
+
+    def learn(self, slot: int, direction: Projection) -> None:
+        """Take note of the neuron just stored in `slot`."""
+        ...
+
+    def propose(self, output: Output, others: Others) -> Sequence[Question]:
+        """Questions worth asking of the residual that `output` leaves, the most promising first."""
+        ...
+
+
+@dataclass(frozen=True)
+class Others:
+    """What the other neurons of the layer explain, for judging a new one.
+
+    A new neuron with +-1 answers h lowers the training objective by ``(h.r)^2 / (h.h + ridge - b'Pb)``, where r is
+    the residual, ``b = H'h`` its products with the constant and the neurons that are refitted along with it
+    (`slots`), and P (`inverse`) the inverse of ``H'H + ridge``. A question they already answer counts for little.
+    Where the others stay as they are, only the constant is refitted. `ridge` is the penalty by the curvature of the
+    loss, `penalty` the penalty itself.
+    """
+
+    total: int
+    ridge: float
+    inverse: Floats
+    slots: NDArray[np.int64]
+    penalty: float

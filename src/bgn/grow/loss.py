@@ -1,0 +1,101 @@
+"""What growth makes small: one small class per loss, each a :class:`bgn.engines.protocol.Loss`.
+
+A loss turns the whole-number target and score of a row into a whole-number residual, bounds how fast that falls as the
+score rises, and adds itself up exactly, so that every engine agrees to the bit. Growth, history, engines and outputs
+know no more of it than the protocol says.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from bgn.engines.integers import Grid
+from bgn.engines.kernels import rows as kernels
+from bgn.engines.protocol import Integers
+from bgn.engines.protocol import Loss as Loss
+
+_LOW = (1 << kernels.LIMB) - 1
+
+
+@dataclass(frozen=True)
+class Squared:
+    """The squared error; the residual is the target less the score."""
+
+    grid: Grid
+    name: ClassVar[str] = "squared"
+    quadratic: ClassVar[bool] = True
+    curvature: ClassVar[float] = 1.0
+
+    @classmethod
+    def over(cls, low: float, high: float, total_weight: int) -> Self:
+        """The loss of targets between `low` and `high`, on the finest grid that sums of so much weight allow."""
+        return cls(Grid.for_range(low, high, total_weight))
+
+    @property
+    def targets(self) -> Grid:
+        """Targets are on the scores' grid."""
+        return self.grid
+
+    def gap(self, target: Any) -> Any:
+        """The targets themselves."""
+        return target
+
+    def residual(self, gap: Any, target: Any) -> Any:
+        """The gaps themselves."""
+        return gap
+
+    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+        """The squares of the gaps, clipped to what can be added up."""
+        gap = gap.clip(-self.grid.limit, self.grid.limit)
+        high, low = gap >> kernels.LIMB, gap & _LOW
+        squared = low * low
+        return high * high, high * low, squared >> kernels.LIMB, squared & _LOW
+
+    def add_limbs(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the limbs of some rows, times their weights, to `out`."""
+        kernels.squares(gap, weight, self.grid.limit, start, stop, out)
+
+    def total(self, limbs: Integers) -> int:
+        """The sum of squares, in squared steps."""
+        high, middle, low, last = (int(limb) for limb in limbs)
+        return (high << 2 * kernels.LIMB) + (middle << kernels.LIMB + 1) + (low << kernels.LIMB) + last
+
+    def powers(self, gap: Any, target: Any, unit: float) -> Any:
+        """Fourth powers."""
+        share = abs(gap * unit).clip(0.0, 1.0)
+        share = share * share
+        return (share * share * 1073741824.0).round()
+
+    def add_powers(
+        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the fourth powers of some rows, times their weights, to `out`."""
+        kernels.fourth_powers(gap, weight, unit, start, stop, out)
+
+    def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
+        """Standard deviation of the squares, in squared steps."""
+        mean = total / weight
+        return math.sqrt(max(powers / 2**30 / weight * float(largest**4) - mean * mean, 0.0))
+
+    def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
+        """The squared sum of each group by its weight."""
+        return (target_sum * target_sum / weight * unit).round()
+
+    def mean(self, total: int, weight: int) -> float:
+        """The mean squared error in the target's units."""
+        mantissa, exponent = math.frexp(total / weight)
+        try:
+            return math.ldexp(mantissa, exponent - 2 * self.grid.exponent)
+        except OverflowError:
+            return math.inf
+
+    def in_units(self, value: float) -> float:
+        """Squared steps in the target's units."""
+        return math.ldexp(value, -2 * self.grid.exponent)
+
+
+LOSSES = {loss.name: loss for loss in (Squared,)}
