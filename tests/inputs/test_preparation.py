@@ -117,6 +117,7 @@ def test_what_is_new_or_lacks_a_value_is_told() -> None:
         ({"a": [1], "y": [1]}, {"dates": "no"}, "dates must be one of 'refuse', 'expand'; got 'no'."),
         ({"a": [1], "y": [1]}, {"missing": True}, "missing must be one of"),
         ({"a": [1], "y": [1]}, {"max_categories": 1}, "max_categories must be a whole number, at least 2; got 1."),
+        ({"a": [1], "y": [1]}, {"sep": "||"}, "sep must be one character; got '||'."),
         (np.ones((2, 2)), {}, "data must be a path or a table with named columns; got ndarray."),
         (pl.LazyFrame({"a": [1]}), {}, "got a LazyFrame. Call its collect() first."),
         ("nowhere.csv", {}, "there is no file 'nowhere.csv'."),

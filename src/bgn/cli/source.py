@@ -16,7 +16,7 @@ from bgn import datasets
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.files import ArrowTable, RawTable, open_table
-from bgn.inputs.refusal import Refused, check_there, listed
+from bgn.inputs.refusal import Refused, check_characters, check_there, listed
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Number, Preparation, Prepared
@@ -66,9 +66,7 @@ class DataFile:
 
     def open(self, date_format: str | None = None) -> OpenedData:
         """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
-        for name, value in (("--sep", self.sep), ("--decimal", self.decimal)):
-            if value is not None and len(value.replace("\\t", "\t")) != 1:
-                raise Refused(f"{name} must be one character; got {value!r}.")
+        check_characters(sep=self.sep, decimal=self.decimal)
         name, _, columns = self.name.partition(":")
         if name in datasets.names():
             return _built_in(self.name, datasets.load(name, columns=columns or None))

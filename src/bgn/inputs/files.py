@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from bgn.inputs import cells
 from bgn.inputs.delimited import BLOCK_BYTES, Delimited
-from bgn.inputs.refusal import Refused, named, option
+from bgn.inputs.refusal import Refused, check_characters, named, option
 from bgn.inputs.stamp import Stamp
 from bgn.inputs.tables import different_columns
 
@@ -49,6 +49,7 @@ def open_any(
     data: Any, sep: str | None, decimal: str, sheet: str | None, date_format: str | None = None
 ) -> tuple[RawTable, str]:
     """Open a path, or a table of any library; also what to call it."""
+    check_characters(sep=sep, decimal=decimal)
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
         return open_table(path, sep=sep, decimal=decimal, sheet=sheet, date_format=date_format), path

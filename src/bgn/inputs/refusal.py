@@ -41,6 +41,13 @@ def option(name: str, value: str = "") -> str:
     return f"{name}={quoted}" if value else name
 
 
+def check_characters(**marks: str | None) -> None:
+    """Refuse a separator or a decimal mark that is not one character; a tab may be written as in a shell."""
+    for name, value in marks.items():
+        if value is not None and len(value.replace("\\t", "\t")) != 1:
+            raise Refused(f"{option(name)} must be one character; got {value!r}.")
+
+
 def named(names: Sequence[str], origin: str) -> tuple[str, ...]:
     """Return stripped names, refusing two alike; columns without one keep an empty name."""
     stripped = tuple(name.strip() for name in names)
