@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bgn.datasets import DatasetError
-from bgn.writing import message
+from bgn.printable import message
 from experiments import STUDIES, runner, tables
 from experiments.options import SCALES, Options
 from experiments.publish import RESULTS, complete, provenance, publish, published_runs

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import bgn.engines.disk.engine as disk
-import bgn.estimators as estimators
+import bgn.sources as sources
 from bgn import BGNRegressor
 from bgn.engines.cell_engine import CellEngine
 from bgn.engines.memory.engine import PartsInMemory, RowsInMemory
@@ -66,12 +66,12 @@ def in_memory(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, ev
 
 def _with_source(source: Any, model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegressor:
     """Fit on rows in memory that `source` makes an engine's own."""
-    kept = estimators.RowsInMemory
-    estimators.RowsInMemory = source
+    kept = sources.RowsInMemory
+    sources.RowsInMemory = source
     try:
         return model.fit(*arguments, **more)
     finally:
-        estimators.RowsInMemory = kept
+        sources.RowsInMemory = kept
 
 
 def in_blocks(number: int) -> Callable[..., BGNRegressor]:

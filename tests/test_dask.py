@@ -28,9 +28,7 @@ distributed = pytest.importorskip("distributed", reason="the extra dask is not i
 pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
 from bgn.cli.cluster import Clustered  # noqa: E402
-from bgn.cli.prepare import Choices  # noqa: E402
-from bgn.cli.source import open_source  # noqa: E402
-from bgn.cli.tables import Refused  # noqa: E402
+from bgn.cli.source import DataFile  # noqa: E402
 from bgn.cli.train import Wanted  # noqa: E402
 from bgn.dask import DaskBGNRegressor  # noqa: E402
 from bgn.engines.cluster.engine import HeldRows, Standing  # noqa: E402
@@ -38,6 +36,9 @@ from bgn.engines.cluster.tasks import ClusterTasks  # noqa: E402
 from bgn.engines.part import Part  # noqa: E402
 from bgn.engines.protocol import Output  # noqa: E402
 from bgn.engines.requests import CellPart, Request, RowPart  # noqa: E402
+from bgn.grow.loss import Squared  # noqa: E402
+from bgn.inputs.prepare import Choices  # noqa: E402
+from bgn.inputs.refusal import Refused  # noqa: E402
 from bgn.model.neuron import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
@@ -491,8 +492,9 @@ def test_rows_answer_alike_whatever_was_asked_before():
     """A worker that starts afresh, one that was asked already, and one that fell behind tell the same."""
     rng = np.random.default_rng(0)
     columns, target = rng.normal(size=(3, 50)), rng.integers(-1000, 1000, 50)
-    rows, behind = (HeldRows(columns, target, None, 1 << 40) for _ in range(2))
-    part, standing = Part(columns, target, None, 1 << 40), Standing()
+    loss = Squared.over(-1.0, 1.0, 100)
+    rows, behind = (HeldRows(columns, target, None, loss) for _ in range(2))
+    part, standing = Part(columns, target, None, loss), Standing()
     for step in range(200):
         slot, width = int(rng.integers(0, 12)), len(standing.slots)
         neuron = Neuron(Projection((int(rng.integers(0, 3)),), (1.0,)), float(rng.normal()))
@@ -544,6 +546,6 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
 def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, categorical, missing, message):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
-    source, choices = open_source(name, None, ".", None), Choices(categorical, False, None, 50)
+    source, choices = DataFile(name).open(), Choices("rent", categorical=categorical, missing=missing)
     with pytest.raises(Refused, match=message):
-        Clustered(Wanted(source, "rent", [], choices, missing, 0.2, 0), "tcp://nowhere")
+        Clustered(Wanted(source, choices, 0.2, 0), "tcp://nowhere")

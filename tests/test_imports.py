@@ -22,8 +22,9 @@ _CALLED = ("bgn.estimators", "bgn.dask", "bgn.persist", "bgn.baselines", "bgn.da
 _GROWN = ("bgn.grow", "bgn.engines", "bgn.tensors", "numba", "torch")
 FORBIDDEN = {
     "model": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.inputs", "sklearn"),
-    "theory": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.inputs", "sklearn"),
-    "inputs": (*_SEEN, *_CALLED, "bgn.explain", "bgn.grow"),
+    "theory": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "sklearn"),
+    "inputs": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.sources"),
+    "preparation": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "sklearn"),
     "engines": (*_SEEN, *_CALLED, "bgn.grow", "bgn.explain", "sklearn"),
     "grow": (*_SEEN, *_CALLED, "bgn.explain", "sklearn"),
     "explain": (*_SEEN, *_CALLED, "bgn.grow"),

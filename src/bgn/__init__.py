@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bgn import baselines as baselines
     from bgn import datasets as datasets
     from bgn import plots as plots
+    from bgn import preparation as preparation
     from bgn import theory as theory
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNRegressor as BGNRegressor
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "bgn": "__version__ baselines datasets plots theory",
+        "bgn": "__version__ baselines datasets plots preparation theory",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.counterfactual": "counterfactual",

@@ -19,12 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.raw_rows import Survey
 from bgn.engines.requests import RowSource
+from bgn.estimator_state import as_it_is, inherit_parameters, take_over
 from bgn.estimators import BGNRegressor, r2
 from bgn.explain.shap import shap_values
-from bgn.given import Given
-from bgn.judge import as_it_is, enough_rows, inherit_parameters, no_dates, representable, take_over
+from bgn.inputs.per_row import no_dates
+from bgn.inputs.tables import enough_rows, representable
 from bgn.model.network import Network
 from bgn.require import require
+from bgn.sources import RowArguments, names_of
 
 
 @inherit_parameters
@@ -127,7 +129,7 @@ class DaskBGNRegressor(BGNRegressor):
             raise ValueError("client is asynchronous, and fit waits for answers; make one without asynchronous=True.")
         return super().fit(X, y, sample_weight, eval_set, target=target, columns=columns)
 
-    def _learn(self, given: Given, eval_set: Any) -> None:
+    def _learn(self, given: RowArguments, eval_set: Any) -> None:
         """Learn from rows that live on the workers for so long."""
         from bgn.engines.cluster.tasks import ClusterTasks
 
@@ -178,7 +180,7 @@ class DaskBGNRegressor(BGNRegressor):
         """
         check_is_fitted(self)
         model = as_it_is(self)
-        given = Given(X, y, sample_weight, target, None if target is None else model._names()).in_memory()
+        given = RowArguments(X, y, sample_weight, target, None if target is None else names_of(model)).in_memory()
         gather = partial(require("dask", extra="dask").compute, scheduler=self.client)
         # One after the other: arrays and frames in one go Dask warns of.
         known, predicted, weight = (gather(each)[0] for each in (given.y, model.predict(given.X), given.weight))
@@ -210,15 +212,15 @@ class DaskBGNRegressor(BGNRegressor):
 
     def to_local(self) -> BGNRegressor:
         """Return the plain estimator, fitted if this one is."""
-        parameters = self.get_params(deep=False)
-        del parameters["client"]
-        local = BGNRegressor(**parameters)
-        return with_fitted(local, self)
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "client"}
+        return take_over(BGNRegressor(**parameters), self)
 
-    # -- judging what came in ------------------------------------------------------------------------------
+    # -- checking what came in -----------------------------------------------------------------------------
 
-    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[RowSource, str | None]:
-        """Judge collections as far as can be told without reading them. Also the target's name."""
+    def _source(
+        self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
+    ) -> tuple[RowSource, str | None]:
+        """Check collections as far as can be told without reading them. Also the target's name."""
         from bgn.engines.cluster.partitions import rows_on_cluster
 
         named = hasattr(given.X, "columns")
@@ -228,31 +230,24 @@ class DaskBGNRegressor(BGNRegressor):
         self._checked(given.X, reset, "X" if reset else "X of eval_set")
         no_dates(getattr(given.y, "dtype", None))
         no_dates(getattr(given.weight, "dtype", None), "sample_weight")
-        least = 2 if reset else 1
-        judge = partial(self._judge, least=0 if given.weight is not None else least)
-        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, judge)
+        least = 0 if given.weight is not None else 2 if reset else 1
+        check = partial(_check_surveys, least=least)
+        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, check)
         return source, given.target_name if hasattr(given.y, "map_partitions") else None
 
     def _checked(self, X: Any, reset: bool = False, name: str = "X") -> Any:
         """A table in whole rows, with as many columns, and the names, that are known."""
         require("dask.dataframe", extra="dask")
-        from bgn.engines.cluster.partitions import whole_rows
+        from bgn.inputs.dask_tables import whole_rows
 
         X = whole_rows(X, name)
         like = X._meta if hasattr(X, "columns") else np.empty((0, X.shape[1]))
         validate_data(self, like, reset=reset, skip_check_array=True)
         return X
 
-    def _judge(self, surveys: Sequence[Survey], least: int) -> None:
-        """Refuse too few rows, and targets whose squares no float64 can hold."""
-        rows = sum(each.n_rows for each in surveys)
-        enough_rows(rows, least)
-        if rows:
-            representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
-
     def _reduced(self) -> BGNRegressor:
         """What predicts, and no more: it travels with every task."""
-        model = with_fitted(BGNRegressor(), self)
+        model = take_over(BGNRegressor(), self)
         del model.history_
         return model
 
@@ -267,9 +262,12 @@ class DaskBGNRegressor(BGNRegressor):
         return type(self)(**{name: clone(value, safe=False) for name, value in parameters.items()}, client=client)
 
 
-def with_fitted(model: BGNRegressor, other: BGNRegressor) -> BGNRegressor:
-    """The model with what another learnt."""
-    return take_over(model, other)
+def _check_surveys(surveys: Sequence[Survey], least: int) -> None:
+    """Refuse too few rows, and targets whose squares no float64 can hold."""
+    rows = sum(each.n_rows for each in surveys)
+    enough_rows(rows, least)
+    if rows:
+        representable([], min(each.low for each in surveys), max(each.high for each in surveys), None)
 
 
 def _predict(part: Any, model: BGNRegressor) -> Any:

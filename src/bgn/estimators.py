@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -15,19 +16,21 @@ from sklearn.metrics import r2_score
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from bgn import judge
 from bgn.engines.disk.arrays import in_memory
-from bgn.engines.disk.engine import OnDisk, Scratch
+from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, FileTable, Piece, on_disk
-from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.requests import RowSource
-from bgn.given import Given
+from bgn.estimator_state import as_it_is, take_over, unfitted
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import GrowthSettings, grow_network
 from bgn.grow.progress import progress_bar
 from bgn.grow.roles import assign_roles
+from bgn.inputs import arguments
+from bgn.inputs.per_row import number_target, weights
+from bgn.inputs.tables import nothing_lost, table
 from bgn.model.network import Network, on_gpu
+from bgn.sources import RowArguments, known_columns, names_of, source_of
 
 _CHOICES = {
     "direction": ("search", "debiased", "lasso"),
@@ -167,17 +170,9 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         >>> BGNRegressor.as_in_paper(random_state=0).direction
         'lasso'
         """
-        paper: dict[str, Any] = {
-            "max_layers": 3,
-            "max_width": 1000,
-            "max_features": 2,
-            "direction": "lasso",
-            "output": "stagewise",
-            "learning_rate": 1.0,
-            "max_replacements": None,
-            "patience": 100,
-        }
-        return cls(**(paper | changes))
+        size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
+        kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "learning_rate": 1.0}
+        return cls(**(size | kind | changes))
 
     def fit(
         self,
@@ -214,26 +209,30 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        fresh = judge.unfitted(self)
-        fresh._learn(Given(X, y, sample_weight, target, columns), eval_set)
+        fresh = unfitted(self)
+        fresh._learn(RowArguments(X, y, sample_weight, target, columns), eval_set)
         if fresh.history_.stopped == "interrupted":
             warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
-        return judge.take_over(self, fresh)
+        return take_over(self, fresh)
 
-    def _learn(self, given: Given, eval_set: Any) -> None:
+    def _learn(self, given: RowArguments, eval_set: Any) -> None:
         """Validate, make the engine, grow, store."""
-        settings, callbacks = self._settings(), judge.callables("callbacks", self.callbacks)
-        seed = judge.seed_of(self.random_state)
-        threads = judge.threads(self.n_jobs)
-        shown = progress_bar(self.verbose, self.max_width)
-        with Scratch(threads) as scratch, shown as show:
+        settings, callbacks = self._settings(), arguments.callables("callbacks", self.callbacks)
+        seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
+        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
             source, name = self._source(given, scratch, seed)
-            evaluation = self._evaluation(given.to_validate(eval_set), scratch, seed)
-            monitor = Monitor(self.max_seconds, callbacks, show)
+            held_out = given.to_validate(eval_set)
+            evaluation = None if held_out is None else self._source(held_out, scratch, seed, reset=False)[0]
             engines, scaled = assign_roles(source, evaluation, self.validation_fraction, seed, threads)
-            judge.nothing_lost(engines.train.lost(), self._names())
-            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, self._names(), name)
+            names, monitor = names_of(self), Monitor(self.max_seconds, callbacks, show)
+            nothing_lost(engines.train.lost(), names)
+            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, names, name)
             self.network_: Network = self.history_.network()
+
+    def _source(
+        self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
+    ) -> tuple[RowSource, str | None]:
+        return source_of(self, given, scratch, seed, reset)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of every row.
@@ -250,25 +249,25 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             For a CUDA tensor a tensor on the same GPU, with the same bits.
         """
         check_is_fitted(self)
-        return judge.as_it_is(self)._predict(X)
+        return as_it_is(self)._predict(X)
 
     def _predict(self, X: Any) -> NDArray[np.float64]:
         if on_gpu(X):
             return self.network_.predict(X)
         if not on_disk(X):
-            return self.network_.predict(judge.table(self, X, reset=False))
+            return self.network_.predict(table(self, X, reset=False))
         if isinstance(X, np.memmap):
-            judge.table(self, in_memory(X[:1], "X"), reset=False)
-        table = self._known(FileTable(X, known=self._names()), reset=False)
-        predicted, done = np.empty(table.n_rows), 0
-        for _, some in self._pieces(table):
+            table(self, in_memory(X[:1], "X"), reset=False)
+        rows = known_columns(self, FileTable(X, known=names_of(self)))
+        predicted, done = np.empty(rows.n_rows), 0
+        for _, some in self._pieces(rows):
             predicted[done : done + len(some)] = some
             done += len(some)
         return predicted
 
-    def _pieces(self, table: BlockwiseRows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
+    def _pieces(self, rows: BlockwiseRows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
         """Yield rows on disk, a block at a time, with their predictions."""
-        for piece in table.pieces(BLOCK_BYTES):
+        for piece in rows.pieces(BLOCK_BYTES):
             yield piece, self.network_.predict(piece.columns.T)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
@@ -290,15 +289,15 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             1 for a perfect fit, 0 for the mean of the targets, less than that for worse.
         """
         check_is_fitted(self)
-        return judge.as_it_is(self)._score(X, y, sample_weight, target)
+        return as_it_is(self)._score(X, y, sample_weight, target)
 
     def _score(self, X: Any, y: Any, sample_weight: Any, target: str | int | None) -> float:
         named = target is not None and hasattr(X, "columns")
-        given = Given(X, y, sample_weight, target, self._names() if named else None)
+        given = RowArguments(X, y, sample_weight, target, names_of(self) if named else None)
         if not on_disk(X):
             given = given.in_memory()
             return r2(given.y, self.predict(given.X), given.weight)
-        pieces = self._pieces(self._known(given.opened(self._names()), reset=False))
+        pieces = self._pieces(known_columns(self, given.opened(names_of(self))))
         # What is kept of a block is a few numbers a row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
         targets, predicted, weight = (
@@ -318,92 +317,30 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
             return {"text/plain": repr(self)}
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
-    # -- judging what came in ------------------------------------------------------------------------------
-
     def _settings(self) -> GrowthSettings:
-        """Judge the parameters."""
+        """Check the parameters."""
         for name, choices in _CHOICES.items():
-            judge.chosen(name, getattr(self, name), choices)
-        judge.whole("max_layers", self.max_layers, 1)
-        judge.whole("max_width", self.max_width, 1)
-        judge.whole("max_features", self.max_features, 1, none="no limit")
-        judge.whole("max_replacements", self.max_replacements, 0, none="as many as there are neurons")
-        judge.whole("patience", self.patience, 1, none="no limit")
+            arguments.chosen(name, getattr(self, name), choices)
+        arguments.whole("max_layers", self.max_layers, 1)
+        arguments.whole("max_width", self.max_width, 1)
+        arguments.whole("max_features", self.max_features, 1, none="no limit")
+        arguments.whole("max_replacements", self.max_replacements, 0, none="as many as there are neurons")
+        arguments.whole("patience", self.patience, 1, none="no limit")
         if not isinstance(self.verbose, bool):
-            judge.whole("verbose", self.verbose, 0)
-        judge.real("learning_rate", self.learning_rate, 0.0, 1.0, open_low=True)
-        judge.real("validation_fraction", self.validation_fraction, 0.0, 1.0, open_high=True)
+            arguments.whole("verbose", self.verbose, 0)
+        arguments.real("learning_rate", self.learning_rate, 0.0, 1.0, open_low=True)
+        arguments.real("validation_fraction", self.validation_fraction, 0.0, 1.0, open_high=True)
         if not (isinstance(self.shrinkage, str) and self.shrinkage == "auto"):
-            judge.real("shrinkage", self.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
+            arguments.real("shrinkage", self.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
         if self.max_seconds is not None:
-            judge.real("max_seconds", self.max_seconds, 0.0, np.inf, also=" or None")
-        return GrowthSettings(
-            max_layers=self.max_layers,
-            max_width=self.max_width,
-            max_features=np.iinfo(np.int32).max if self.max_features is None else self.max_features,
-            direction=self.direction,
-            output=self.output,
-            shrinkage=self.shrinkage,
-            learning_rate=self.learning_rate,
-            max_replacements=self.max_replacements,
-            patience=self.patience,
-            select=self.select,
-        )
-
-    def _source(self, given: Given, scratch: Scratch, seed: int, reset: bool = True) -> tuple[RowSource, str | None]:
-        """Judge rows, numeric, finite, of one length; where they live decides on the engine. Also the target's name."""
-        if on_gpu(given.X):
-            return self._tensors(given, reset), given.target_name
-        if on_disk(given.X):
-            table = self._known(given.opened(None if reset else self._names()), reset)
-            rows = OnDisk(table, scratch, seed)
-            judge.representable(rows.largest, rows.low, rows.high, self._names())
-            return rows, table.target_name or given.target_name
-        given = given.in_memory()
-        X, y = judge.table(self, given.X, given.y, reset=reset, least=2 if reset else 1)
-        judge.representable([np.abs(column).max() for column in X.T], y.min(), y.max(), self._names())
-        weight = None
-        if given.weight is not None:
-            weight = judge.weights(given.weight, X)
-        return RowsInMemory(X, y, weight, scratch.threads), given.target_name
-
-    def _tensors(self, given: Given, reset: bool) -> RowSource:
-        """Judge rows on a GPU, where they are."""
-        from bgn.tensors import source_of, table_of
-
-        if given.target is not None or given.columns is not None:
-            raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
-        X = table_of(given.X, None if reset else self.n_features_in_)
-        if reset:
-            judge.enough_rows(len(X))
-            self.n_features_in_ = X.shape[1]
-        source, largest, reach = source_of(X, given.y, given.weight)
-        judge.representable(largest, *reach, self._names())
-        return source
-
-    def _evaluation(self, given: Given | None, scratch: Scratch, seed: int) -> RowSource | None:
-        return None if given is None else self._source(given, scratch, seed, reset=False)[0]
-
-    def _known(self, table: BlockwiseRows, reset: bool) -> BlockwiseRows:
-        """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
-        if reset:
-            judge.enough_rows(table.n_rows)
-            self.n_features_in_ = table.n_columns
-            if table.names is not None:
-                self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif table.n_columns != self.n_features_in_:
-            raise ValueError(
-                f"X has {table.n_columns} features, but {type(self).__name__} is expecting {self.n_features_in_} "
-                "features as input."
-            )
-        return table
-
-    def _names(self) -> tuple[str, ...] | None:
-        return tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+            arguments.real("max_seconds", self.max_seconds, 0.0, np.inf, also=" or None")
+        settings = {field.name: getattr(self, field.name) for field in fields(GrowthSettings)}
+        if self.max_features is None:
+            settings["max_features"] = np.iinfo(np.int32).max
+        return GrowthSettings(**settings)
 
 
 def r2(y: Any, predicted: Any, weight: Any) -> float:
     """The share of the target's variance that predictions explain."""
-    judge.number_target(y)
-    weight = None if weight is None else judge.weights(weight, predicted)
-    return float(r2_score(y, predicted, sample_weight=weight))
+    weight = None if weight is None else weights(weight, len(predicted))
+    return float(r2_score(number_target(y), predicted, sample_weight=weight))

@@ -1,12 +1,40 @@
-"""How the columns of a file become the numbers a network reads: a frozen record, kept in the model file.
+"""From a raw table, with words, dates and gaps, to the numbers a network reads, and back to what each number means.
 
-A column of numbers stays as it is, a column of words becomes one 0/1 column a word (``season = winter``), a date
-becomes its parts (``sold month``). The record holds every choice made at fit, so that a prediction repeats them.
+A column of numbers stays as it is, a column of words becomes one 0/1 column per word (``season = winter``), a date
+becomes its parts (``sold month``). :func:`fit` decides once what each column is; what it decided is a frozen record,
+kept in the model file, so that every later table is read alike, here and by the ``bgn`` command.
+
+Examples
+--------
+>>> import pandas as pd
+>>> import bgn
+>>> raw = pd.DataFrame({"rooms": [2, 3, 5, 4], "kind": ["flat", "flat", "house", "house"], "price": [1.0, 2, 4, 4]})
+>>> houses = bgn.preparation.fit(raw, target="price")
+>>> model = bgn.BGNRegressor(max_width=1, validation_fraction=0, shrinkage=0.0).fit(houses.frame(), houses.y)
+>>> model.network_.names
+('rooms', 'kind = flat', 'kind = house')
+>>> new = houses.preparation.apply(pd.DataFrame({"kind": ["house", "tent"], "rooms": [4, 1]}))
+>>> new.X
+array([[4., 0., 1.],
+       [1., 0., 0.]])
+>>> new.unseen
+{'kind': ('tent',)}
+>>> model.predict(new.frame()).shape
+(2,)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.inputs.arguments import chosen, whole
+from bgn.model.step import Floats
+from bgn.require import require
 
 PARTS = ("year", "month", "day", "weekday", "hour")
 
@@ -18,11 +46,11 @@ class Number:
     Parameters
     ----------
     column : str
-        Its name in the file.
+        Its name in the table.
     boolean : bool
         Whether it was written as true and false; these count 1 and 0.
     fill : float, optional
-        What stands in for a missing value; None when rows with one were refused or dropped.
+        Imputed for a missing value; None when rows with one were refused or dropped.
     """
 
     column: str
@@ -37,16 +65,16 @@ class Number:
 
 @dataclass(frozen=True)
 class Category:
-    """A column of words, or of numbers that are names: one 0/1 feature a value.
+    """A column of words, or of numbers that are names: one 0/1 feature per value.
 
     Parameters
     ----------
     column : str
-        Its name in the file.
+        Its name in the table.
     values : tuple of str or tuple of float
         What it held at fit, in order; any other value is none of them.
     fill : str or float, optional
-        Which of them stands in for a missing value.
+        The imputed one, for a missing value.
     """
 
     column: str
@@ -76,13 +104,13 @@ class Date:
     Parameters
     ----------
     column : str
-        Its name in the file.
+        Its name in the table.
     parts : tuple of str
         Some of ``year``, ``month``, ``day``, ``weekday`` (Monday = 1) and ``hour`` (with minutes as a fraction).
     format : str, optional
         How it is written, as for ``strptime``; ISO 8601 when None.
     fill : tuple of float, optional
-        What stands in for the parts of a missing date.
+        Imputed for the parts of a missing date.
     zone : bool, optional
         Whether the times had a time zone at fit, and so count in UTC; None when that is not known.
     """
@@ -100,13 +128,35 @@ class Date:
 
 
 @dataclass(frozen=True)
+class Feature:
+    """A column of numbers that a network reads, and the raw column it stands for.
+
+    Parameters
+    ----------
+    name : str
+        As in ``network.feature_names``.
+    column : str
+        The raw column.
+    kind : str
+        ``"number"``, ``"category"`` or ``"date"``.
+    level : str or float, optional
+        The value of a category for which it is 1, or the part of a date that it holds.
+    """
+
+    name: str
+    column: str
+    kind: str
+    level: str | float | None = None
+
+
+@dataclass(frozen=True)
 class Preparation:
-    """What is done to a file's columns, in the order of the network's inputs.
+    """What is done to a table's columns, in the order of the network's inputs.
 
     Parameters
     ----------
     columns : tuple of Number, Category or Date
-        One a column of the file.
+        One per raw column.
     decimal : str
         Decimal mark of the text file the model was fitted to, and of those it reads unless told otherwise.
 
@@ -133,3 +183,153 @@ class Preparation:
             if isinstance(column, Category):
                 found |= dict(zip(column.names, ((column.column, value) for value in column.values), strict=True))
         return found
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What each feature stands for.
+
+        Examples
+        --------
+        >>> from bgn.preparation import Category, Preparation
+        >>> Preparation((Category("floor", (1.0, 2.0)),)).features[1]
+        Feature(name='floor = 2', column='floor', kind='category', level=2.0)
+        """
+        found = []
+        for column in self.columns:
+            kind, levels = type(column).__name__.lower(), getattr(column, "values", getattr(column, "parts", (None,)))
+            found += [Feature(name, column.column, kind, x) for name, x in zip(column.names, levels, strict=True)]
+        return tuple(found)
+
+    def apply(
+        self, data: Any, *, sep: str | None = None, decimal: str | None = None, sheet: str | None = None
+    ) -> Prepared:
+        """Turn any later raw table into the numbers a network reads, as at fit.
+
+        Parameters
+        ----------
+        data : path, frame or mapping
+            As for :func:`fit`; columns are found by name, in any order, and others are ignored.
+        sep, decimal, sheet : str, optional
+            As for :func:`fit`; `decimal` is the one of the fit unless told.
+
+        Returns
+        -------
+        Prepared
+            All rows, in their order; NaN where a value is missing and none was imputed at fit.
+
+        Examples
+        --------
+        >>> from bgn.preparation import Category, Number, Preparation
+        >>> preparation = Preparation((Number("rooms", fill=3.0), Category("kind", ("flat", "house"))))
+        >>> preparation.apply({"kind": ["house", None], "rooms": [None, 2]}).X
+        array([[ 3.,  0.,  1.],
+               [ 2., nan, nan]])
+        """
+        require("pyarrow", extra="parquet")
+        from bgn.inputs import training
+
+        read_as = self if decimal is None else replace(self, decimal=decimal)
+        return training.apply(read_as, data, sep, sheet)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows ready for a network, and what was met on the way.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        How they were made, and any later table can be.
+    X : ndarray of float64, shape (rows, features)
+        NaN where a value is missing and none is imputed.
+    filled : ndarray of bool, shape (rows,)
+        Which rows had a missing value imputed.
+    unseen : dict
+        For each raw column, the values that were not there at fit; they count as none of those known.
+    y : ndarray of float64, shape (rows,), optional
+        The target, at fit.
+    rows : ndarray of int, shape (rows,), optional
+        Where the rows stand in the raw table; the first is 0.
+    notes : tuple of str
+        What a user may want to know about columns and rows left out.
+    """
+
+    preparation: Preparation
+    X: Floats
+    filled: NDArray[np.bool_]
+    unseen: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    y: Floats | None = None
+    rows: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Which rows have no NaN, and so can be predicted."""
+        return np.asarray(~np.isnan(self.X).any(axis=1))
+
+    def frame(self) -> Any:
+        """Return the rows as a pandas frame, whose column names a fit keeps."""
+        return require("pandas", extra="cli").DataFrame(self.X, columns=list(self.preparation.names), copy=False)
+
+
+def fit(
+    data: Any,
+    target: str | None = None,
+    *,
+    drop: str | Sequence[str] = (),
+    categorical: str | Sequence[str] = (),
+    dates: str = "refuse",
+    date_format: str | None = None,
+    max_categories: int = 50,
+    missing: str = "refuse",
+    sep: str | None = None,
+    decimal: str = ".",
+    sheet: str | None = None,
+) -> Prepared:
+    """Read a raw table, decide once what each of its columns is, and return its rows as numbers.
+
+    Parameters
+    ----------
+    data : path, frame or mapping
+        A CSV, TSV, Parquet or Excel file (text files may end in ``.gz``), a table of pandas, polars or pyarrow, or
+        columns by name.
+    target : str, optional
+        The column to predict; rows without it are left out.
+    drop, categorical : str or sequence of str, optional
+        Columns to leave out, and columns whose numbers are names.
+    dates : {"refuse", "expand"}, default "refuse"
+        Whether dates become year, month, day, weekday and hour, those of them that vary.
+    date_format : str, optional
+        How a text file writes dates, such as ``%d/%m/%Y``; ISO 8601 unless told.
+    max_categories : int, default 50
+        A column with more different words is refused.
+    missing : {"refuse", "drop", "impute"}, default "refuse"
+        What to do with rows that lack a value; imputed are the median and the commonest word.
+    sep, decimal, sheet : str, optional
+        Separator and decimal mark of a text file, sheet of a workbook. A separator is found from the header.
+
+    Returns
+    -------
+    Prepared
+        The rows to learn from: no NaN in them.
+
+    Examples
+    --------
+    >>> import bgn
+    >>> raw = {"rooms": [2, 3, None], "kind": ["flat", "house", "flat"], "id": ["a", "b", "c"], "price": [1, 2, 3]}
+    >>> houses = bgn.preparation.fit(raw, "price", drop="id", missing="impute")
+    >>> houses.X, houses.y
+    (array([[2. , 1. , 0. ],
+           [3. , 0. , 1. ],
+           [2.5, 1. , 0. ]]), array([1., 2., 3.]))
+    """
+    chosen("dates", dates, ("refuse", "expand"))
+    chosen("missing", missing, ("refuse", "drop", "impute"))
+    whole("max_categories", max_categories, 2)
+    require("pyarrow", extra="parquet")
+    from bgn.inputs import training
+    from bgn.inputs.prepare import Choices
+
+    drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
+    choices = Choices(target, drop, categorical, dates, date_format, max_categories, missing, decimal)
+    return training.fit(data, choices, sep, sheet)

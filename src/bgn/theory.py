@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bgn.inputs.per_row import numbers_per_row, weights
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
@@ -142,7 +143,7 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
     network = _binary(network)
     layers = regions(network, X)
     weight = np.ones(len(layers[0].index)) if sample_weight is None else _weights(sample_weight, len(layers[0].index))
-    target = _column(y, "y", len(weight))
+    target = numbers_per_row(y, "y", len(weight))
     if not len(target):
         raise ValueError("X must have at least one row; got none.")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -216,21 +217,9 @@ def _number(packed: NDArray[np.uint8], width: int, weight: Floats | None) -> Reg
     return Regions(index, patterns, rows if weight is None else np.bincount(index, weight, minlength=len(first)))
 
 
-def _column(value: ArrayLike, name: str, rows: int) -> Floats:
-    """Return `value` as one finite float64 per row, or say what is wrong with it."""
-    column = np.asarray(value, dtype=np.float64)
-    if column.shape != (rows,):
-        raise ValueError(f"{name} must have one entry a row of X ({rows}); got shape {column.shape}.")
-    if not np.isfinite(column).all():
-        raise ValueError(f"{name} must be finite; got {column[~np.isfinite(column)][0]} in it.")
-    return column
-
-
 def _weights(value: ArrayLike, rows: int) -> Floats:
-    """Return `value` as one weight per row, none negative and not all zero."""
-    weight = _column(value, "sample_weight", rows)
-    if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative; got {weight.min()}.")
+    """Return one weight per row, none negative and not all zero."""
+    weight = weights(value, rows)
     if rows and not weight.any():
         raise ValueError("sample_weight must not be all zero; leave out sample_weight to count every row once.")
     return weight

@@ -17,10 +17,10 @@ import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
 import bgn.estimators as estimators
 from bgn import BGNRegressor, Network, read_blocks
-from bgn.cli.prepare import Choices
-from bgn.cli.source import open_source
+from bgn.cli.source import DataFile
 from bgn.cli.stream import Streamed
 from bgn.cli.train import Wanted
+from bgn.inputs.prepare import Choices
 
 QUICK = {"max_width": 1, "max_replacements": 0, "random_state": 0, "shrinkage": 1.0, "n_jobs": 1}
 ROWS = np.random.default_rng(0).normal(size=(90, 3))
@@ -156,7 +156,7 @@ def test_targets_and_weights_in_files_are_watched(name, tmp_path):
 
 def test_the_shell_watches_between_passes(tmp_path):
     path = parquet(tmp_path / "rows")
-    rows = Streamed(Wanted(open_source(str(path), None, ".", None), "a", [], Choices(), "drop", 0.2, 0))
+    rows = Streamed(Wanted(DataFile(str(path)).open(), Choices("a", missing="drop"), 0.2, 0))
     rewrite(path)
     with pytest.raises(OSError, match=TOLD):
         next(rows.pieces(1000))

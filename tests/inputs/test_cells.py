@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network
-from bgn.cli import cells, prepare
 from bgn.cli.app import bgn as bgn_command
-from bgn.cli.delimited import Delimited
-from bgn.cli.prepare import Choices
-from bgn.cli.refusal import Refused
-from bgn.cli.source import Rows, Source
-from bgn.cli.tables import open_table
+from bgn.cli.source import ModelRows, OpenedData
+from bgn.inputs import cells, prepare
+from bgn.inputs.delimited import Delimited
+from bgn.inputs.files import open_table
+from bgn.inputs.prepare import Choices
+from bgn.inputs.refusal import Refused
 from bgn.persist import ModelFile, parts, read
 from bgn.preparation import Date, Number, Preparation
 from tests.command import call
@@ -74,8 +74,8 @@ def opened(raw: bytes, decimal: str, form: str | None = None) -> Delimited:
 
 def features(file: ModelFile, raw: bytes) -> Any:
     """What a model reads of a text file: its rows block by block, and which lack a value."""
-    found = [*Rows(file, Source("t.csv", opened(raw, ".")), every=True).blocks()]
-    return np.concatenate([np.where(block.lacking[:, None], np.nan, block.X) for block in found])
+    found = [block for _, _, block in ModelRows(file, OpenedData("t.csv", opened(raw, ".")), every=True).blocks()]
+    return np.concatenate([np.where(block.complete[:, None], block.X, np.nan) for block in found])
 
 
 @given(columns(), st.sampled_from([".", ","]), st.sampled_from([None, "%d/%m/%Y"]))
@@ -87,7 +87,7 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     whole = opened(raw, decimal, form)
     try:
         learnt = whole.read(whole.names)
-        preparation, _ = prepare.learn(learnt, Choices(expand_dates=True, date_format=form, decimal=decimal))
+        preparation, _ = prepare.learn(learnt, Choices(dates="expand", date_format=form, decimal=decimal))
     except Refused:
         return
     if not preparation.columns:

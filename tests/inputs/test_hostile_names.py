@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, plots
 from bgn.preparation import Category, Number, Preparation
+from bgn.printable import clean, escaped, message, visible
 from bgn.show.drawing import draw
-from bgn.writing import clean, escaped, message, visible
 from tests.command import call
 
 mpl.use("Agg")

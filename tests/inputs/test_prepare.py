@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bgn.cli import prepare
-from bgn.cli.prepare import Choices
-from bgn.cli.tables import Delimited, InMemory, Refused, open_table
+from bgn.inputs import prepare
+from bgn.inputs.delimited import Delimited
+from bgn.inputs.files import ArrowTable, open_table
+from bgn.inputs.prepare import Choices
+from bgn.inputs.refusal import Refused
 from bgn.preparation import Category, Date, Number, Preparation
 
-EXPAND = Choices(expand_dates=True)
+EXPAND = Choices(dates="expand")
 
 cells = {
     "number": st.none() | st.floats(-1e6, 1e6),
@@ -121,10 +123,10 @@ def test_constant_dates_keep_a_part_and_infinity_is_missing() -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pa.array([datetime.date(2020, 1, 1)]), "column 'c' holds dates; add --dates expand"),
+        (pa.array([datetime.date(2020, 1, 1)]), "column 'c' holds dates; add dates='expand'"),
         (pa.array([datetime.time(12, 0)]), "neither number, word nor date"),
         (pa.array([[1, 2]]), "column 'c' holds list"),
-        (pa.array([str(i) for i in range(51)]), "holds 51 different words .*--drop 'c'.*--max-categories"),
+        (pa.array([str(i) for i in range(51)]), "holds 51 different words .*drop='c'.*max_categories"),
     ],
 )
 def test_columns_that_cannot_be_used_are_refused(column: pa.Array, message: str) -> None:
@@ -133,7 +135,7 @@ def test_columns_that_cannot_be_used_are_refused(column: pa.Array, message: str)
 
 
 def test_what_cannot_be_read_as_at_fit_is_refused_with_its_place() -> None:
-    (block,) = InMemory(pa.table({"a": [[1], [2]], "b": ["1", "x"]})).blocks(["a", "b"])
+    (block,) = ArrowTable(pa.table({"a": [[1], [2]], "b": ["1", "x"]})).blocks(["a", "b"])
     with pytest.raises(Refused, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
         prepare.apply(Preparation((Number("b"),)), block, None, "t.csv", 7)
     with pytest.raises(Refused, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):

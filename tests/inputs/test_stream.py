@@ -13,9 +13,9 @@ import pytest
 import bgn.cli.stream as stream
 from bgn import BGNRegressor
 from bgn.cli.card import compare, make_card
-from bgn.cli.prepare import Choices
-from bgn.cli.source import open_source
+from bgn.cli.source import DataFile
 from bgn.cli.train import Wanted
+from bgn.inputs.prepare import Choices
 from tests.command import run
 
 SMALL = ("--size", 3, "--replacements", 2, "--quiet")
@@ -86,17 +86,17 @@ def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
 
 
 def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
-    source = open_source(str(rents), None, ".", None)
+    source = DataFile(str(rents)).open()
     assert 0 < stream.available_memory() < sys.maxsize or not Path("/proc/meminfo").exists()
     assert stream.too_large(source, 2**30) is None
     assert "takes about 9.6e-05 GB and 1e-05 GB are free: its rows stay on disk" in stream.too_large(source, 10**4)
-    assert stream.too_large(open_source("diabetes", None, ".", None), 0) is None
+    assert stream.too_large(DataFile("diabetes").open(), 0) is None
 
 
 def test_of_many_rows_some_are_kept_to_judge_by(rents, monkeypatch, capsys) -> None:
     monkeypatch.setattr(stream, "KEPT", 100)
-    source = open_source(str(rents), None, ".", None)
-    rows = stream.Streamed(Wanted(source, "rent", ["listed"], Choices(), "drop", 0.2, 0))
+    source = DataFile(str(rents)).open()
+    rows = stream.Streamed(Wanted(source, Choices("rent", ["listed"], missing="drop"), 0.2, 0))
     learnt = sum(piece.columns.shape[1] for piece in rows.pieces(1000))
     assert rows.n_rows == 297
     assert 230 < learnt < 245

@@ -16,7 +16,7 @@ import bgn
 from bgn.export.condition import describe
 from bgn.export.numbers import amounts, number
 from bgn.model.schema import Column, Schema
-from bgn.writing import clean
+from bgn.printable import clean
 
 WINTER = Column("is it winter?", level_of=("season", "winter"))
 NASTY = [

@@ -12,11 +12,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from bgn import judge
 from bgn.baselines.config import Config
 from bgn.baselines.data import Split
 from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.training import train_many
+from bgn.estimator_state import take_over, unfitted
+from bgn.inputs.arguments import seed_of
+from bgn.inputs.tables import LARGEST_SQUARED, representable, table
 from bgn.model.network import Network
 
 
@@ -113,7 +115,7 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         -------
         self
         """
-        return judge.take_over(self, judge.unfitted(self)._fit(X, y, eval_set))
+        return take_over(self, unfitted(self)._fit(X, y, eval_set))
 
     def _fit(self, X: Any, y: Any, eval_set: tuple[Any, Any] | None) -> Self:
         target_name = getattr(y, "name", None)
@@ -143,12 +145,12 @@ class BaselineRegressor(RegressorMixin, BaseEstimator):
         ndarray of float64, shape (rows,)
         """
         check_is_fitted(self)
-        return self.folded_.predict(judge.table(self, X, reset=False, dtype=np.float64))
+        return self.folded_.predict(table(self, X, reset=False, dtype=np.float64))
 
     def _table(self, X: Any, y: Any, **how: Any) -> tuple[Floats, Floats]:
-        X, y = judge.table(self, X, y, dtype=np.float64, **how)
+        X, y = table(self, X, y, dtype=np.float64, **how)
         names = getattr(self, "feature_names_in_", None)
-        judge.representable(np.abs(X).max(axis=0), y.min(), y.max(), names, judge.LARGEST_SQUARED)
+        representable(np.abs(X).max(axis=0), y.min(), y.max(), names, LARGEST_SQUARED)
         return X, y
 
     def _keep(self, folded: Network | ReluNetwork) -> None:
@@ -185,4 +187,4 @@ def _seed(random_state: Any) -> int:
     """Return an integer as it is, and a draw from anything else that scikit-learn takes."""
     if isinstance(random_state, Integral) and int(random_state) >= 0:
         return int(random_state)
-    return judge.seed_of(random_state)
+    return seed_of(random_state)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bgn.baselines.data import Scaling
 from bgn.baselines.network import Pieces, Running, Shape
 from bgn.baselines.surrogates import METHODS
-from bgn.judge import chosen, real, whole
+from bgn.inputs.arguments import chosen, real, whole
 
 
 def positive(name: str, value: Any) -> None:

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 from bgn.baselines.base import BaselineRegressor
 from bgn.baselines.config import Config, positive
 from bgn.baselines.folding import ReluNetwork
-from bgn.judge import chosen, inherit_parameters
+from bgn.estimator_state import inherit_parameters
+from bgn.inputs.arguments import chosen
 from bgn.model.network import Network
 
 

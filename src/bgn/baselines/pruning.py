@@ -23,7 +23,7 @@ from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.network import Pieces, gradients
 from bgn.baselines.surrogates import METHODS
 from bgn.baselines.training import batch_size, choose_device, train_stack
-from bgn.judge import chosen
+from bgn.inputs.arguments import chosen
 from bgn.model.network import Network
 
 PRUNINGS = ("global_magnitude", "layer_magnitude", "global_gradient", "layer_gradient", "random")

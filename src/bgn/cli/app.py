@@ -19,9 +19,9 @@ from bgn.cli.fit import fit
 from bgn.cli.look import path, show_model
 from bgn.cli.measure import effect, margin, simplify
 from bgn.cli.predict import predict
-from bgn.cli.tables import Refused
 from bgn.cli.terminal import say
-from bgn.writing import message
+from bgn.inputs.refusal import spoken_to_a_shell
+from bgn.printable import message
 
 
 class OneLine(click.Group):
@@ -33,14 +33,14 @@ class OneLine(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            with warnings.catch_warnings(), _short_usage():
+            with warnings.catch_warnings(), _short_usage(), spoken_to_a_shell():
                 warnings.showwarning = lambda message, *_, **__: say(str(message))
                 return super().invoke(ctx)
         except BrokenPipeError:
             # The reader of our output has gone, as `head` does: not an error, and nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
-        except (Refused, ValueError, OSError, ImportError, MemoryError) as error:
+        except (ValueError, OSError, ImportError, MemoryError) as error:
             if isinstance(error, OSError) and error.filename and error.strerror:
                 say(f"{error.filename}: {error.strerror}.")
             else:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import bgn
-from bgn.cli.train import Training
+from bgn.cli.train import TrainingRows
 from bgn.model.network import Network
 from bgn.model.step import Floats
-from bgn.writing import clean, visible
+from bgn.printable import clean, visible
 
 _NAMES = {"model": "this model", "linear": "linear model", "mean": "predicting the mean"}
 
@@ -126,7 +126,7 @@ class Card:
 def make_card(
     model: Any,
     data: str,
-    rows: Training,
+    rows: TrainingRows,
     figures: Mapping[str, Mapping[str, float]],
     units: Mapping[str, str],
     seconds: float,

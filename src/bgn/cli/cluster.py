@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from bgn.cli.stream import KEPT
-from bgn.cli.tables import Refused
-from bgn.cli.train import Training, Wanted, incomplete
+from bgn.cli.train import TrainingRows, Wanted
 from bgn.engines.row_hashes import Inside, find_edge, histogram, inside_bin, row_hashes
+from bgn.inputs.refusal import Refused
+from bgn.inputs.training import incomplete
 from bgn.model.step import Floats
 from bgn.preparation import Number, Preparation
 from bgn.require import require
@@ -40,7 +41,7 @@ class Clustered:
         self._frame = require("dask.dataframe", extra="dask").read_parquet(
             str(Path(wanted.source.name).resolve()), columns=self._names, index=False
         )
-        self.notes = self._survey(wanted.missing)
+        self.notes = self._survey(wanted.choices.missing)
 
     def _each(self, what: str, function: Any, *arguments: Any) -> list[Any]:
         """What a function makes of every partition."""
@@ -58,21 +59,21 @@ class Clustered:
         self._rows = rows - lacking
         return notes
 
-    def fit(self, model: Any) -> Training:
+    def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
-        from bgn.dask import DaskBGNRegressor, with_fitted
+        from bgn.dask import DaskBGNRegressor
+        from bgn.estimator_state import take_over
 
         meta = self._frame._meta.astype(np.float64)
         train = self._frame.map_partitions(_chosen, self._seed, self._edge, meta=meta)
         on_cluster = DaskBGNRegressor(**model.get_params(), client=self._calls.client)
         try:
-            with_fitted(model, on_cluster.fit(train, target=self._names[-1]))
+            take_over(model, on_cluster.fit(train, target=self._names[-1]))
             kept = self._each("kept", _kept, self._seed, self._edge, min(1.0, KEPT / self._rows))
         except RuntimeError as error:
             raise Refused(str(error)) from error
-        X, y, held = (np.concatenate(parts) for parts in zip(*(each[:3] for each in kept), strict=True))
-        counts = sum(each[3] for each in kept), sum(each[4] for each in kept)
-        return Training(X[~held], y[~held], X[held], y[held], self.preparation, self.notes, counts)
+        counts = [sum(each[k] for each in kept) for k in (3, 4)]
+        return TrainingRows.sampled([each[:3] for each in kept], counts, self)
 
 
 def _connect(address: str) -> Any:

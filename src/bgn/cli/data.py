@@ -51,8 +51,8 @@ def get(name: str) -> None:
 @click.argument("name", required=False, type=click.Choice(datasets.names()))
 def path(name: str | None) -> None:
     """Print where the raw file of a table lies; without a name, where downloads are kept."""
-    from bgn.cli.tables import Refused
     from bgn.datasets.fetch import cache_folder
+    from bgn.inputs.refusal import Refused
 
     if name is None:
         click.echo(cache_folder())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -10,30 +11,24 @@ import pyarrow as pa
 
 import bgn
 from bgn.cli.output import table_writer
-from bgn.cli.source import complete_rows, file_options
-from bgn.cli.tables import Refused
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.writing import clean
+from bgn.inputs.refusal import Refused
+from bgn.persist import ModelFile
+from bgn.printable import clean
+
+if TYPE_CHECKING:
+    from bgn.explain.shap import Explanation
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("data")
+@model_and_data
 @click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
 @click.option("--background", help="File of rows to compare with; all of it is used. The rows of DATA unless told.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@json_option
 @click.option("-o", "--out", help="CSV, TSV or Parquet file for the values of every row.")
-@file_options
+@reads_data
 def explain(
-    model: str,
-    data: str,
-    row: int | None,
-    background: str | None,
-    as_json: bool,
-    out: str | None,
-    sep: str | None,
-    decimal: str | None,
-    sheet: str | None,
+    file: ModelFile, data: DataFile, row: int | None, background: str | None, as_json: bool, out: str | None
 ) -> None:
     """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
 
@@ -46,16 +41,11 @@ def explain(
     bgn explain model.json new.csv --background houses.csv
     bgn explain model.json houses.csv -o values.csv
     """
-    from bgn.persist import read
-
-    file = read(model)
-    X, _, numbers = complete_rows(file, data, sep, decimal, sheet)
-    if row is not None and row not in numbers:
-        raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
-    explained = X if row is None else X[numbers == row]
-    others = X if background is None else complete_rows(file, background, sep, decimal, sheet)[0]
+    rows = data.complete_rows(file)
+    explained = rows.X[rows.chosen(row)]
+    others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
-        raise Refused(f"{data} has one row, and nothing to compare it with. Name rows with --background FILE.")
+        raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
     explanation = bgn.shap_values(file.network, explained, background=others)
     used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
@@ -65,55 +55,42 @@ def explain(
             base = np.full(len(values), explanation.base_value)
             writer.write_table(pa.table([base, *values.T.copy()], schema=schema))
     amounts = values[0] if row is not None else np.abs(values).mean(axis=0)
-    order = np.argsort(-np.abs(amounts), kind="stable")
+    ordered = {used[i]: float(amounts[i]) for i in np.argsort(-np.abs(amounts), kind="stable")}
     if as_json:
-        plain = {
-            "base_value": explanation.base_value,
-            "method": explanation.method,
-            "rows": len(explained),
-            ("values" if row else "importance"): {used[i]: float(amounts[i]) for i in order},
-        }
-        show_json(plain)
-        return
-    _table(file, explanation, row, [(used[i], float(amounts[i])) for i in order])
+        told = {"base_value": explanation.base_value, "method": explanation.method, "rows": len(explained)}
+        show_json({**told, ("values" if row else "importance"): ordered})
+    else:
+        _show(file, explanation, row, ordered)
 
 
-def _table(file: Any, explanation: Any, row: int | None, amounts: list[tuple[str, float]]) -> None:
+def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: dict[str, float]) -> None:
     """Print features with what they add, or how much they matter, the largest first."""
-    widest = max([len(clean(name)) for name, _ in amounts] + [len("mean prediction")])
+    widest = max([len(clean(name)) for name in amounts] + [len("mean prediction")])
     if row is None:
-        total = sum(amount for _, amount in amounts) or 1.0
+        total = sum(amounts.values()) or 1.0
         show(f"mean |SHAP value| over {len(explanation.values)} rows ({explanation.method})")
-        for name, amount in amounts:
+        for name, amount in amounts.items():
             show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
     at = dict(zip(explanation.feature_names, explanation.data[0], strict=True))
     show(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
-    for name, amount in amounts:
+    for name, amount in amounts.items():
         show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]:g}")
     prediction = float(file.network.predict(explanation.data)[0])
     show(f"{'prediction':<{widest}} {prediction:>12.6g}")
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("data")
+@model_and_data
 @click.option("-o", "--out", default="report.html", show_default=True, help="Where to write.")
 @click.option("--title", help="Heading of the page.")
-@file_options
-def report(
-    model: str, data: str, out: str, title: str | None, sep: str | None, decimal: str | None, sheet: str | None
-) -> None:
+@reads_data
+def report(file: ModelFile, data: DataFile, out: str, title: str | None) -> None:
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 
     \b
     bgn report model.json houses.csv -o report.html
     """
-    from bgn.persist import read
-
-    file = read(model)
-    X, y, _ = complete_rows(file, data, sep, decimal, sheet)
-    if y is None:
-        raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the report compares with.")
-    bgn.write_report(file.model(), X, y, out, title=title, units=file.units)
+    rows = data.complete_rows(file)
+    y = rows.target("the report compares with")
+    bgn.write_report(file.model(), rows.X, y, out, title=title, units=file.units)
     show(f"report written to {clean(out)}")

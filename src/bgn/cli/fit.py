@@ -6,44 +6,26 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import fields, replace
 from typing import Any
 
 import click
 
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
-from bgn.cli.prepare import Choices
-from bgn.cli.source import Source, file_options, open_source
+from bgn.cli.source import DataFile, OpenedData, file_options, grouped
 from bgn.cli.stream import Streamed, available_memory, too_large
-from bgn.cli.tables import Refused
 from bgn.cli.terminal import note, show_json
-from bgn.cli.train import Training, Wanted, training_rows
+from bgn.cli.train import TrainingRows, Wanted, training_rows
+from bgn.inputs.prepare import Choices
+from bgn.inputs.refusal import Refused
 from bgn.require import require
 from bgn.whole_file import check_place, goes_through
 
 _INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
-# Option of the command -> parameter of BGNRegressor; what is not given is left to the estimator.
-_SETTINGS = {
-    "size": "max_width",
-    "max_features": "max_features",
-    "layers": "max_layers",
-    "direction": "direction",
-    "output": "output",
-    "shrinkage": "shrinkage",
-    "learning_rate": "learning_rate",
-    "replacements": "max_replacements",
-    "patience": "patience",
-    "select": "select",
-    "validation": "validation_fraction",
-    "max_seconds": "max_seconds",
-    "threads": "n_jobs",
-    "seed": "random_state",
-}
 
 
-class Number(click.FloatRange):
+class FiniteRange(click.FloatRange):
     """A number in a range, and a number at all: NaN is in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -67,76 +49,96 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
     return {name: unit for name, _, unit in pairs}
 
 
+_column_options = grouped(
+    click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs."),
+    click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more."),
+    click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names."),
+    click.option(
+        "--max-categories", type=click.IntRange(2), default=50, show_default=True,
+        help="Refuse a column with more different words.",
+    ),
+    click.option(
+        "--dates", type=click.Choice(["refuse", "expand"]), default="refuse", show_default=True,
+        help="Whether date columns become year, month, day, weekday and hour (in UTC if they have a time zone).",
+    ),
+    click.option(
+        "--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told."
+    ),
+    click.option(
+        "--missing", type=click.Choice(["refuse", "drop", "impute"]), default="refuse", show_default=True,
+        help="What to do with rows that lack a value.",
+    ),
+    click.option(
+        "--unit", "units", multiple=True, metavar="COL=UNIT", callback=_units, help="Unit to print; again for more."
+    ),
+    click.option(
+        "--test", type=FiniteRange(0, 0.9), default=0.2, show_default=True,
+        help="Share of the rows to set aside and judge by.",
+    ),
+)  # fmt: skip
+# Their names are those of the parameters of BGNRegressor; what is not given is left to the estimator.
+_growth_options = grouped(
+    click.option(
+        "--size", "max_width", type=click.IntRange(1), help="Most neurons of a layer: small models are easier to read."
+    ),
+    click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about."),
+    click.option("--layers", "max_layers", type=click.IntRange(1), help="Most hidden layers."),
+    click.option(
+        "--direction", type=click.Choice(["search", "debiased", "lasso"]), help="How a neuron's columns are found."
+    ),
+    click.option("--output", type=click.Choice(["full", "stagewise"]), help="How output weights are set."),
+    click.option("--shrinkage", callback=_shrinkage, help="Ridge penalty of full outputs: a number or auto."),
+    click.option("--learning-rate", type=float, help="Step of stagewise outputs."),
+    click.option(
+        "--replacements",
+        "max_replacements",
+        type=click.IntRange(0),
+        help="Most attempts to replace a neuron after each addition.",
+    ),
+    click.option(
+        "--patience", type=click.IntRange(1), help="Stop after so many neurons without a better validation error."
+    ),
+    click.option(
+        "--select", type=click.Choice(["best", "compact"]), help="Width to keep: the best, or the smallest near it."
+    ),
+    click.option(
+        "--validation",
+        "validation_fraction",
+        type=FiniteRange(0, 0.9),
+        help="Share of the training rows to validate on.",
+    ),
+    click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
+)
+_machine_options = grouped(
+    click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use; all cores unless told."),
+    click.option(
+        "--stream/--no-stream", default=None,
+        help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless "
+        "told.",
+    ),
+    click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet of numbers."),
+    click.option(
+        "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
+        help="Seed of every random choice.",
+    ),
+    click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override."),
+)  # fmt: skip
+_result_options = grouped(
+    click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
+    click.option("--report", metavar="FILE", help="Write a one-file web page about the model."),
+    click.option("--json", "as_json", is_flag=True, help="Print the card for machines."),
+    click.option("-q", "--quiet", is_flag=True, help="No progress and no notes."),
+)
+
+
 @click.command()
 @click.argument("data", default="diabetes:measured")
-@click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs.")
-@click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more.")
-@click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names.")
-@click.option(
-    "--max-categories",
-    type=click.IntRange(2),
-    default=50,
-    show_default=True,
-    help="Refuse a column with more different words.",
-)
-@click.option(
-    "--dates",
-    type=click.Choice(["refuse", "expand"]),
-    default="refuse",
-    show_default=True,
-    help="Whether date columns become year, month, day, weekday and hour (in UTC if they have a time zone).",
-)
-@click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "drop", "impute"]),
-    default="refuse",
-    show_default=True,
-    help="What to do with rows that lack a value.",
-)
-@click.option(
-    "--unit", "units", multiple=True, metavar="COL=UNIT", callback=_units, help="Unit to print; again for more."
-)
-@click.option(
-    "--test",
-    type=Number(0, 0.9),
-    default=0.2,
-    show_default=True,
-    help="Share of the rows to set aside and judge by.",
-)
-@click.option("--size", type=click.IntRange(1), help="Most neurons of a layer: small models are easier to read.")
-@click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about.")
-@click.option("--layers", type=click.IntRange(1), help="Most hidden layers.")
-@click.option(
-    "--direction", type=click.Choice(["search", "debiased", "lasso"]), help="How a neuron's columns are found."
-)
-@click.option("--output", type=click.Choice(["full", "stagewise"]), help="How output weights are set.")
-@click.option("--shrinkage", callback=_shrinkage, help="Ridge penalty of full outputs: a number or auto.")
-@click.option("--learning-rate", type=float, help="Step of stagewise outputs.")
-@click.option("--replacements", type=click.IntRange(0), help="Most attempts to replace a neuron after each addition.")
-@click.option(
-    "--patience", type=click.IntRange(1), help="Stop after so many neurons without a better validation error."
-)
-@click.option(
-    "--select", type=click.Choice(["best", "compact"]), help="Width to keep: the best, or the smallest near it."
-)
-@click.option("--validation", type=Number(0, 0.9), help="Share of the training rows to validate on.")
-@click.option("--max-seconds", type=Number(0, min_open=True), help="Stop growing after so long.")
-@click.option("--threads", type=click.IntRange(1), help="Threads to use; all cores unless told.")
-@click.option(
-    "--stream/--no-stream",
-    default=None,
-    help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless told.",
-)
-@click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet of numbers.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of every random choice.")
-@click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override.")
-@click.option("-o", "--out", metavar="FILE", help="Save the model as JSON.")
-@click.option("--report", metavar="FILE", help="Write a one-file web page about the model.")
-@click.option("--json", "as_json", is_flag=True, help="Print the card for machines.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no notes.")
+@_column_options
+@_growth_options
+@_machine_options
+@_result_options
 @file_options
-def fit(data: str, target: str | None, **options: Any) -> None:
+def fit(data: str, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
     DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in table (see bgn data list;
@@ -149,68 +151,62 @@ def fit(data: str, target: str | None, **options: Any) -> None:
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
-    source = open_source(data, options["sep"], options["decimal"], options["sheet"], options["date_format"])
-    target = target or source.target
-    if target is None:
+    source = DataFile(data, options["sep"], options["decimal"], options["sheet"]).open(options["date_format"])
+    options["target"] = options["target"] or source.target
+    if options["target"] is None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
-    for option in ("out", "report"):
-        _check_folder(f"--{option}", options[option])
-    _check_apart(data, options)
+    _check_places(data, options)
     if options["report"]:
         require("jinja2", extra="report")
-    choices = Choices(
-        options["categorical"], options["dates"] == "expand", options["date_format"], options["max_categories"],
-        options["decimal"] or ".",
-    )  # fmt: skip
-    if options["scheduler"] and options["stream"]:
-        raise click.UsageError("--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one.")
-    ask = options["stream"] is None and not options["scheduler"]
-    why = too_large(source, available_memory()) if ask else None
-    if why and not options["quiet"]:
-        note(why)
-    make: Any = Streamed if options["stream"] or why else training_rows
-    if options["scheduler"]:
-        make = partial(Clustered, address=options["scheduler"])
-    told = (options[name] for name in ("missing", "test", "seed", "units"))
-    rows = make(Wanted(source, target, options["drop"], choices, *told))
+    options["decimal"] = options["decimal"] or "."
+    choices = Choices(**{field.name: options[field.name] for field in fields(Choices)})
+    rows = _rows(Wanted(source, choices, options["test"], options["random_state"], options["units"]), options)
     if not options["quiet"]:
         for text in rows.notes:
             note(text)
-    _fit_and_tell(source, target, rows, options)
+    _fit_and_tell(source, rows, options)
 
 
-def _check_apart(data: str, options: dict[str, Any]) -> None:
-    """Refuse to write over the data, or one file over the other."""
-    places = {"the data": data, "--out": options["out"], "--report": options["report"]}
+def _rows(wanted: Wanted, options: dict[str, Any]) -> TrainingRows | Streamed | Clustered:
+    """Read the rows to learn from, or leave them where they are."""
+    if options["scheduler"]:
+        if options["stream"]:
+            told = "--stream keeps rows on this disk and --scheduler sends them to a cluster; choose one."
+            raise click.UsageError(told)
+        return Clustered(wanted, options["scheduler"])
+    why = too_large(wanted.source, available_memory()) if options["stream"] is None else None
+    if why and not options["quiet"]:
+        note(why)
+    return Streamed(wanted) if options["stream"] or why else training_rows(wanted)
+
+
+def _check_places(data: str, options: dict[str, Any]) -> None:
+    """Refuse what cannot be written before an hour's work, not after, and to write over the data or another file."""
     seen: dict[str, str] = {}
-    for name, path in places.items():
+    for name, path in {"the data": data, "--out": options["out"], "--report": options["report"]}.items():
+        try:
+            if path is not None and name != "the data":
+                check_place(path)
+        except OSError as error:
+            raise Refused(f"{name}: {error}") from None
         if path is not None and path != "-" and not goes_through(path):
             other = seen.setdefault(os.path.realpath(path), name)
             if other != name:
                 raise Refused(f"{other} and {name} are the same file, {path!r}; name another.")
 
 
-def _check_folder(option: str, file: str | None) -> None:
-    """Refuse a folder that is not there before an hour's work, not after."""
-    try:
-        if file is not None:
-            check_place(file)
-    except OSError as error:
-        raise Refused(f"{option}: {error}") from None
-
-
-def _fit_and_tell(source: Source, target: str, given: Training | Streamed | Clustered, options: dict[str, Any]) -> None:
+def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> None:
     """Fit, write what was asked for, show the card."""
     import bgn
     from bgn.estimators import BGNRegressor
 
     started = time.perf_counter()
-    chosen = {name: options[option] for option, name in _SETTINGS.items() if options[option] is not None}
-    make = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
-    model = make(**chosen, verbose=int(sys.stderr.isatty() and not options["quiet"]))
+    options["verbose"] = int(sys.stderr.isatty() and not options["quiet"])
+    make: Callable[..., Any] = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
+    model = make(**{name: options[name] for name in BGNRegressor().get_params() if options.get(name) is not None})
     rows = given.fit(model)
     model.set_params(verbose=0)
-    schema = replace(model.network_.schema.with_levels(rows.preparation.levels), target=target)
+    schema = replace(model.network_.schema.with_levels(rows.preparation.levels), target=options["target"])
     model.history_ = replace(model.history_, schema=schema)
     model.network_ = model.history_.network()
     seconds = time.perf_counter() - started

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 import numpy as np
 
 import bgn
-from bgn.cli.tables import Refused
 from bgn.cli.terminal import show, show_json
-
-
-def _read(model: str) -> Any:
-    from bgn.persist import read
-
-    return read(model)
+from bgn.inputs.refusal import Refused
+from bgn.persist import read
 
 
 @click.command("show")
@@ -35,7 +28,7 @@ def show_model(model: str, digits: int, **forms: bool) -> None:
     chosen = [form for form, wanted in forms.items() if wanted]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
-    file = _read(model)
+    file = read(model)
     network = file.network
     if chosen != ["json"]:
         show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
@@ -73,7 +66,7 @@ def show_model(model: str, digits: int, **forms: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def path(model: str, as_json: bool) -> None:
     """Print the errors of a saved MODEL at every width it had while it grew."""
-    history = _read(model).history
+    history = read(model).history
     if history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
     rows = [

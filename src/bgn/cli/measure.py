@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bgn
-from bgn.cli.source import complete_rows, file_options
-from bgn.cli.tables import Refused
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.writing import clean
+from bgn.persist import ModelFile, save
+from bgn.printable import clean
 
 if TYPE_CHECKING:
     from bgn.explain.scorecard import Scorecard
@@ -22,15 +22,11 @@ def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("data")
+@model_and_data
 @click.argument("column")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
-@file_options
-def effect(
-    model: str, data: str, column: str, as_json: bool, sep: str | None, decimal: str | None, sheet: str | None
-) -> None:
+@json_option
+@reads_data
+def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
     It is a step function, given exactly: where it steps, and its level from there on.
@@ -38,14 +34,10 @@ def effect(
     \b
     bgn effect model.json houses.csv income
     """
-    from bgn.persist import read
-
-    file = read(model)
-    X, _, _ = complete_rows(file, data, sep, decimal, sheet)
+    X = data.complete_rows(file).X
     steps: Any = bgn.effect(file.network, column, background=X)
     if as_json:
-        plain = {"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()}
-        show_json(plain)
+        show_json({"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()})
         return
     show(f"mean prediction over {len(X)} rows")
     starts = ["below", *(f"from {point:.10g}" for point in steps.breakpoints)]
@@ -53,15 +45,11 @@ def effect(
         show(f"{clean(column)} {start:<24} {level:>12.6g}")
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("data")
+@model_and_data
 @click.option("--row", type=click.IntRange(1), help="This row alone, column by column; the first is 1.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
-@file_options
-def margin(
-    model: str, data: str, row: int | None, as_json: bool, sep: str | None, decimal: str | None, sheet: str | None
-) -> None:
+@json_option
+@reads_data
+def margin(file: ModelFile, data: DataFile, row: int | None, as_json: bool) -> None:
     """Say how far the rows of DATA are from the nearest threshold that would change a saved MODEL's prediction.
 
     Without --row: for every row, the column whose change is smallest relative to that column's spread in DATA. With it:
@@ -71,29 +59,20 @@ def margin(
     bgn margin model.json houses.csv
     bgn margin model.json houses.csv --row 17
     """
-    from bgn.persist import read
-
-    file = read(model)
-    X, _, numbers = complete_rows(file, data, sep, decimal, sheet)
-    if row is not None and row not in numbers:
-        raise Refused(f"--row must be a complete row of {data}, {numbers[0]} to {numbers[-1]}; got {row}.")
-    spread = X.std(axis=0)
-    names, used = file.network.names, file.network.features_used
-    chosen = numbers == row if row is not None else numbers > 0
-    found = bgn.margin(file.network, X[chosen])
+    rows = data.complete_rows(file)
+    names, used, spread = file.network.names, file.network.features_used, rows.X.std(axis=0)
+    chosen = rows.chosen(row)
+    found = bgn.margin(file.network, rows.X[chosen])
+    lines: list[dict[str, Any]] = []
     if row is not None:
-        lines = [
-            {"column": names[j], "at": float(X[chosen][0, j]), "up_to": _number(up), "down_to": _number(down)}
-            for j in used
-            for up, down in [(found.up[0, j], found.down[0, j])]
-        ]
-        _print(lines, as_json)
-        return
-    lines = []
-    for number, distances in zip(numbers[chosen].tolist(), found.distance, strict=True):
-        near = min(used, key=lambda j: distances[j] / spread[j] if spread[j] > 0 else math.inf, default=None)
-        name, distance = (None, math.inf) if near is None else (names[near], distances[near])
-        lines.append({"row": number, "column": name, "distance": _number(distance)})
+        for j in used:
+            ends = {"up_to": _number(found.up[0, j]), "down_to": _number(found.down[0, j])}
+            lines.append({"column": names[j], "at": float(rows.X[chosen][0, j]), **ends})
+    else:
+        for number, distances in zip(rows.numbers.tolist(), found.distance, strict=True):
+            near = min(used, key=lambda j: distances[j] / spread[j] if spread[j] > 0 else math.inf, default=None)
+            name, distance = (None, math.inf) if near is None else (names[near], distances[near])
+            lines.append({"row": number, "column": name, "distance": _number(distance)})
     _print(lines, as_json)
 
 
@@ -114,6 +93,39 @@ def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
         show("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())
 
 
+@model_and_data
+@click.option("--digits", type=click.IntRange(1), help="Significant digits of the output weights.")
+@click.option("--max-loss", type=float, default=0.01, show_default=True, help="Largest relative rise of the error.")
+@click.option("--scorecard", is_flag=True, help="Whole points instead of weights.")
+@click.option("-o", "--out", help="Where to write the simpler model.")
+@json_option
+@reads_data
+def simplify(file: ModelFile, data: DataFile, out: str | None, as_json: bool, **options: Any) -> None:
+    """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
+
+    \b
+    bgn simplify model.json houses.csv
+    bgn simplify model.json houses.csv --scorecard -o points.json
+    """
+    rows = data.complete_rows(file)
+    simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
+    card = None if simple.scorecard is None else _as_printed(simple.network, simple.scorecard)
+    if out is not None:
+        save(simple.network, out, rows=rows.X, units=file.units, preparation=file.preparation)
+    if as_json:
+        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
+        plain["equation"] = bgn.equation(simple.network)
+        show_json(plain if card is None else {**plain, "scorecard": card})
+        return
+    show(bgn.equation(simple.network))
+    show(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
+    if card is not None:
+        points = ", ".join(map(str, card["points"]))
+        show(f"points {points}, line by line; one point is {card['unit']:g}, start at {card['intercept']:g}")
+    if out is not None:
+        show(f"model written to {clean(out)}")
+
+
 def _as_printed(network: bgn.Network, card: Scorecard) -> dict[str, Any]:
     """Return points in the order and the sense of the equation's lines, which all add something."""
     found = bgn.as_terms(network)
@@ -122,56 +134,3 @@ def _as_printed(network: bgn.Network, card: Scorecard) -> dict[str, Any]:
         "unit": abs(card.unit),
         "intercept": float(f"{found.base:.12g}"),
     }
-
-
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("data")
-@click.option("--digits", type=click.IntRange(1), help="Significant digits of the output weights.")
-@click.option("--max-loss", type=float, default=0.01, show_default=True, help="Largest relative rise of the error.")
-@click.option("--scorecard", is_flag=True, help="Whole points instead of weights.")
-@click.option("-o", "--out", help="Where to write the simpler model.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
-@file_options
-def simplify(
-    model: str,
-    data: str,
-    digits: int | None,
-    max_loss: float,
-    scorecard: bool,
-    out: str | None,
-    as_json: bool,
-    sep: str | None,
-    decimal: str | None,
-    sheet: str | None,
-) -> None:
-    """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
-
-    \b
-    bgn simplify model.json houses.csv
-    bgn simplify model.json houses.csv --scorecard -o points.json
-    """
-    from bgn.persist import read, save
-
-    file = read(model)
-    X, y, _ = complete_rows(file, data, sep, decimal, sheet)
-    if y is None:
-        raise Refused(f"{data} lacks the column {file.network.target_name!r}, which the error is measured on.")
-    simple = bgn.simplify(file.network, X, y, digits=digits, max_loss=max_loss, scorecard=scorecard)
-    if out is not None:
-        save(simple.network, out, rows=X, units=file.units, preparation=file.preparation)
-    if as_json:
-        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
-        plain["equation"] = bgn.equation(simple.network)
-        if simple.scorecard is not None:
-            plain["scorecard"] = _as_printed(simple.network, simple.scorecard)
-        show_json(plain)
-        return
-    show(bgn.equation(simple.network))
-    show(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
-    if simple.scorecard is not None:
-        card = _as_printed(simple.network, simple.scorecard)
-        points = ", ".join(map(str, card["points"]))
-        show(f"points {points}, line by line; one point is {card['unit']:g}, start at {card['intercept']:g}")
-    if out is not None:
-        show(f"model written to {clean(out)}")

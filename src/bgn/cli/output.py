@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from bgn.cli.tables import Refused
+from bgn.inputs.refusal import Refused
 from bgn.whole_file import goes_through, whole_file
 
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
@@ -26,29 +26,25 @@ def table_writer(out: str | None, schema: pa.Schema) -> Iterator[Any]:
     A pipe or a device without one of these endings gets CSV.
     """
     if out is None:
-        with _text_writer(cast(BinaryIO, sys.stdout.buffer), schema, ",") as writer:
+        with _writer(cast(BinaryIO, sys.stdout.buffer), schema, ".csv") as writer:
             yield writer
         return
     suffix = Path(out).suffix.lower()
-    if suffix not in _SUFFIXES and goes_through(out):
-        suffix = ".csv"
     if suffix not in _SUFFIXES:
-        raise Refused(f"--out must end in .csv, .tsv or .parquet; got {out!r}.")
+        if not goes_through(out):
+            raise Refused(f"--out must end in .csv, .tsv or .parquet; got {out!r}.")
+        suffix = ".csv"
     with whole_file(out) as stream, _writer(stream, schema, suffix) as writer:
         yield writer
 
 
 def _writer(stream: BinaryIO, schema: pa.Schema, suffix: str) -> Any:
-    if suffix in (".csv", ".tsv"):
-        return _text_writer(stream, schema, "\t" if suffix == ".tsv" else ",")
-    import pyarrow.parquet as pa_parquet
+    """Write Parquet, or text: its header, which Arrow would always quote, here, and its rows by Arrow."""
+    if suffix not in (".csv", ".tsv"):
+        import pyarrow.parquet as pa_parquet
 
-    return pa_parquet.ParquetWriter(stream, schema)
-
-
-def _text_writer(stream: BinaryIO, schema: pa.Schema, sep: str) -> Any:
-    """Write the header, which Arrow would always quote, and leave the rows to Arrow."""
-    header = io.StringIO()
+        return pa_parquet.ParquetWriter(stream, schema)
+    sep, header = "\t" if suffix == ".tsv" else ",", io.StringIO()
     csv.writer(header, delimiter=sep, lineterminator="\n").writerow(schema.names)
     stream.write(header.getvalue().encode())
     options = pa_csv.WriteOptions(include_header=False, delimiter=sep, quoting_style="needed")

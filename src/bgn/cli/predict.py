@@ -10,26 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.cli.output import table_writer
-from bgn.cli.source import Rows, file_options, open_source
-from bgn.cli.tables import Refused
+from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
 from bgn.cli.terminal import note
+from bgn.inputs.refusal import Refused
+from bgn.persist import ModelFile
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("data")
+@model_and_data
 @click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
 @click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
-@file_options
-def predict(
-    model: str,
-    data: str,
-    out: str | None,
-    keep: tuple[str, ...],
-    sep: str | None,
-    decimal: str | None,
-    sheet: str | None,
-) -> None:
+@reads_data
+def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...]) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
     Columns are found by name, in any order. One line comes out for every row; a row that lacks a value the model
@@ -40,28 +31,27 @@ def predict(
     bgn predict model.json new.csv > predicted.csv
     bgn predict model.json new.parquet --keep id -o predicted.parquet
     """
-    from bgn.persist import read
-
-    file = read(model)
     if "prediction" in keep:
         raise Refused("--keep prediction would name two columns alike; rename that column first.")
-    source = open_source(data, sep, decimal, sheet)
+    opened = data.open()
     binary = out is not None and out.lower().endswith((".parquet", ".pq"))
-    own = {name: source.table.types.get(name, pa.string()) for name in keep}
+    own = {name: opened.table.types.get(name, pa.string()) for name in keep}
     for name, kind in own.items():
         if not binary and (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             raise Refused(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
-    rows, kinds = Rows(file, source, keep, decimal=decimal), {name: _kept(kind, binary) for name, kind in own.items()}
+    rows, kinds = ModelRows(file, opened, keep, decimal=data.decimal), {n: _kept(k, binary) for n, k in own.items()}
     schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:
-        for block in rows.blocks():
-            predicted = pa.array(file.network.predict(block.X), mask=block.lacking)
-            columns = [_as(block.table.column(name), kind) for name, kind in kinds.items()]
+        for _, table, block in rows.blocks():
+            lacks = ~block.complete
+            block.X[lacks] = 0.0
+            predicted = pa.array(file.network.predict(block.X), mask=lacks)
+            columns = [_as(table.column(name), kind) for name, kind in kinds.items()]
             writer.write_table(pa.table([*columns, predicted], schema=schema))
             total += len(predicted)
-            lacking += int(np.count_nonzero(block.lacking))
-            filled += block.filled
+            lacking += int(np.count_nonzero(lacks))
+            filled += int(np.count_nonzero(block.filled))
     if lacking:
         note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
     if filled:

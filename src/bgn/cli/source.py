@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,64 +10,139 @@ from typing import Any
 import click
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from bgn import datasets
-from bgn.cli import cells, prepare
-from bgn.cli.tables import InMemory, Refused, Table, open_table
 from bgn.cli.terminal import note
-from bgn.model.network import Network
+from bgn.inputs import cells, prepare
+from bgn.inputs.files import ArrowTable, RawTable, open_table
+from bgn.inputs.refusal import Refused, check_characters, check_there, listed
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
-from bgn.preparation import Number, Preparation
+from bgn.preparation import Number, Preparation, Prepared
+
+Decorator = Callable[[Callable[..., Any]], Any]
 
 
-def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how a file is written."""
-    for option in (
-        click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
-        click.option("--decimal", help="Decimal mark of a text file; the model's, or a point, unless told."),
-        click.option("--sep", help="Separator of a text file; found from its header unless told."),
-    ):
-        command = option(command)
-    return command
+def grouped(*options: Decorator) -> Decorator:
+    """Make one decorator of several, in the order of the help text."""
+    return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
+
+
+file_options = grouped(
+    click.option("--sep", help="Separator of a text file; found from its header unless told."),
+    click.option("--decimal", help="Decimal mark of a text file; the model's, or a point, unless told."),
+    click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="For machines.")
+
+
+def model_and_data(command: Callable[..., None]) -> click.Command:
+    """Make a command about a model and a table."""
+    arguments = grouped(click.argument("model", type=click.Path()), click.argument("data"))
+    return click.command()(arguments(command))
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how a file is written; hand over a `file` that was read and its `data`, not names."""
+
+    @functools.wraps(command)
+    def read(model: str, data: str, sep: str | None, decimal: str | None, sheet: str | None, **options: Any) -> None:
+        from bgn import persist
+
+        command(file=persist.read(model), data=DataFile(data, sep, decimal, sheet), **options)
+
+    return file_options(read)
 
 
 @dataclass(frozen=True)
-class Source:
+class DataFile:
+    """A table as the command line names it, and how it is written."""
+
+    name: str
+    sep: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
+
+    def open(self, date_format: str | None = None) -> OpenedData:
+        """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
+        check_characters(sep=self.sep, decimal=self.decimal)
+        name, _, columns = self.name.partition(":")
+        if name in datasets.names():
+            return _built_in(self.name, datasets.load(name, columns=columns or None))
+        try:
+            tab, decimal = self.sep.replace("\\t", "\t") if self.sep else None, self.decimal or "."
+            opened = open_table(self.name, sep=tab, decimal=decimal, sheet=self.sheet, date_format=date_format)
+        except Refused as error:
+            if str(error).startswith("there is no file"):
+                raise Refused(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
+            raise
+        if context := click.get_current_context(silent=True):
+            context.call_on_close(opened.close)
+        return OpenedData(self.name, opened)
+
+    def complete_rows(self, file: ModelFile) -> CompleteRows:
+        """Return every complete row as a model reads it; a target that is there is read and counts too."""
+        opened, target = self.open(), file.network.target_name
+        there = [target] if target is not None and target in opened.table.names else []
+        rows, X, y = ModelRows(file, opened, there, every=True, decimal=self.decimal), list[Floats](), list[Floats]()
+        for first, table, prepared in rows.blocks():
+            X.append(prepared.X)
+            y += [rows.numbers(table.column(name), name, first) for name in there]
+        if not X:
+            raise Refused(f"{self.name} has no rows.")
+        features, targets = np.concatenate(X), np.concatenate(y) if there else None
+        whole = np.asarray(np.isfinite(features).all(axis=1))
+        if targets is not None:
+            whole &= np.isfinite(targets)
+        if not whole.any():
+            raise Refused(f"{self.name} has no complete row.")
+        if not whole.all():
+            note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
+        found = None if targets is None else targets[whole]
+        return CompleteRows(self.name, target, features[whole], found, np.flatnonzero(whole) + 1)
+
+
+@dataclass(frozen=True)
+class OpenedData:
     """A table with what is known about it."""
 
     name: str
-    table: Table
+    table: RawTable
     target: str | None = None
     units: Mapping[str, str] | None = None
 
 
-def open_source(
-    data: str, sep: str | None, decimal: str | None, sheet: str | None, date_format: str | None = None
-) -> Source:
-    """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
-    for name, value in (("--sep", sep), ("--decimal", decimal)):
-        if value is not None and len(value.replace("\\t", "\t")) != 1:
-            raise Refused(f"{name} must be one character; got {value!r}.")
-    name, _, columns = data.partition(":")
-    if name in datasets.names():
-        loaded = datasets.load(name, columns=columns or None)
-        arrays = {feature: np.asarray(loaded.X)[:, i] for i, feature in enumerate(loaded.feature_names)}
-        units = {n: u for n, u in zip(loaded.feature_names, loaded.units, strict=True) if u}
-        if loaded.target_unit:
-            units[loaded.target_name] = loaded.target_unit
-        table = InMemory(pa.table(arrays | {loaded.target_name: loaded.y}))
-        return Source(data, table, loaded.target_name, units)
-    try:
-        tab = sep.replace("\\t", "\t") if sep else None
-        opened = open_table(data, sep=tab, decimal=decimal or ".", sheet=sheet, date_format=date_format)
-    except Refused as error:
-        if str(error).startswith("there is no file"):
-            raise Refused(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
-        raise
-    if context := click.get_current_context(silent=True):
-        context.call_on_close(opened.close)
-    return Source(data, opened)
+def _built_in(name: str, loaded: datasets.Dataset) -> OpenedData:
+    arrays = {feature: np.asarray(loaded.X)[:, i] for i, feature in enumerate(loaded.feature_names)}
+    units = {n: u for n, u in zip(loaded.feature_names, loaded.units, strict=True) if u}
+    if loaded.target_unit:
+        units[loaded.target_name] = loaded.target_unit
+    return OpenedData(name, ArrowTable(pa.table(arrays | {loaded.target_name: loaded.y})), loaded.target_name, units)
+
+
+@dataclass(frozen=True, eq=False)
+class CompleteRows:
+    """The rows of a data file that lack nothing, the target where the file has it, and their numbers in the file."""
+
+    name: str
+    target_name: str | None
+    X: Floats
+    y: Floats | None
+    numbers: NDArray[np.int64]
+
+    def chosen(self, row: int | None) -> NDArray[np.bool_]:
+        """Which rows are asked about: one, or all."""
+        if row is not None and row not in self.numbers:
+            ends = f"{self.numbers[0]} to {self.numbers[-1]}"
+            raise Refused(f"--row must be a complete row of {self.name}, {ends}; got {row}.")
+        return np.full(len(self.X), True) if row is None else self.numbers == row
+
+    def target(self, why: str) -> Floats:
+        """The target, or a refusal that says why it is needed."""
+        if self.y is None:
+            raise Refused(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
+        return self.y
 
 
 def preparation_of(file: ModelFile) -> Preparation:
@@ -74,72 +150,40 @@ def preparation_of(file: ModelFile) -> Preparation:
     return file.preparation or Preparation(tuple(Number(name) for name in file.network.names))
 
 
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Some rows ready to predict: no NaN in `X`, and which of them lack a value the network reads."""
-
-    X: Floats
-    lacking: Any
-    filled: int
-    table: pa.Table
-
-
-class Rows:
+class ModelRows:
     """The rows of a data file as a model wants them, block by block, with everything odd said once."""
 
     def __init__(
-        self, file: ModelFile, source: Source, keep: Sequence[str] = (), every: bool = False, decimal: str | None = None
-    ) -> None:
-        self._file = file
-        self._source = source
-        self._origin = "standard input" if source.name == "-" else source.name
+        self, file: ModelFile, opened: OpenedData, keep: Sequence[str] = (), every: bool = False,
+        decimal: str | None = None,
+    ) -> None:  # fmt: skip
+        self._opened = opened
+        self._origin = "standard input" if opened.name == "-" else opened.name
         found = preparation_of(file)
         self._preparation = found if decimal is None else replace(found, decimal=decimal)
         self._keep = list(keep)
-        used = set(range(file.network.n_inputs)) if every else set(file.network.features_used)
-        self._only = {column.column for column in self._used(file.network, used)}
+        features = self._preparation.features
+        self._only = {features[i].column for i in (range(len(features)) if every else file.network.features_used)}
         self._said: dict[str, set[Any]] = {}
-        self._check()
+        there = opened.table.names
+        check_there((*sorted(self._only), *keep), there, self._origin)
+        known = {column.column for column in self._preparation.columns} | {file.network.target_name, *keep}
+        if extra := [name for name in there if name not in known]:
+            note(f"the model does not know the column{'s' * (len(extra) > 1)} {listed(extra)}: ignored.")
 
-    def _used(self, network: Network, used: set[int]) -> Iterator[Any]:
-        start = 0
-        for column in self._preparation.columns:
-            stop = start + len(column.names)
-            if used & set(range(start, stop)):
-                yield column
-            start = stop
-
-    def _check(self) -> None:
-        """Name missing columns and those nobody asked for."""
-        there = self._source.table.names
-        missing = [name for name in (*sorted(self._only), *self._keep) if name not in there]
-        if missing:
-            raise Refused(
-                f"{self._origin} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}; "
-                f"it has {_listed(there)}."
-            )
-        known = {column.column for column in self._preparation.columns} | {self._file.network.target_name, *self._keep}
-        extra = [name for name in there if name not in known]
-        if extra:
-            note(f"the model does not know the column{'s' * (len(extra) > 1)} {_listed(extra)}: ignored.")
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows in order."""
+    def blocks(self) -> Iterator[tuple[int, pa.Table, Prepared]]:
+        """Yield the rows in order: the number of the first, those columns as they are, and as the model reads them."""
         # Even a model that reads nothing must know how many rows there are.
-        names = sorted(self._only.union(self._keep)) or [self._source.table.names[0]]
-        rows = 0
-        for table in self._source.table.blocks(names):
-            prepared = prepare.apply(self._preparation, table, self._only, self._origin, rows + 1)
+        names = sorted(self._only.union(self._keep)) or [self._opened.table.names[0]]
+        blocks = self._opened.table.blocks(names)
+        for first, table, prepared in prepare.apply_blocks(self._preparation, blocks, self._only, self._origin):
             self._tell(prepared.unseen)
-            lacking = np.isnan(prepared.X).any(axis=1)
-            prepared.X[lacking] = 0.0
-            yield Block(prepared.X, lacking, int(prepared.filled.sum()), table)
-            rows += table.num_rows
+            yield first, table, prepared
 
-    def numbers(self, block: Block, column: str, first: int) -> Floats:
+    def numbers(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return a kept column of a block as numbers; `first` is the number of its first row."""
-        with prepare.placed(column, self._origin, first):
-            return prepare.finite(cells.numbers(block.table.column(column), self._preparation.decimal))
+        with prepare.placed(name, self._origin, first):
+            return prepare.finite(cells.numbers(column, self._preparation.decimal))
 
     def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
         for column, values in unseen.items():
@@ -150,34 +194,3 @@ class Rows:
                 note(f"{told}: counted as none of the known.")
             if len(new) > 5:
                 note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")
-
-
-def complete_rows(
-    file: ModelFile, data: str, sep: str | None, decimal: str | None, sheet: str | None
-) -> tuple[Any, Any, Any]:
-    """Return the features of every complete row of a data file, its target or None, and its number in the file."""
-    source = open_source(data, sep, decimal, sheet)
-    target = file.network.target_name
-    there = [target] if target is not None and target in source.table.names else []
-    rows, blocks, targets, count = Rows(file, source, there, every=True, decimal=decimal), [], [], 0
-    for block in rows.blocks():
-        blocks.append(block)
-        targets += [rows.numbers(block, name, count + 1) for name in there]
-        count += len(block.X)
-    if not blocks:
-        raise Refused(f"{data} has no rows.")
-    X = np.concatenate([block.X for block in blocks])
-    whole = ~np.concatenate([block.lacking for block in blocks])
-    y = np.concatenate(targets) if there else None
-    if y is not None:
-        whole &= np.isfinite(y)
-    if not whole.any():
-        raise Refused(f"{data} has no complete row.")
-    if not whole.all():
-        note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
-    return X[whole], None if y is None else y[whole], np.flatnonzero(whole) + 1
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

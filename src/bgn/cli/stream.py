@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from bgn.cli import prepare
-from bgn.cli.source import Source
-from bgn.cli.tables import Parquet, Refused
-from bgn.cli.train import Training, Wanted, incomplete, target_values
-from bgn.engines.disk.stamp import Stamp
+from bgn.cli.source import OpenedData
+from bgn.cli.train import TrainingRows, Wanted
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.engines.row_hashes import Hashes, find_edge, histogram, inside_bin, row_hashes
+from bgn.inputs import prepare
+from bgn.inputs.files import Parquet
+from bgn.inputs.refusal import Refused
+from bgn.inputs.stamp import Stamp
+from bgn.inputs.training import holes_of, incomplete, target_values
 from bgn.model.step import Floats
-from bgn.preparation import Preparation
 
 # A fit in memory holds about so many copies of a table, each number in 8 bytes.
 _COPIES = 5
@@ -27,7 +28,7 @@ _COPIES = 5
 KEPT = 200_000
 
 
-def too_large(source: Source, available: int) -> str | None:
+def too_large(source: OpenedData, available: int) -> str | None:
     """Say so when a Parquet file is too large to be read whole."""
     if not isinstance(source.table, Parquet):
         return None
@@ -58,10 +59,12 @@ class Streamed(BlockwiseRows):
 
     def __init__(self, wanted: Wanted) -> None:
         source = wanted.source
-        self._table, self._missing = wanted.parquet("--stream", "stay on disk"), wanted.missing
+        self._table, self._missing = wanted.parquet("--stream", "stay on disk"), wanted.choices.missing
         self._stamp = Stamp.of(source.name)
         self._target = self.target_name = wanted.target
-        self.preparation, notes = self._learn(wanted.features(), wanted.choices)
+        types = {name: self._table.types[name] for name in wanted.features()}
+        blocks = self._stamp.watch(self._table.blocks([*types]))
+        self.preparation, notes = prepare.learn_blocks(blocks, types, wanted.choices)
         if not self.preparation.columns:
             raise Refused(f"{source.name} has no column with values to learn from.")
         self.names = self.preparation.names
@@ -74,25 +77,12 @@ class Streamed(BlockwiseRows):
         if self.n_rows < 2:
             raise Refused(f"{source.name} has {self.n_rows} complete rows to learn from; at least 2 are needed.")
 
-    def _learn(self, features: Sequence[str], choices: prepare.Choices) -> tuple[Preparation, list[str]]:
-        """Decide what each column becomes, from the few values that decide it."""
-        telling = {name: pa.chunked_array([], self._table.types[name]) for name in features}
-        for table in self._stamp.watch(self._table.blocks(features)):
-            for name in features:
-                both = pa.chunked_array([*telling[name].chunks, *table.column(name).chunks], telling[name].type)
-                telling[name] = prepare.telling(name, both, choices)
-        learnt = [prepare.learn(pa.table({name: column}), choices) for name, column in telling.items()]
-        notes = [note for _, some in learnt for note in some]
-        return Preparation(tuple(column for preparation, _ in learnt for column in preparation.columns)), notes
-
     def _survey(self) -> tuple[NDArray[np.int64], list[str]]:
         """Count incomplete rows, column by column, and what each bin of hashes holds."""
-        counts, rows, lacking, holes = np.zeros(1 << 16, np.int64), 0, 0, dict[str, int]()
+        counts, rows, lacking, holes = np.zeros(1 << 16, np.int64), 0, 0, Counter[str]()
         for X, y, whole in self._blocks():
             rows, lacking = rows + len(y), lacking + int(np.count_nonzero(~whole))
-            for column, part in prepare.slices(self.preparation, X):
-                holes[column.column] = holes.get(column.column, 0) + int(np.count_nonzero(np.isnan(part[:, 0])))
-            holes[self._target] = holes.get(self._target, 0) + int(np.count_nonzero(np.isnan(y)))
+            holes.update(holes_of(self.preparation, X, y, self._target))
             counts += histogram(self._hashes(X[whole], y[whole]), None)
         return counts, [f"{incomplete(rows, lacking, holes, self._missing)}: left out."] if lacking else []
 
@@ -129,9 +119,7 @@ class Streamed(BlockwiseRows):
             if not held.all():
                 yield Piece(np.ascontiguousarray(X[~held].T), y[~held])
 
-    def fit(self, model: Any) -> Training:
+    def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
         model.fit(self)
-        X, y, held = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        counts = int(self._counts[0]), int(self._counts[1])
-        return Training(X[~held], y[~held], X[held], y[held], self.preparation, self.notes, counts)
+        return TrainingRows.sampled(self._kept, self._counts.tolist(), self)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bgn.writing import escaped, message, visible
+from bgn.printable import escaped, message, visible
 
 
 def show(text: object = "") -> None:

@@ -1,19 +1,19 @@
-"""Rows to learn from: a table's columns prepared, incomplete rows dealt with, a part set aside as a test."""
+"""Rows to learn from: a raw table prepared, a part of it set aside as a test."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
-from bgn.cli import cells, prepare
-from bgn.cli.source import Source
-from bgn.cli.tables import Parquet, Refused
+from bgn.cli.source import OpenedData
 from bgn.engines.row_hashes import lowest, row_hashes
+from bgn.inputs.files import Parquet
+from bgn.inputs.prepare import Choices
+from bgn.inputs.refusal import Refused
+from bgn.inputs.training import decide
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
 
@@ -21,8 +21,8 @@ _TEST_SEED = 0x7E57
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
-    """What a fit needs, and what happened on the way."""
+class TrainingRows:
+    """What a fit needs and what happened on the way; of `n_train` training and `n_test` test rows perhaps a sample."""
 
     X: Floats
     y: Floats
@@ -30,19 +30,16 @@ class Training:
     y_test: Floats
     preparation: Preparation
     notes: tuple[str, ...]
-    counts: tuple[int, int] | None = None
+    n_train: int
+    n_test: int
 
-    @property
-    def n_train(self) -> int:
-        """Number of training rows, of which `X` may be a sample."""
-        return len(self.y) if self.counts is None else self.counts[0]
+    @classmethod
+    def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
+        """Some of many rows: parts of features, target and whether they are test rows; how many there are of each."""
+        X, y, held = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return cls(X[~held], y[~held], X[held], y[held], rows.preparation, rows.notes, int(counts[0]), int(counts[1]))
 
-    @property
-    def n_test(self) -> int:
-        """Number of test rows, of which `X_test` may be a sample."""
-        return len(self.y_test) if self.counts is None else self.counts[1]
-
-    def fit(self, model: Any) -> Training:
+    def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows it was fitted to."""
         import pandas as pd
 
@@ -57,17 +54,18 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What to learn: a target from the columns of a source, how columns and incomplete rows are treated, and the share
-    of test rows."""
+    """What to learn: from which table, how its columns and incomplete rows are treated, and the share of test rows."""
 
-    source: Source
-    target: str
-    drop: Sequence[str]
-    choices: prepare.Choices
-    missing: str
+    source: OpenedData
+    choices: Choices
     test: float
     seed: int
     units: Collection[str] = ()
+
+    @property
+    def target(self) -> str:
+        """The column to predict."""
+        return str(self.choices.target)
 
     @property
     def test_seed(self) -> int:
@@ -76,106 +74,27 @@ class Wanted:
 
     def features(self) -> list[str]:
         """Return the columns to learn from; name those that are not there."""
-        names = self.source.table.names
-        options: dict[str, Collection[str]] = {
-            "--target": [self.target],
-            "--drop": self.drop,
-            "--categorical": self.choices.categorical,
-            "--unit": self.units,
-        }
-        for option, wanted in options.items():
-            for name in wanted:
-                if name not in names:
-                    there = ", ".join(map(repr, names))
-                    raise Refused(f"{option}: {self.source.name} has no column {name!r}; it has {there}.")
-        for option in ("--drop", "--categorical"):
-            if self.target in options[option]:
-                raise Refused(f"{option}: {self.target!r} is the target; name another column or predict another.")
-        features = [name for name in names if name != self.target and name not in self.drop]
-        if not features:
-            raise Refused(f"{self.source.name} has no column left to learn from beside {self.target!r}.")
-        return features
+        return self.choices.features(self.source.table.names, self.source.name, self.units)
 
     def parquet(self, option: str, where: str) -> Parquet:
         """Return the Parquet file of a source whose rows are never all in one place."""
         if not isinstance(self.source.table, Parquet):
             raise Refused(f"{option} reads Parquet files; {self.source.name} is none. Convert it first.")
-        if self.missing == "impute":
+        if self.choices.missing == "impute":
             raise Refused(f"--missing impute needs all rows in memory, and these {where}; try --missing drop.")
         return self.source.table
 
 
-def training_rows(wanted: Wanted) -> Training:
-    """Read a whole table and split it."""
-    source, target, choices, missing = wanted.source, wanted.target, wanted.choices, wanted.missing
-    features = wanted.features()
-    table = source.table.read([*features, target])
-    y = target_values(table.column(target), target)
-    preparation, notes = prepare.learn(table.select(features), choices)
-    if not preparation.columns:
-        raise Refused(f"{source.name} has no column with values to learn from.")
-    X = prepare.apply(preparation, table).X
-    whole, more = _whole_rows(preparation, X, y, missing, target)
-    held = _held_out(X, y, whole, wanted)
-    learn = whole & ~held
-    if missing == "impute":
-        preparation = prepare.with_fills(preparation, X[learn])
-        prepare.fill(preparation, X)
-    if np.count_nonzero(learn) < 2:
-        raise Refused(
-            f"{source.name} has {np.count_nonzero(learn)} complete rows to learn from; at least 2 are needed."
-        )
-    return Training(X[learn], y[learn], X[held], y[held], preparation, (*notes, *more))
-
-
-def target_values(column: pa.ChunkedArray, name: str) -> Floats:
-    """Return a target column as numbers, NaN where there is none."""
-    if not cells.is_number(column.type):
-        text = cells.plain(column)
-        values = (
-            text.unique().drop_null().to_pylist() if cells.is_text(text.type) else [*text.drop_null()[:1].to_pylist()]
-        )
-        found = (prepare.not_numbers(values) or values)[:1]
-        comma = " If the comma is a decimal mark, add --decimal ','." if found and "," in str(found[0]) else ""
-        told = cells.shown(found[0]) if found else "nothing"
-        raise Refused(f"--target: column {name!r} must hold numbers; it holds {told}.{comma}")
-    return prepare.finite(cells.numbers(column))
-
-
-def _whole_rows(
-    preparation: Preparation, X: Floats, y: Floats, missing: str, target: str
-) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return which rows to use, as the user wants incomplete ones treated, and say how many there were."""
-    holes = {
-        column.column: int(np.count_nonzero(np.isnan(part[:, 0]))) for column, part in prepare.slices(preparation, X)
-    }
-    holes[target] = int(np.count_nonzero(np.isnan(y)))
-    lacking = np.isnan(X).any(axis=1) | np.isnan(y)
-    count = int(np.count_nonzero(lacking))
-    if not count:
-        return ~lacking, []
-    told = incomplete(len(y), count, holes, missing)
-    if missing == "drop":
-        return ~lacking, [f"{told}: left out."]
-    notes = []
-    if filled := int(np.count_nonzero(np.isnan(X).any(axis=1) & ~np.isnan(y))):
-        notes.append(f"{told}: {filled} filled in with the median or the commonest value.")
-    if holes[target]:
-        notes.append(f"{holes[target]} rows without {target!r} are left out.")
-    return ~np.isnan(y), notes
-
-
-def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) -> str:
-    """Say how many rows lack a value and in which columns, or refuse them."""
-    where = ", ".join(f"{name!r} {number}" for name, number in holes.items() if number)
-    told = f"{lacking} of {rows} rows have missing values ({where})"
-    if missing == "refuse":
-        raise Refused(f"{told}; add --missing drop to leave them out, or --missing impute to fill them in.")
-    return told
-
-
-def _held_out(X: Floats, y: Floats, whole: NDArray[np.bool_], wanted: Wanted) -> NDArray[np.bool_]:
-    """Choose test rows by their content, as the fit chooses validation rows: equal rows stay on one side."""
+def training_rows(wanted: Wanted) -> TrainingRows:
+    """Read a whole table and split it; test rows are chosen by their content, so that equal rows stay on one side."""
+    source, features = wanted.source, wanted.features()
+    found = decide(source.table.read([*features, wanted.target]), features, wanted.choices, source.name)
+    X, y, usable = found.X, found.y, found.usable
     held = np.zeros(len(y), dtype=bool)
-    held[whole] = lowest(row_hashes(X[whole].T, y[whole], wanted.test_seed), None, wanted.test)
-    return held
+    held[usable] = lowest(row_hashes(X[usable].T, y[usable], wanted.test_seed), None, wanted.test)
+    learn = usable & ~held
+    preparation = found.imputed(learn) if wanted.choices.missing == "impute" else found.preparation
+    n_train, n_test = int(np.count_nonzero(learn)), int(np.count_nonzero(held))
+    if n_train < 2:
+        raise Refused(f"{source.name} has {n_train} complete rows to learn from; at least 2 are needed.")
+    return TrainingRows(X[learn], y[learn], X[held], y[held], preparation, found.notes, n_train, n_test)

@@ -18,7 +18,6 @@ Integers = NDArray[np.int64]
 _SUM_BITS = 61
 _HEADROOM = 4
 _MOST_TARGET_BITS = 38
-_LARGEST_WEIGHT = 1e300
 COLUMN_BITS = 30
 
 
@@ -53,13 +52,3 @@ class Grid:
     def value(self, steps: NDArray[np.int64] | int) -> NDArray[np.float64]:
         """A difference of `steps` in the target's units; the centre is not added."""
         return np.ldexp(np.asarray(steps, dtype=np.float64), -self.exponent)
-
-
-def check_reach(largest: float) -> None:
-    """Refuse row weights whose sums no float64 can hold, by the largest of them."""
-    most = _LARGEST_WEIGHT
-    if largest > most or 0 < largest < 1 / most:
-        raise ValueError(
-            f"sample_weight goes up to {largest:.3g}; beyond {most:g} and below {1 / most:g} sums leave the range of "
-            "floats. Multiply all weights by one number."
-        )

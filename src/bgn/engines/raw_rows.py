@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.integers import check_reach
 from bgn.engines.part import Part
 from bgn.engines.protocol import Integers, Loss
 from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.row_hashes import Hashes, Inside, histogram, inside_bin, row_hashes
+from bgn.inputs.per_row import check_reach
 
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from bgn.model.network import Network, on_gpu
+from bgn.inputs.tables import rows_of
+from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
-from bgn.writing import clean
+from bgn.printable import clean
 
 
 def network_of_questions(model: Any) -> Network:
@@ -23,19 +23,6 @@ def network_of_questions(model: Any) -> Network:
             "more, so far."
         )
     return network
-
-
-def rows_of(network: Network, table: Any, name: str) -> Floats:
-    """Return `table` as float64 rows with the network's columns; at least one row. A CUDA tensor is copied."""
-    if on_gpu(table):
-        table = importlib.import_module("bgn.tensors").table_of(table).cpu()
-    try:
-        rows = network._rows(table)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-    if len(rows) == 0:
-        raise ValueError(f"{name} must have at least one row; got none.")
-    return np.ascontiguousarray(rows)
 
 
 def background_of(model: Any, network: Network, background: Any) -> Floats:

@@ -11,7 +11,7 @@ from bgn.export.numbers import number
 from bgn.export.text import Text
 from bgn.model.schema import Column, level_word
 from bgn.model.terms import Condition, Terms
-from bgn.writing import clean
+from bgn.printable import clean
 
 
 def describe(

@@ -12,7 +12,7 @@ from bgn.export.markdown import Markdown
 from bgn.export.numbers import base_and_weights, number
 from bgn.export.text import Text, Written
 from bgn.model.terms import Terms, as_terms, outputs_of
-from bgn.writing import clean
+from bgn.printable import clean
 
 FORMATS: dict[str, Callable[[], Text]] = {
     "text": Text,

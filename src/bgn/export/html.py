@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bgn.export.text import Text, Written
-from bgn.writing import clean
+from bgn.printable import clean
 
 # Told apart with any kind of colour vision, and legible on white and on black (Okabe and Ito, then Tol).
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#AA4499", "#999933", "#44AA99", "#A0785A")

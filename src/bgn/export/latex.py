@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bgn.export.text import Text, Written
-from bgn.writing import clean
+from bgn.printable import clean
 
 _TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from bgn.export.text import Text, Written
-from bgn.writing import clean
+from bgn.printable import clean
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bgn.writing import clean
+from bgn.printable import clean
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from bgn.model.layer import Layer
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats, frozen
-from bgn.writing import clean
+from bgn.printable import clean
 
 
 def on_gpu(table: Any) -> bool:

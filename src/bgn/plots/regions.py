@@ -12,9 +12,9 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.plots.style import axes, ink, label
+from bgn.printable import clean
 from bgn.require import require
 from bgn.show.labels import shortened
-from bgn.writing import clean
 
 
 def regions(

@@ -11,12 +11,12 @@ from bgn.explain.effects import Effect, effect
 from bgn.export.numbers import number
 from bgn.export.text import Signs
 from bgn.model.step import Floats
+from bgn.printable import clean
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.curve import corners, few_wholes, histogram
 from bgn.show.drawing import percent
-from bgn.writing import clean
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600

@@ -16,11 +16,13 @@ from scipy.linalg import solve
 
 from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
+from bgn.inputs.per_row import numbers_per_row
+from bgn.inputs.tables import rows_of
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, network_of
-from bgn.writing import clean
+from bgn.printable import clean
 
 WORST = 10
 """Rows that the table of residuals lists."""
@@ -104,18 +106,12 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
 
 def _table(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
     """Return rows and target as arrays that fit each other, or say what is wrong."""
-    try:
-        rows = network._rows(X)
-    except ValueError as error:
-        raise ValueError(f"{x_name}: {error}") from None
-    target = np.asarray(y, dtype=np.float64).reshape(-1)
-    if len(rows) == 0 or len(rows) != len(target):
+    rows, target = rows_of(network, X, x_name), np.reshape(y, -1)
+    if len(rows) != len(target):
         raise ValueError(
             f"{x_name} and {y_name} must have equally many rows, at least one; got {len(rows)} and {len(target)}."
         )
-    if not np.isfinite(target).all():
-        raise ValueError(f"{y_name} has NaN or infinity; drop or fill those rows first.")
-    return rows, target
+    return rows, numbers_per_row(target, y_name, len(rows))
 
 
 def quality(facts: Facts) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import amounts, base_and_weights, number
 from bgn.export.text import Signs
+from bgn.printable import clean, visible
 from bgn.report import facts as told
 from bgn.report import svg
 from bgn.report.charts import effects, growth
@@ -24,7 +25,6 @@ from bgn.report.facts import Facts, quality
 from bgn.require import require
 from bgn.show.drawing import draw, percent
 from bgn.show.labels import shorten, shortened
-from bgn.writing import clean, visible
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:

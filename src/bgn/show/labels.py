@@ -12,7 +12,7 @@ from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema, level_word
 from bgn.model.terms import as_terms, network_of
-from bgn.writing import clean
+from bgn.printable import clean
 
 
 def shorten(names: Sequence[str], length: int = 24) -> tuple[str, ...]:

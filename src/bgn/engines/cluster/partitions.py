@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -17,28 +16,11 @@ from bgn.engines.cluster.engine import OnCluster, RawRowsOnCluster
 from bgn.engines.cluster.tasks import ClusterTasks
 from bgn.engines.protocol import Floats
 from bgn.engines.raw_rows import Survey
+from bgn.inputs.dask_tables import Layout, aligned, layout_of, whole_rows
+from bgn.inputs.tables import LARGEST_VALUE
 from bgn.require import require
 
-LARGEST_VALUE = 1e300
 _AS_THEY_ARE = {"enforce_metadata": False, "transform_divisions": False, "align_dataframes": False}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """What every partition of a table must look like."""
-
-    dtype: Any
-    n_columns: int
-    names: tuple[Any, ...] | None
-
-    def name(self, column: int) -> Any:
-        """How to speak of a column."""
-        return column if self.names is None else self.names[column]
-
-
-def is_collection(value: Any) -> bool:
-    """True for a Dask array, frame or series."""
-    return isinstance(value, (da.Array, dd.DataFrame, dd.Series))
 
 
 def rows_on_cluster(
@@ -48,7 +30,7 @@ def rows_on_cluster(
     X = whole_rows(X)
     layout = layout_of(X)
     others = {"y": y} if weight is None else {"y": y, "sample_weight": weight}
-    tables = {"X": X} | {name: _aligned(X, other, name) for name, other in others.items()}
+    tables = {"X": X} | {name: aligned(X, other, name) for name, other in others.items()}
     read, name = dask.delayed(read_rows, pure=False), tasks.name("partition")
     partitions = [
         read(number, layout, rows, dask_key_name=f"{name}-{number}")
@@ -93,82 +75,6 @@ def _pieces(wanted: NDArray[Any], there: NDArray[Any]) -> Iterator[tuple[int, in
         k = min(int(np.searchsorted(there, start, side="right")) - 1, last)
         m = max(k, min(int(np.searchsorted(there, stop, side="left")) - 1, last))
         yield k, m, start - int(there[k]), stop - int(there[k])
-
-
-def whole_rows(X: Any, name: str = "X") -> Any:
-    """A table whose partitions hold whole rows; `name` is what to call it."""
-    if isinstance(X, dd.DataFrame):
-        return X
-    if not isinstance(X, da.Array) or X.ndim != 2:
-        raise TypeError(
-            f"{name} must be a Dask array of two dimensions or a Dask dataframe; got {_kind(X)}. Rows in memory fit "
-            "bgn.BGNRegressor, or become a collection with dask.array.from_array."
-        )
-    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
-
-
-def layout_of(X: Any) -> Layout:
-    """What the partitions of a table must look like; columns of anything but numbers are refused by name."""
-    if isinstance(X, da.Array):
-        if X.dtype.kind not in "biuf":
-            raise ValueError(f"X has dtype {X.dtype}; it must hold numbers. Convert it, as with X.astype(float).")
-        return Layout(_kept(X.dtype), X.shape[1], None)
-    dtypes = X.dtypes
-    for name, dtype in zip(X.columns, dtypes, strict=True):
-        if remedy := _why_not(dtype):
-            raise ValueError(f"Column {name!r} {remedy}")
-    plain = [dtype for dtype in dtypes if isinstance(dtype, np.dtype)]
-    dtype = _kept(np.result_type(*plain)) if plain and len(plain) == len(dtypes) else np.dtype(np.float64)
-    return Layout(dtype, len(dtypes), tuple(X.columns))
-
-
-def _kept(dtype: Any) -> Any:
-    """float32 and float64 stay, everything else becomes float64."""
-    return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
-
-
-def _why_not(dtype: Any) -> str:
-    """Why a column of this dtype cannot be learnt from, and what to do."""
-    kind = getattr(dtype, "kind", "O")
-    if str(dtype) == "category":
-        return (
-            "is categorical, and categories may differ from one partition to another. Make them known and encode them: "
-            "dask.dataframe.get_dummies(X.categorize())."
-        )
-    if kind in "mM":
-        return "holds dates or durations. Turn it into numbers (for instance days since the first) or leave it out."
-    if kind not in "biuf":
-        return (
-            f"has dtype {dtype}, not numbers. Encode it (dask.dataframe.get_dummies(X.categorize())), convert it with "
-            "astype(float), or leave it out."
-        )
-    return ""
-
-
-def _aligned(X: Any, other: Any, name: str) -> Any:
-    """A column in partitions like those of X, as far as can be told without reading."""
-    if not is_collection(other) or other.ndim != 1:
-        raise TypeError(
-            f"{name} must be a Dask array of one dimension or a Dask series, as X is a collection; got {_kind(other)}."
-        )
-    if isinstance(X, da.Array) and isinstance(other, da.Array):
-        if not np.isnan([X.shape[0], other.shape[0]]).any():
-            if X.shape[0] != other.shape[0]:
-                raise ValueError(f"X has {X.shape[0]} rows and {name} has {other.shape[0]}.")
-            return other.rechunk((X.chunks[0],))
-    elif isinstance(X, dd.DataFrame) and isinstance(other, dd.Series) and _differ(X, other):
-        remedy = f"{name} = {name}.repartition(divisions=X.divisions)"
-        raise ValueError(f"X and {name} have different divisions; align them: {remedy}.")
-    return other
-
-
-def _differ(X: Any, other: Any) -> bool:
-    return X.known_divisions and other.known_divisions and X.divisions != other.divisions
-
-
-def _kind(value: Any) -> str:
-    dimensions = f" of {value.ndim} dimensions" if is_collection(value) else ""
-    return f"{type(value).__module__}.{type(value).__name__}{dimensions}"
 
 
 def _delayed(collection: Any) -> list[Any]:

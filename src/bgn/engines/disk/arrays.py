@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.disk.stamp import Stamp, changed
+from bgn.inputs.stamp import Stamp, changed
 
 _AT_ONCE = 1 << 19  # bytes, which stay in the processor's cache
 

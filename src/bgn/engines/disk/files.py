@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.disk.arrays import Held, Npy, Reader
-from bgn.engines.disk.stamp import Stamp, changed
+from bgn.inputs.stamp import Stamp, changed
 from bgn.require import require
 
 _KINDS = (".npy", ".parquet")

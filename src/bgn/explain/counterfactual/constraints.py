@@ -11,7 +11,7 @@ from bgn.explain.subject import column_of
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
-from bgn.writing import clean
+from bgn.printable import clean
 
 _FORM = "Write text such as 'a <= b' or '2*a + b >= 3', or ({'a': 1, 'b': -1}, '<=', 0)."
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"

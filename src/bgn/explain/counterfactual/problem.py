@@ -14,7 +14,7 @@ from bgn.explain.subject import column_of, columns_of, positive_of, rows_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.step import Bools, Floats
-from bgn.writing import clean
+from bgn.printable import clean
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bgn.inputs.refusal import option
+
 # What pandas reads as missing.
 MISSING = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
@@ -176,8 +178,13 @@ def _read(text: pa.ChunkedArray, reader: Callable[[Any], Any], wanted: str, deci
         except pa.ArrowInvalid:
             high = middle
     value = text[low].as_py()
-    comma = " If the comma is a decimal mark, add --decimal ','." if "," in value and decimal != "," else ""
-    raise Unreadable(f"{shown(value)} is not {wanted}, as at fit.{comma}", low)
+    raise Unreadable(f"{shown(value)} is not {wanted}, as at fit.{comma_remedy(value, decimal)}", low)
+
+
+def comma_remedy(value: Any, decimal: str) -> str:
+    """Say what to do where a comma may be the decimal mark."""
+    meant = "," in str(value) and decimal != ","
+    return f" If the comma is a decimal mark, add {option('decimal', repr(','))}." if meant else ""
 
 
 def shown(value: Any, most: int = 60) -> str:

@@ -1,4 +1,4 @@
-"""What a user hands to ``fit``: rows, their targets and weights, wherever they are."""
+"""The rows of a fit: checked once, wherever they are; where they are decides on the engine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from bgn.engines.disk.arrays import in_memory, load
+from bgn.engines.disk.engine import OnDisk, Scratch
 from bgn.engines.disk.table import BlockwiseRows, FileTable, on_disk
-from bgn.judge import different_columns
+from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.requests import RowSource
+from bgn.inputs import tables
+from bgn.inputs.per_row import weights
+from bgn.model.network import on_gpu
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class RowArguments:
     """The arguments of a fit that speak of rows. The target is `y`, or the column of `X` that `target` names."""
 
     X: Any
@@ -28,9 +33,7 @@ class Given:
     def __post_init__(self) -> None:
         if self.y is not None and self.target is not None:
             raise ValueError(f"target={self.target!r} names a column of X to predict; leave out y, or target.")
-        if self.target is not None and (
-            isinstance(self.target, bool) or not isinstance(self.target, str | int | np.integer)
-        ):
+        if self.target is not None and not isinstance(self.target, str) and not _is_position(self.target):
             raise ValueError(f"target must be the name or the position of a column of X; got {self.target!r}.")
         if self.columns is not None and (isinstance(self.columns, str) or not isinstance(self.columns, Iterable)):
             raise ValueError(f"columns must be a list of names or positions; got {self.columns!r}.")
@@ -52,12 +55,12 @@ class Given:
             raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
         return FileTable(self.X, columns=self.columns, target=aim, weight=self.weight, known=known)
 
-    def in_memory(self) -> Given:
+    def in_memory(self) -> RowArguments:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
         y, weight = _loaded(self.y, "y"), _loaded(self.weight, "sample_weight")
         if self.target is None and self.columns is None:
             return replace(self, y=y, weight=weight)
-        frame = bool(different_columns(self.X))
+        frame = bool(tables.different_columns(self.X))
         X: Any = self.X if frame else np.asarray(self.X)
         there = list(X.columns) if frame else list(range(X.shape[1]))
         target = self.target if frame else _from_the_left(self.target, len(there))
@@ -79,9 +82,9 @@ class Given:
         if not frame and (odd := [key for key in keep if not isinstance(key, int)]):
             raise ValueError(f"columns must be positions where columns have no names; got {odd[0]!r}.")
         y = y if target is None else X[target] if frame else X[:, target]
-        return Given(X[keep] if frame else X[:, keep], y, weight)
+        return RowArguments(X[keep] if frame else X[:, keep], y, weight)
 
-    def to_validate(self, eval_set: Any) -> Given | None:
+    def to_validate(self, eval_set: Any) -> RowArguments | None:
         """The validation rows: a pair (X, y), or X alone where the target is one of its columns."""
         if eval_set is None:
             return None
@@ -93,13 +96,72 @@ class Given:
             raise ValueError("eval_set must be one pair (X, y) of validation rows.")
         X, y = eval_set
         columns = self.columns if self.target is None or y is None else None
-        return Given(X, y, None, self.target if y is None else None, columns)
+        return RowArguments(X, y, None, self.target if y is None else None, columns)
+
+
+def source_of(
+    estimator: Any, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
+) -> tuple[RowSource, str | None]:
+    """Return rows, numeric, finite and of one length, as the source of an engine; also the target's name.
+
+    The estimator takes note of the columns or, unless `reset`, knows them again.
+    """
+    if on_gpu(given.X):
+        return _on_gpu(estimator, given, reset), given.target_name
+    if on_disk(given.X):
+        table = known_columns(estimator, given.opened(None if reset else names_of(estimator)), reset)
+        rows = OnDisk(table, scratch, seed)
+        tables.representable(rows.largest, rows.low, rows.high, names_of(estimator))
+        return rows, table.target_name or given.target_name
+    given = given.in_memory()
+    X, y = tables.table(estimator, given.X, given.y, reset=reset, least=2 if reset else 1)
+    tables.representable([np.abs(column).max() for column in X.T], y.min(), y.max(), names_of(estimator))
+    weight = None if given.weight is None else weights(given.weight, len(X))
+    return RowsInMemory(X, y, weight, scratch.threads), given.target_name
+
+
+def _on_gpu(estimator: Any, given: RowArguments, reset: bool) -> RowSource:
+    """Rows on a GPU, checked where they are."""
+    from bgn import tensors
+
+    if given.target is not None or given.columns is not None:
+        raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
+    X = tensors.table_of(given.X, None if reset else estimator.n_features_in_)
+    if reset:
+        tables.enough_rows(len(X))
+        estimator.n_features_in_ = X.shape[1]
+    source, largest, reach = tensors.source_of(X, given.y, given.weight)
+    tables.representable(largest, *reach, names_of(estimator))
+    return source
+
+
+def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> BlockwiseRows:
+    """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
+    if reset:
+        tables.enough_rows(table.n_rows)
+        estimator.n_features_in_ = table.n_columns
+        if table.names is not None:
+            estimator.feature_names_in_ = np.array(table.names, dtype=object)
+    elif table.n_columns != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {table.n_columns} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+    return table
+
+
+def names_of(estimator: Any) -> tuple[str, ...] | None:
+    """The names of the columns an estimator knows, where they have names."""
+    return tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
+
+
+def _is_position(key: Any) -> bool:
+    return isinstance(key, int | np.integer) and not isinstance(key, bool)
 
 
 def _from_the_left(key: Any, n: int) -> Any:
     """A position among `n`, counted from the left; everything else as it is."""
-    whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
-    return int(key) + n * (key < 0) if whole and -n <= key < n else key
+    return int(key) + n * (key < 0) if _is_position(key) and -n <= key < n else key
 
 
 def _loaded(values: Any, name: str) -> Any:

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from bgn.cli import cells
-from bgn.cli.refusal import Refused, named
-from bgn.engines.disk.stamp import Stamp
+from bgn.inputs import cells
+from bgn.inputs.refusal import Refused, named
+from bgn.inputs.stamp import Stamp
 
 BLOCK_BYTES = 2**20
 _HEADER_BYTES, _MOST_HEADER = 2**16, 2**24
@@ -65,7 +65,7 @@ class Delimited:
         """Return all rows as text; many threads read a plain file, one finds the row that cannot be read."""
         if self._plain and self._more():
             with self._errors():
-                rest = _Rest(self._stream, self._ahead, self._origin)
+                rest = _Unread(self._stream, self._ahead, self._origin)
                 try:
                     whole = pa_csv.read_csv(rest.file(), *self._options(names, _has_quotes(self._stream)))
                     self._stream.close()
@@ -80,7 +80,7 @@ class Delimited:
         with self._stream, self._errors():
             if not self._more():
                 return
-            rest = _Rest(self._stream, self._ahead, self._origin if self._plain else None)
+            rest = _Unread(self._stream, self._ahead, self._origin if self._plain else None)
             try:
                 for batch in pa_csv.open_csv(rest.file(), *self._options(names, True, threads=False)):
                     yield pa.Table.from_batches([batch])
@@ -177,7 +177,7 @@ def _in_words(told: str, names: Sequence[str]) -> str:
     return told
 
 
-class _Rest:
+class _Unread:
     """The rest of a stream as a file for Arrow, which reads ahead in a thread of its own; some may be read already.
 
     That thread may outlive an error by a moment. If it then lets go of an object of Python while Python shuts down, the
@@ -196,7 +196,7 @@ class _Rest:
             file = pa.OSFile(self._path)
             file.seek(self._stream.tell() - len(self._ahead))
             return file
-        held = _Held(_reader(self._stream, self._ahead))
+        held = _StreamOfArrow(_reader(self._stream, self._ahead))
         self._let_go.clear()
         weakref.finalize(held, self._let_go.set)
         return held
@@ -205,7 +205,7 @@ class _Rest:
         self._let_go.wait(_SECONDS_TO_LET_GO)
 
 
-class _Held:
+class _StreamOfArrow:
     """What Arrow asks of a stream."""
 
     closed = False

@@ -1,13 +1,13 @@
-"""From the columns of a file to the matrix a network reads, and the record that repeats it.
+"""From the columns of a raw table to the matrix a network reads, and the record that repeats it.
 
 `learn` decides what each column is; `apply` makes the matrix, with NaN where a value is missing; `with_fills` decides
-what stands in for missing values.
+on the imputed values.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,40 +17,53 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from bgn.cli import cells
-from bgn.cli.tables import Refused
+from bgn.inputs import cells
+from bgn.inputs.refusal import Refused, option
 from bgn.model.step import Floats
-from bgn.preparation import PARTS, Category, Date, Number, Preparation
+from bgn.preparation import PARTS, Category, Date, Number, Preparation, Prepared
 
-Column = Number | Category | Date
+RawColumn = Number | Category | Date
 
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What a user may decide about columns."""
+    """What a user decides about a raw table; :func:`bgn.preparation.fit` says what each means."""
 
-    categorical: tuple[str, ...] = ()
-    expand_dates: bool = False
+    target: str | None = None
+    drop: Collection[str] = ()
+    categorical: Collection[str] = ()
+    dates: str = "refuse"
     date_format: str | None = None
     max_categories: int = 50
+    missing: str = "refuse"
     decimal: str = "."
 
-
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A matrix, NaN where a value is missing and nothing stands in for it, and what was met on the way."""
-
-    X: Floats
-    filled: NDArray[np.bool_]
-    unseen: dict[str, tuple[Any, ...]]
+    def features(self, names: Sequence[str], origin: str, units: Collection[str] = ()) -> list[str]:
+        """Return the columns to learn from; name those that are not there."""
+        targets = [] if self.target is None else [self.target]
+        named = {"target": targets, "drop": self.drop, "categorical": self.categorical, "unit": units}
+        for argument, wanted in named.items():
+            for name in wanted:
+                if name not in names:
+                    there = ", ".join(map(repr, names))
+                    raise Refused(f"{option(argument)}: {origin} has no column {name!r}; it has {there}.")
+        for argument in ("drop", "categorical"):
+            if self.target in named[argument]:
+                told = f"{self.target!r} is the target; name another column or predict another."
+                raise Refused(f"{option(argument)}: {told}")
+        features = [name for name in names if name != self.target and name not in self.drop]
+        if not features:
+            beside = "" if self.target is None else f" beside {self.target!r}"
+            raise Refused(f"{origin} has no column left to learn from{beside}.")
+        return features
 
 
 def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
     """Return how each column becomes features, and notes on the columns that do not."""
     notes: list[str] = []
-    columns: list[Column] = []
+    columns: list[RawColumn] = []
     for name in table.column_names:
         column = table.column(name)
         if column.null_count == len(column):
@@ -62,7 +75,21 @@ def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
     return Preparation(tuple(columns), choices.decimal), notes
 
 
-def telling(name: str, column: pa.ChunkedArray, choices: Choices) -> pa.ChunkedArray:
+def learn_blocks(
+    blocks: Iterable[pa.Table], types: Mapping[str, pa.DataType], choices: Choices
+) -> tuple[Preparation, list[str]]:
+    """Return what `learn` does of all blocks together, from the few values of each column that decide it."""
+    telling = {name: pa.chunked_array([], kind) for name, kind in types.items()}
+    for block in blocks:
+        for name, before in telling.items():
+            both = pa.chunked_array([*before.chunks, *block.column(name).chunks], before.type)
+            telling[name] = _telling(name, both, choices)
+    learnt = [learn(pa.table({name: column}), choices) for name, column in telling.items()]
+    columns = tuple(column for preparation, _ in learnt for column in preparation.columns)
+    return Preparation(columns, choices.decimal), [note for _, some in learnt for note in some]
+
+
+def _telling(name: str, column: pa.ChunkedArray, choices: Choices) -> pa.ChunkedArray:
     """Return a few values of a column that tell `learn` as much as all of them."""
     kind, values = column.type, column.drop_null()
     if cells.is_text(kind) or (name in choices.categorical and cells.is_number(kind)):
@@ -77,8 +104,9 @@ def telling(name: str, column: pa.ChunkedArray, choices: Choices) -> pa.ChunkedA
     return values.slice(0, 1)
 
 
-def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
+def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> RawColumn:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    drop = option("drop", repr(name))
     if pa.types.is_boolean(kind):
         return Number(name, boolean=True)
     if cells.is_number(kind):
@@ -86,17 +114,15 @@ def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> Column:
     if cells.is_text(kind):
         return _category(name, cells.trimmed(cells.words(column)), choices)
     if cells.is_time(kind):
-        if not choices.expand_dates:
+        if choices.dates != "expand":
             raise Refused(
-                f"column {name!r} holds dates; add --dates expand to use year, month, day, weekday and hour as "
-                f"numbers, or --drop {name!r}."
+                f"column {name!r} holds dates; add {option('dates', 'expand')} to use year, month, day, weekday and "
+                f"hour as numbers, or {drop}."
             )
         parts = _date_parts(column)
         varies = tuple(part for part in PARTS if len(np.unique(parts[part][~np.isnan(parts[part])])) > 1)
         return Date(name, varies or ("year",), choices.date_format, zone=cells.has_zone(column))
-    raise Refused(
-        f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: --drop {name!r}."
-    )
+    raise Refused(f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: {drop}.")
 
 
 def _why(words: Sequence[str]) -> str:
@@ -104,12 +130,12 @@ def _why(words: Sequence[str]) -> str:
     shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
     if all("," in word for word in words):
         return (
-            f"because {shown} {'holds' if one else 'hold'} a comma. If it is a decimal mark, add --decimal ','; marks "
-            "of thousands must be taken out of the file."
+            f"because {shown} {'holds' if one else 'hold'} a comma. If it is a decimal mark, add "
+            f"{option('decimal', repr(','))}; marks of thousands must be taken out of the file."
         )
     return (
         f"though most of it is numbers: {shown} {'is' if one else 'are'} not. If they are numbers, mend the file or "
-        "try --decimal."
+        f"try {option('decimal')}."
     )
 
 
@@ -126,7 +152,8 @@ def _category(name: str, column: pa.ChunkedArray, choices: Choices) -> Category:
         shown = ", ".join(map(repr, values[:3]))
         raise Refused(
             f"column {name!r} holds {len(values)} different words ({shown}, ...), more than {choices.max_categories}; "
-            f"leave it out (--drop {name!r}), say how dates are written (--date-format), or raise --max-categories."
+            f"leave it out ({option('drop', repr(name))}), say how dates are written ({option('date_format')}), or "
+            f"raise {option('max_categories')}."
         )
     return Category(name, tuple(values))
 
@@ -153,14 +180,23 @@ def apply(
                     unseen[column.column] = strange
             elif isinstance(column, Date):
                 parts = _date_parts(values, column)
-                for position, name in enumerate(column.parts):
-                    part[:, position] = parts[name]
+                part[:] = np.column_stack([parts[name] for name in column.parts])
             else:
                 found = cells.booleans(values) if column.boolean else cells.numbers(values, preparation.decimal)
                 part[:, 0] = finite(found)
         if column.fill is not None:
-            filled |= _stand_in(part, column)
-    return Prepared(X, filled, unseen)
+            filled |= _impute(part, column)
+    return Prepared(preparation, X, filled, unseen)
+
+
+def apply_blocks(
+    preparation: Preparation, blocks: Iterable[pa.Table], only: Collection[str] | None, origin: str
+) -> Iterator[tuple[int, pa.Table, Prepared]]:
+    """Yield the number of each block's first row, the block, and its matrix."""
+    first = 1
+    for block in blocks:
+        yield first, block, apply(preparation, block, only, origin, first)
+        first += block.num_rows
 
 
 @contextmanager
@@ -173,7 +209,7 @@ def placed(column: str, origin: str, first: int) -> Iterator[None]:
         raise Refused(f"{origin}{': ' * bool(origin)}{row}column {column!r}: {error}") from None
 
 
-def slices(preparation: Preparation, X: Floats) -> Iterator[tuple[Column, Floats]]:
+def slices(preparation: Preparation, X: Floats) -> Iterator[tuple[RawColumn, Floats]]:
     """Yield every column with its features, a view into `X`."""
     start = 0
     for column in preparation.columns:
@@ -185,9 +221,7 @@ def slices(preparation: Preparation, X: Floats) -> Iterator[tuple[Column, Floats
 def finite(values: pa.ChunkedArray) -> Floats:
     """Return float64; missing and infinite values are NaN."""
     numbers = np.asarray(values.to_numpy(), dtype=np.float64)
-    if np.isinf(numbers).any():
-        numbers = np.where(np.isinf(numbers), np.nan, numbers)
-    return numbers
+    return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers
 
 
 def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray, decimal: str) -> tuple[Any, ...]:
@@ -223,27 +257,25 @@ def _date_parts(values: pa.ChunkedArray, column: Date | None = None) -> dict[str
     return {name: np.where(missing, np.nan, part) for name, part in parts.items()}
 
 
-def _stand_in(part: Floats, column: Column) -> NDArray[np.bool_]:
-    """Replace the NaNs of one column's features; return which rows had them."""
+def _impute(part: Floats, column: RawColumn) -> NDArray[np.bool_]:
+    """Replace the NaNs of one column's features by the imputed values; return which rows had them."""
     holes = np.isnan(part[:, 0])
-    if holes.any():
-        part[holes] = _fill_row(column)
+    if isinstance(column, Category):
+        part[holes] = [float(value == column.fill) for value in column.values]
+    else:
+        part[holes] = column.fill
     return np.asarray(holes)
 
 
-def _fill_row(column: Column) -> Any:
-    if isinstance(column, Category):
-        return [float(value == column.fill) for value in column.values]
-    return column.fill
-
-
 def with_fills(preparation: Preparation, X: Floats) -> Preparation:
-    """Return the preparation with stand-ins learnt from `X`: medians, and the commonest word."""
-    columns: list[Column] = []
+    """Return the preparation with imputed values learnt from `X`: medians, and the commonest word."""
+    columns: list[RawColumn] = []
     for column, part in slices(preparation, X):
         known = part[~np.isnan(part[:, 0])]
         if not len(known):
-            raise Refused(f"column {column.column!r} has no value in the rows to learn from; leave it out with --drop.")
+            raise Refused(
+                f"column {column.column!r} has no value in the rows to learn from; leave it out with {option('drop')}."
+            )
         if isinstance(column, Category):
             columns.append(replace(column, fill=column.values[int(known.sum(axis=0).argmax())]))
         elif isinstance(column, Date):
@@ -254,6 +286,6 @@ def with_fills(preparation: Preparation, X: Floats) -> Preparation:
 
 
 def fill(preparation: Preparation, X: Floats) -> None:
-    """Put the stand-ins of a preparation in the place of every NaN."""
+    """Put the imputed values of a preparation in the place of every NaN."""
     for column, part in slices(preparation, X):
-        _stand_in(part, column)
+        _impute(part, column)

@@ -1,12 +1,13 @@
-"""Data files as Arrow tables: whole for a fit, block by block for predictions.
+"""Raw tables, in files or in memory, as Arrow tables: whole for a fit, block by block for predictions.
 
-One small class a format, each with `names`, `read` (types guessed) and `blocks` (as they stand in the file: text in a
-text file; :mod:`bgn.cli.cells` reads them as at fit). Rows always come in the order of the file.
+One small class per format, each with `names`, `read` (types guessed) and `blocks` (as they stand in the file: text in a
+text file; :mod:`bgn.inputs.cells` reads them as at fit). Rows always come in the order of the file.
 """
 
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,20 +17,19 @@ from typing import Any, BinaryIO, Protocol, cast
 
 import pyarrow as pa
 
-from bgn.cli import cells
-from bgn.cli.delimited import BLOCK_BYTES, Delimited
-from bgn.cli.refusal import Refused, named
-from bgn.engines.disk.stamp import Stamp
+from bgn.inputs import cells
+from bgn.inputs.delimited import BLOCK_BYTES, Delimited
+from bgn.inputs.refusal import Refused, check_characters, named, option
+from bgn.inputs.stamp import Stamp
+from bgn.inputs.tables import different_columns
 
 BLOCK_ROWS = 250_000
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"
 
 Types = Mapping[str, pa.DataType]
 
-__all__ = ["BLOCK_ROWS", "Delimited", "InMemory", "Parquet", "Refused", "Table", "Types", "Workbook", "open_table"]
 
-
-class Table(Protocol):
+class RawTable(Protocol):
     """What every format offers."""
 
     names: tuple[str, ...]
@@ -45,13 +45,46 @@ class Table(Protocol):
         """Let go of the file."""
 
 
+def open_any(
+    data: Any, sep: str | None, decimal: str, sheet: str | None, date_format: str | None = None
+) -> tuple[RawTable, str]:
+    """Open a path, or a table of any library; also what to call it."""
+    check_characters(sep=sep, decimal=decimal)
+    if isinstance(data, str | os.PathLike):
+        path = os.fspath(data)
+        return open_table(path, sep=sep, decimal=decimal, sheet=sheet, date_format=date_format), path
+    if isinstance(data, pa.Table):
+        return ArrowTable(data), "the table"
+    if isinstance(data, Mapping):
+        columns = dict(data)
+    elif different_columns(data):
+        columns = {name: data[name] for name in data.columns}
+    else:
+        raise Refused(f"data must be a path or a table with named columns; got {type(data).__name__}.")
+    names = named([str(name) for name in columns], "the table")
+    arrays = map(_arrow_of, columns.values())
+    return ArrowTable(pa.table(dict(zip(names, arrays, strict=True)))), "the table"
+
+
+def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:
+    """Return a column of a frame as Arrow has it, NaN as a missing value."""
+    try:
+        if hasattr(column, "to_arrow"):
+            return column.to_arrow()
+        return pa.array(column, from_pandas=True)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return _guess(list(column))
+
+
 def open_table(
     path: str, *, sep: str | None = None, decimal: str = ".", sheet: str | None = None, date_format: str | None = None
-) -> Table:
+) -> RawTable:
     """Open a data file by its suffix; ``-`` is standard input."""
     book = Path(path).suffix.lower() in (".xlsx", ".xlsm")
     if sheet is not None and not book:
-        raise Refused(f"--sheet is for Excel workbooks, and {'standard input' if path == '-' else repr(path)} is none.")
+        raise Refused(
+            f"{option('sheet')} is for Excel workbooks, and {'standard input' if path == '-' else repr(path)} is none."
+        )
     if path == "-":
         return Delimited(cast(BinaryIO, sys.stdin.buffer), "standard input", sep, decimal, date_format)
     file = Path(path)
@@ -115,7 +148,7 @@ class Parquet:
             raise Refused(f"{self._path!r} is no Parquet file that can be read ({error}).") from None
 
 
-class InMemory:
+class ArrowTable:
     """A table that is already there."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -134,7 +167,7 @@ class InMemory:
         pass
 
 
-class Workbook(InMemory):
+class Workbook(ArrowTable):
     """A sheet of an Excel workbook: the first row names the columns."""
 
     def __init__(self, path: str, sheet: str | None) -> None:

@@ -1,0 +1,168 @@
+"""Tables in memory, of any library: finite numbers with different column names, or an error that names the column."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.inputs.per_row import array_of, number_target, unmasked
+from bgn.model.network import Network, on_gpu
+from bgn.model.step import Floats
+
+LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
+NO_TARGET = object()
+_DTYPES = (np.float64, np.float32)
+
+
+def rows_of(network: Network, table: Any, name: str) -> Floats:
+    """Return `table` as float64 rows with the network's columns; at least one row. A CUDA tensor is copied."""
+    if on_gpu(table):
+        table = importlib.import_module("bgn.tensors").table_of(table).cpu()
+    try:
+        rows = network._rows(table)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if len(rows) == 0:
+        raise ValueError(f"{name} must have at least one row; got none.")
+    return np.ascontiguousarray(rows)
+
+
+def table(
+    estimator: Any, X: Any, y: Any = NO_TARGET, *, reset: bool = True, least: int = 1, dtype: Any = _DTYPES
+) -> Any:
+    """Return X (and y) as finite numeric arrays, or name the column that is not; `least`: rows that are needed.
+
+    The estimator takes note of the columns or, unless `reset`, knows them again.
+    """
+    from sklearn.utils.validation import validate_data
+
+    if isinstance(X, str | os.PathLike):
+        raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
+    X = array_of(X)
+    unmasked(X, "X")
+    plain_columns(X)
+    checks: dict[str, Any] = {"dtype": dtype, "ensure_all_finite": False, "reset": reset, "ensure_min_samples": least}
+    try:
+        if y is NO_TARGET:
+            rows = validate_data(estimator, X, **checks)
+        else:
+            rows, y = validate_data(estimator, X, number_target(y), y_numeric=True, **checks)
+    except (TypeError, ValueError) as error:
+        raise _naming_column(error, X) from None
+    finite_columns(rows, getattr(estimator, "feature_names_in_", None))
+    if y is NO_TARGET:
+        return rows
+    y = np.asarray(y, dtype=np.float64)
+    if not np.isfinite(y).all():
+        raise ValueError(f"Input y contains {_kind(y)} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
+    return rows, y
+
+
+def enough_rows(rows: int, least: int = 2) -> None:
+    """As many rows as a fit needs."""
+    if rows < least:
+        raise ValueError(f"X has {rows} sample(s); a minimum of {least} is required.")
+
+
+def different_columns(X: Any) -> list[Any]:
+    """Columns of different names, which are returned."""
+    if type(X).__name__ == "LazyFrame":
+        raise ValueError("X must be a table that is there; got a LazyFrame. Call its collect() first.")
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        raise ValueError(
+            f"X must be an array or a frame; got a pyarrow {type(X).__name__}. Call its to_pandas() first."
+        )
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
+    return names
+
+
+def plain_columns(X: Any) -> None:
+    """Columns of different names, and no dates, which would be read as numbers."""
+    names = different_columns(X)
+    kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
+    kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
+    for name, kind in zip(names or ["X"], kinds, strict=True):
+        if kind in ("m", "M"):
+            raise ValueError(
+                f"Column {name!r} holds dates or durations. Turn it into numbers (for instance days since the first) "
+                "or leave it out."
+            )
+
+
+def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueError:
+    """The same error, naming the column that holds text or other things that are no numbers, if that is wrong."""
+    text = "could not convert string" in str(error)
+    if not text and "float() argument must be" not in str(error):
+        return error
+    names = list(getattr(X, "columns", range(np.shape(X)[1] if np.ndim(X) == 2 else 0)))
+    for j, name in enumerate(names):
+        column = np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, j]
+        try:
+            column.astype(np.float64)
+        except (TypeError, ValueError):
+            if text:
+                return ValueError(
+                    f"{error} in column {name!r}: it holds text. Encode it (for instance with pandas.get_dummies or "
+                    "sklearn.preprocessing.OneHotEncoder) or leave it out."
+                )
+            return TypeError(
+                f"{error} in column {name!r}. Turn it into numbers (dates for instance into days since the first) or "
+                "leave it out."
+            )
+    return error
+
+
+def finite_columns(X: NDArray[Any], names: Sequence[str] | None) -> None:
+    """No NaN or infinity in any column."""
+    for j, column in enumerate(X.T):
+        if not np.isfinite(column).all():
+            bad = column[~np.isfinite(column)]
+            raise ValueError(
+                f"Input X contains {_kind(bad)} in column {_name(j, names)!r} ({len(bad)} of {len(column)} rows). "
+                "Drop or fill those rows (for instance with sklearn.impute.SimpleImputer)."
+            )
+
+
+def representable(
+    largest: Iterable[float], low: float, high: float, names: Sequence[str] | None, most: float = LARGEST_VALUE
+) -> None:
+    """Numbers whose sums and squares a float64 can hold, by the reach of every column and of the target."""
+    for j, value in enumerate(largest):
+        if float(value) > most:
+            raise ValueError(
+                f"X has a value of {value:.3g} in column {_name(j, names)!r}; beyond {most:g} sums overflow. "
+                "Rescale the column."
+            )
+    reach, spread = max(abs(high), abs(low)), high / 2 - low / 2
+    if reach > LARGEST_SQUARED or 0 < spread < 1 / LARGEST_SQUARED:
+        raise ValueError(
+            f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
+            f"floats beyond {LARGEST_SQUARED:g} and below {1 / LARGEST_SQUARED:g}. Rescale the target."
+        )
+
+
+def nothing_lost(lost: Iterable[int], names: Sequence[str] | None) -> None:
+    """Warn of columns that vary by too little to be learnt from."""
+    for j in lost:
+        warnings.warn(
+            f"X varies in column {_name(j, names)!r} by less than about 1e-308, the smallest difference that can be "
+            "learnt from: the column is not used. Multiply it by a large number, as 2.0**100.",
+            stacklevel=4,
+        )
+
+
+def _kind(values: NDArray[Any]) -> str:
+    return "NaN" if np.isnan(values).any() else "infinity"
+
+
+def _name(j: int, names: Sequence[str] | None) -> Any:
+    return j if names is None else names[j]
