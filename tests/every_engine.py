@@ -25,6 +25,7 @@ from bgn.engines.cell_engine import CellEngine
 from bgn.engines.memory.engine import PartsInMemory, RowsInMemory
 from bgn.engines.raw_rows import Plan, RawRows
 from bgn.engines.requests import Request
+from bgn.model.schema import Schema
 from tests.optional import torch
 
 
@@ -118,7 +119,7 @@ def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[
         finally:
             disk.BLOCK_BYTES = kept
         vars(model).pop("feature_names_in_", None)
-        model.history_ = replace(model.history_, feature_names=None, target_name=None)
+        model.history_ = replace(model.history_, schema=Schema.of_numbers(model.n_features_in_))
         model.network_ = model.history_.network()
         return model
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
@@ -29,6 +28,7 @@ from bgn.grow.roles import assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.per_row import number_target, weights
 from bgn.inputs.tables import nothing_lost, table
+from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
 from bgn.sources import RowArguments, known_columns, names_of, source_of
 
@@ -306,9 +306,9 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         return r2(targets, predicted, weight)
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the card of a fitted model, loaded by name because reports stand above."""
+        """Return what notebooks show: the card of a fitted model."""
         if hasattr(self, "network_"):
-            return str(importlib.import_module("bgn.report").card(self))
+            return str(ANSWERS["card"](self))
         return str(estimator_html_repr(self))
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:

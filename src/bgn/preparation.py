@@ -327,9 +327,8 @@ def fit(
     chosen("missing", missing, ("refuse", "drop", "impute"))
     whole("max_categories", max_categories, 2)
     require("pyarrow", extra="parquet")
-    from bgn.inputs import training
-    from bgn.inputs.prepare import Choices
+    from bgn.inputs import prepare, training
 
     drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
-    choices = Choices(target, drop, categorical, dates, date_format, max_categories, missing, decimal)
+    choices = prepare.Choices(target, drop, categorical, dates, date_format, max_categories, missing, decimal)
     return training.fit(data, choices, sep, sheet)

@@ -227,7 +227,7 @@ class Full:
         spare = state.width
         column, target = self._measure(rows, state, spare, cut.neuron)
         rest = self._rest(state, slot)
-        inverse, keep, weights, gone = rest.inverse, rest.keep, rest.weights, rest.gone
+        inverse, keep, weights = rest.inverse, rest.keep, rest.weights
         copied = keep[1:][np.abs(column[keep[1:]]) >= rows.total]
         neuron = cut.neuron
         if len(copied):  # a question that is asked already stays in its words
@@ -237,11 +237,8 @@ class Full:
         own = rows.total + self._share(rows) - float((pull * column[keep]).sum())
         if own <= 1e-9 * rows.total:
             return None
-        if not rows.loss.quadratic:
-            fit = self._place(state, slot, keep, column, 0.0, inverse, pull, own, 0.0, weights[keep])
-            return self._accepted(rows, state, replace(fit, neurons=_placed(state, slot, neuron)), slot)
-        weight = (target - float((column * weights).sum())) / own
-        if weight * weight * own <= gone * (1 + 1e-12):
+        weight = (target - float((column * weights).sum())) / own if rows.loss.quadratic else 0.0
+        if rows.loss.quadratic and weight * weight * own <= rest.gone * (1 + 1e-12):
             return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
         return self._accepted(rows, state, replace(fit, neurons=_placed(state, slot, neuron)), slot)

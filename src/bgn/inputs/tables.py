@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.per_row import array_of, number_target, unmasked
+from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats
 
@@ -23,7 +23,7 @@ _DTYPES = (np.float64, np.float32)
 def rows_of(network: Network, table: Any, name: str) -> Floats:
     """Return `table` as float64 rows with the network's columns; at least one row. A CUDA tensor is copied."""
     if on_gpu(table):
-        table = importlib.import_module("bgn.tensors").table_of(table).cpu()
+        table = ANSWERS["table_of"](table).cpu()
     try:
         rows = network._rows(table)
     except ValueError as error:

@@ -9,4 +9,5 @@ from collections.abc import Callable
 from typing import Any
 
 ANSWERS: dict[str, Callable[..., Any]] = {}
-"""``"picture"`` of a network as HTML; ``"hidden"`` and ``"predict"`` of a network for tensors on a GPU."""
+"""``"picture"`` of a network as HTML; ``"hidden"``, ``"predict"`` and ``"table_of"`` for tensors on a GPU;
+``"card"`` of a fitted model."""

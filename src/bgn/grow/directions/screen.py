@@ -39,8 +39,7 @@ class SampledRows(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Directions: `index` and `coefficients` (directions x most columns), how many columns each has (`size`), and the
-    (low, high) that its cells are spread over (`reach`)."""
+    """Directions: columns and coefficients (directions x most columns), their numbers, and where cells are spread."""
 
     index: Any
     coefficients: Any
@@ -322,12 +321,9 @@ def judge_directions(rows, lines, width, refit, out):
     The first `width` neurons count. A cell with more than a quarter of the weight, as when a few values are far out, is
     looked into.
     """
-    profile = (
-        np.empty(ALONG, np.int64),
-        np.empty(ALONG, np.int64),
-        np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64),
-    )
-    count, sums, together = profile
+    count, sums = np.empty(ALONG, np.int64), np.empty(ALONG, np.int64)
+    together = np.empty((ALONG, 8 * ((width + 7) // 8)), np.int64)
+    profile = count, sums, together
     for k in range(len(lines.index)):
         line = lines.index[k, : lines.size[k]], lines.coefficients[k, : lines.size[k]]
         low, high = lines.reach[k, 0], lines.reach[k, 1]
