@@ -1,0 +1,81 @@
+"""Short decimals: what people read, and what networks store.
+
+A float is taken for the decimal that ``repr`` writes, the shortest that comes back to it. Comparing two floats and
+comparing what is written is then the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+
+import numpy as np
+
+from bgn.model.step import Floats
+
+# Every float, and every sum and product of some of them, is exact in so many digits.
+EXACT = Context(prec=1600, Emax=10_000, Emin=-10_000)
+_MOST_WHOLE = 1 << 53  # below it every whole number is a float
+_MOST_DECIMALS = 22  # ten to this power is a float
+
+
+def written(value: float) -> Decimal:
+    """The decimal that a float is written as."""
+    return Decimal(repr(float(value)))
+
+
+def shortest(low: float, high: float) -> float:
+    """The decimal of the fewest decimals above `low` and up to `high`; of several the one nearest to the middle.
+
+    Examples
+    --------
+    >>> shortest(3.0, 4.0), shortest(64.97, 65.52), shortest(-118.264, -118.258)
+    (4.0, 65.0, -118.26)
+    """
+    if not low < high:
+        raise ValueError(f"low must be below high; got {low} and {high}.")
+    if low < 0.0 <= high:
+        return 0.0
+    if math.isinf(low) or math.isinf(high):
+        return float(high if math.isinf(low) else low + max(1.0, abs(low)))
+    below, above = written(low), written(high)
+    middle = EXACT.divide(EXACT.add(below, above), Decimal(2))
+    for power in range(max(below.adjusted(), above.adjusted()) + 1, -400, -1):
+        unit = Decimal(1).scaleb(power, EXACT)
+        last = EXACT.multiply(_whole(above, unit, ROUND_FLOOR), unit)
+        if last <= below:
+            continue
+        nearest = EXACT.multiply(_whole(middle, unit, ROUND_HALF_EVEN), unit)
+        candidates = (EXACT.add(nearest, unit * k) for k in (0, 1, -1))
+        for each in (*candidates, last):
+            if below < each <= above and low < float(each) <= high:
+                return float(each)
+    return high
+
+
+def _whole(value: Decimal, unit: Decimal, rounding: str) -> Decimal:
+    return EXACT.divide(value, unit).to_integral_value(rounding, EXACT)
+
+
+def rounded(value: float, power: int) -> float:
+    """The multiple of ``10**power`` nearest to a float."""
+    unit = Decimal(1).scaleb(power, EXACT)
+    return float(EXACT.multiply(_whole(Decimal(value), unit, ROUND_HALF_EVEN), unit))
+
+
+def whole_numbers(values: Iterable[float]) -> tuple[Floats, float] | None:
+    """The values as whole numbers over one power of ten, where all their sums are floats; None where they are not.
+
+    Sums of them do not depend on their order, and one division makes the nearest float of what they write.
+    """
+    decimals = [written(value) for value in values]
+    if not all(each.is_finite() for each in decimals):
+        return None
+    places = max([0, *(-int(each.normalize(EXACT).as_tuple().exponent) for each in decimals)])
+    if places > _MOST_DECIMALS:
+        return None
+    whole = [int(each.scaleb(places, EXACT)) for each in decimals]
+    if sum(map(abs, whole)) >= _MOST_WHOLE:
+        return None
+    return np.array(whole, np.float64), float(10**places)
