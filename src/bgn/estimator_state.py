@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+from dataclasses import fields
 from typing import Any, TypeVar
+
+import numpy as np
+
+from bgn.grow.network import GrowthSettings
+from bgn.inputs import arguments
 
 _Class = TypeVar("_Class", bound=type)
 _Estimator = TypeVar("_Estimator", bound=object)
@@ -57,3 +63,34 @@ def _with(estimator: _Estimator, state: dict[str, Any]) -> _Estimator:
     made = object.__new__(type(estimator))
     made.__dict__ = state
     return made
+
+
+_CHOICES = {
+    "direction": ("search", "debiased", "lasso"),
+    "output": ("full", "stagewise"),
+    "select": ("best", "compact"),
+}
+
+
+def growth_settings(estimator: Any) -> GrowthSettings:
+    """Check the parameters of an estimator, and return those that growth needs."""
+    for name, choices in _CHOICES.items():
+        arguments.chosen(name, getattr(estimator, name), choices)
+    arguments.whole("max_layers", estimator.max_layers, 1)
+    arguments.whole("max_width", estimator.max_width, 1)
+    arguments.whole("max_features", estimator.max_features, 1, none="no limit")
+    arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
+    arguments.whole("patience", estimator.patience, 1, none="no limit")
+    arguments.whole("digits", estimator.digits, 1, none="the numbers that growth found")
+    if not isinstance(estimator.verbose, bool):
+        arguments.whole("verbose", estimator.verbose, 0)
+    arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
+    arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
+    if not (isinstance(estimator.shrinkage, str) and estimator.shrinkage == "auto"):
+        arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
+    if estimator.max_seconds is not None:
+        arguments.real("max_seconds", estimator.max_seconds, 0.0, np.inf, also=" or None")
+    settings = {field.name: getattr(estimator, field.name) for field in fields(GrowthSettings)}
+    if estimator.max_features is None:
+        settings["max_features"] = np.iinfo(np.int32).max
+    return GrowthSettings(**settings)

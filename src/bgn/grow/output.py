@@ -59,6 +59,10 @@ class OutputRule(Protocol):
         """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not."""
         ...
 
+    def inverse(self, state: State) -> Floats | None:
+        """The inverse of the neurons' products, the constant's first, where they are refitted together."""
+        ...
+
 
 def _placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
     return (*state.neurons[:slot], neuron, *state.neurons[slot + 1 :])
@@ -121,6 +125,10 @@ class Stagewise:
             (*state.fired[:slot], cut.fired, *state.fired[slot + 1 :]),
             same_answers=not changed,
         )  # fmt: skip
+
+    def inverse(self, state: State) -> None:
+        """No neuron makes up for another."""
+        return
 
     def judge(self, rows: Engine, state: State, slot: int, cut: Cut) -> tuple[int, int] | None:
         """Weight of the neuron and change of the base, if they lower the squared sum; no pass over the rows."""
@@ -216,6 +224,11 @@ class Full:
         """The other neurons are refitted along with the new one."""
         rest = self._rest(state, slot)
         return Others(rows.total, self._share(rows), rest.inverse, rest.keep[1:] - 1, self._ridge)
+
+    def inverse(self, state: State) -> Floats:
+        """The one that refits need."""
+        assert isinstance(state, _Fit)
+        return state.inverse
 
     def _share(self, rows: Engine) -> float:
         """The ridge penalty beside a curvature of one."""
