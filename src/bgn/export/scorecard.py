@@ -265,7 +265,7 @@ def _html_table(head: tuple[str, str], rows: Pairs) -> str:
     right = '<{0} style="text-align:right;padding:2px 8px;white-space:nowrap">{1}</{0}>'
     cells = [left.format("th", head[0]) + right.format("th", head[1])]
     cells += [left.format("td", first) + right.format("td", second) for first, second in rows]
-    body = "".join(f'<tr style="background:none;border-bottom:1px solid">{row}</tr>' for row in cells)
+    body = "".join(f'<tr style="background:none;border-bottom:1px solid #8888">{row}</tr>' for row in cells)
     return f'<table style="border-collapse:collapse;max-width:100%;color:inherit">{body}</table>'
 
 
