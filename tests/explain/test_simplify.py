@@ -40,6 +40,8 @@ def answer(question, values):
     if question in ("always", "never"):
         return question == "always"
     compared = re.fullmatch(r"(.*) (>=|<|>|<=) (\S+)", question)
+    if several := re.fullmatch(r"at least (\d+) of (.*)", question):
+        return sum(answer(each, values) for each in several[2].split(", ")) >= int(several[1])
     if compared is None:
         words = [word if word in ("and", "or", "not") else str(bool(values[word])) for word in question.split()]
         return bool(eval(" ".join(words)))
@@ -143,6 +145,7 @@ def test_start_and_unit_are_short():
         ({"points": True}, "points must be a whole number from 1 to 1000; got True"),
         ({"points": 2.5}, "points must be a whole number from 1 to 1000; got 2.5"),
         ({"points": 5, "digits": 2}, "digits and points exclude each other"),
+        ({"y": np.full(500, 1e200)}, r"y must stay within 1e\+150; got 1e\+200. Rescale it"),
         ({"y": [1.0]}, r"y must have one finite number per row \(500\); got shape \(1,\)"),
     ],
 )
@@ -158,6 +161,7 @@ def test_networks_of_nothing():
     assert simplify(nothing, rows, y).network == nothing
     simple = simplify(nothing, rows, y, points=10).network
     assert simple.predict(rows).tolist() == [1.5, 1.5]
+    assert float(scorecard(simplify(nothing, rows, [0.1 + 0.2] * 2, points=1).network).start) == 0.1 + 0.2
     card = scorecard(simple)
     assert (card.points, card.unit, card.totals()) == ((), 0, (0,))
     assert [card.format(form) for form in ("text", "markdown", "latex")] == [
@@ -181,7 +185,7 @@ def test_weights_without_a_common_unit_are_refused_with_the_remedy():
     network = network_of(["a", "b"], 3)
     with pytest.raises(ValueError, match=r"whole multiples, up to 1000, .* bgn.simplify\(model, X, y, points=10\)"):
         scorecard(network)
-    with pytest.raises(ValueError, match="more than 15 digits"):
+    with pytest.raises(ValueError, match=r"15 digits and 22 decimals at most.*bgn\.simplify.*rescale"):
         scorecard(network.changed(output_weights=[1e-12, 2e-12, 1e-12], base=12345.6))
     with pytest.raises(ValueError, match="has slopes"):
         scorecard(network.changed(slopes=[1.0, 0.0]))

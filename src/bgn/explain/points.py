@@ -79,10 +79,10 @@ def _short_line(totals: Floats, target: Floats) -> tuple[Decimal, Decimal]:
 
 
 def _explained(points: Floats, gram: Floats, moment: Floats) -> float:
-    """Return how much of the sum of squares these points explain with their best unit, a positive one."""
+    """Return the root of how much of the sum of squares these points explain with their best unit, a positive one."""
     variance = points @ gram @ points
     slope = points @ moment
-    return float(slope**2 / variance) if variance > 0 and slope > 0 else 0.0
+    return float(slope / np.sqrt(variance)) if variance > 0 and slope > 0 else 0.0
 
 
 def _climb(points: Floats, gram: Floats, moment: Floats, most: int) -> Floats:

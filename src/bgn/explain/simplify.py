@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.points import asking_weights, fit_points, with_amounts
-from bgn.explain.subject import rows_of
+from bgn.inputs.tables import LARGEST_SQUARED, rows_of
 from bgn.model.decimals import EXACT, rounded, shortest, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network
@@ -28,6 +28,7 @@ from bgn.model.terms import network_of
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6
 _MOST_POINTS = 1000
+_ROUNDING = 1e-12  # relative difference below which two sums of answers are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,8 @@ def simplify(
     target = np.asarray(y, dtype=np.float64)
     if target.shape != (len(rows),) or not np.isfinite(target).all():
         raise ValueError(f"y must have one finite number per row ({len(rows)}); got shape {target.shape}.")
+    if np.abs(target).max() > LARGEST_SQUARED:
+        raise ValueError(f"y must stay within {LARGEST_SQUARED:g}; got {np.abs(target).max():g}. Rescale it.")
     if digits is not None and points is not None:
         raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
     _check_range("digits", digits, 17)
@@ -138,7 +141,7 @@ def _free(network: Network, rows: Floats) -> Network:
     return network.changed(layers=layers)
 
 
-def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any, choose: Callable[..., float]) -> Neuron:
+def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any, choose: Callable[..., float | None]) -> Neuron:
     """Return the roundest coefficients, then threshold, with which the same rows fire."""
     columns, factors = neuron.projection.columns, neuron.projection.factors
     if not columns:
@@ -147,8 +150,9 @@ def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any, choose: Callable[.
         projection, near = Projection(columns, numbers), neuron.threshold / divisor
         projections = projection.values(inputs)
         low, high = float(projections[~fires].max(initial=-np.inf)), float(projections[fires].min(initial=np.inf))
-        if low < high:
-            return replace(neuron, projection=projection, threshold=choose(low, high, near, numbers))
+        threshold = choose(low, high, near, numbers) if low < high else None
+        if threshold is not None:
+            return replace(neuron, projection=projection, threshold=threshold)
     return neuron
 
 
@@ -159,17 +163,18 @@ def _between_rows(low: float, high: float, near: float, numbers: tuple[float, ..
     return shortest(low, high) if low < high else near
 
 
-def _between_sums(low: float, high: float, near: float, numbers: tuple[float, ...]) -> float:
+def _between_sums(low: float, high: float, near: float, numbers: tuple[float, ...]) -> float | None:
     """Return a threshold of answers from below, +-1, that is short when they are written as 0 and 1.
 
-    It stays away from both sums, so that it parts them however they are rounded.
+    It stays away from both sums, so that it parts them however they are rounded; None where they differ by rounding.
     """
-    least = min(map(abs, numbers))
     if np.isinf(low):
-        low = 2 * near - high if near < high else high - least
+        low = min(2 * near - high, high - 1.0)
     elif np.isinf(high):
-        high = 2 * near - low if near > low else low + least
+        high = max(2 * near - low, low + 1.0)
     away = (high - low) / 4
+    if away < _ROUNDING * sum(map(abs, numbers)):
+        return None
     with localcontext(EXACT):
         ones = sum(map(written, numbers), written(0.0))
         short = shortest((low + away + float(ones)) / 2, (high - away + float(ones)) / 2)

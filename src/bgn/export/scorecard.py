@@ -144,7 +144,7 @@ def scorecard(model: Any) -> Scorecard:
         unit = _common_unit(amounts)
         points = [int(amount / unit) for amount in amounts]
     start = _start(network, amounts)
-    _check(points, unit, whole_numbers([network.base, *weights]) is not None)
+    _check(points, unit, exact=not weights or whole_numbers([network.base, *weights]) is not None)
     order = _by_columns(terms.terms, points)
     ordered = replace(terms, terms=tuple(terms.terms[k] for k in order))
     return Scorecard(tuple(points[k] for k in order), start.normalize(EXACT), unit.normalize(EXACT), ordered)
@@ -168,12 +168,15 @@ def _common_unit(amounts: Sequence[Decimal]) -> Decimal:
 
 def _check(points: Sequence[int], unit: Decimal, exact: bool) -> None:
     """Refuse weights without a common unit, or of so many digits that sums of them are rounded."""
-    largest = max(points, default=0)
-    if largest > MOST_POINTS or not exact:
-        found = f"the largest is {largest:.6g} times {unit:.6g}" if exact else "sums of them need more than 15 digits"
+    if max(points, default=0) > MOST_POINTS:
         raise ValueError(
-            f"model must have output weights that are whole multiples, up to {MOST_POINTS}, of one unit; {found}. "
-            "Make it so: bgn.simplify(model, X, y, points=10).network."
+            f"model must have output weights that are whole multiples, up to {MOST_POINTS}, of one unit; the largest "
+            f"is {max(points):.6g} times {unit:.6g}. Make it so: bgn.simplify(model, X, y, points=10).network."
+        )
+    if not exact:
+        raise ValueError(
+            "model must have a base and output weights whose sums are exact, of 15 digits and 22 decimals at most. Use "
+            "bgn.simplify(model, X, y, points=10).network; where it is like that already, rescale the target."
         )
 
 
