@@ -232,4 +232,4 @@ def test_units_are_written_beside_numbers():
     card = scorecard(network).format(units={"income": "k$", "value": "M$"})
     assert "income >= 65.5 k$" in card
     assert "value (M$) = 0.5 + 1 x total" in card
-    assert bgn.scorecard(network)._repr_html_().startswith('<div class="bgn-scorecard">')
+    assert bgn.scorecard(network)._repr_html_().startswith('<div class="bgn-scorecard"')

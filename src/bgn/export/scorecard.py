@@ -6,6 +6,7 @@ A card is a few paragraphs and tables, so a format is how it writes either; ques
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
@@ -182,19 +183,20 @@ def _check(points: Sequence[int], unit: Decimal, exact: bool) -> None:
 
 def _by_columns(terms: Sequence[Term], points: Sequence[int]) -> list[int]:
     """Return an order: the columns worth most first, and on the same columns by direction and threshold."""
-    worth: dict[tuple[int, ...], int] = {}
+    worth: Counter[tuple[int, ...]] = Counter()
     for term, own in zip(terms, points, strict=True):
-        worth[term.condition.columns] = worth.get(term.condition.columns, 0) + own
-    found = [(term.condition.columns, term.condition) for term in terms]
-    return sorted(
-        range(len(terms)),
-        key=lambda k: (-worth[found[k][0]], found[k][0], found[k][1].relation[0], found[k][1].threshold),
-    )
+        worth[term.condition.columns] += own
+
+    def place(k: int) -> tuple[Any, ...]:
+        condition = terms[k].condition
+        return -worth[condition.columns], condition.columns, condition.relation[0], condition.threshold
+
+    return sorted(range(len(terms)), key=place)
 
 
 def _worded(condition: Condition, terms: Terms, style: Text, units: Mapping[str, str] | None = None) -> str:
     """Write a question with all digits that its numbers have."""
-    return describe(condition, terms, style, 17, units)
+    return describe(condition, terms, style, digits=17, units=units)
 
 
 def _plain(value: Decimal) -> str:
@@ -264,10 +266,12 @@ def _latex_table(head: tuple[str, str], rows: Pairs) -> str:
 
 
 def _html_table(head: tuple[str, str], rows: Pairs) -> str:
-    left = '<{0} style="text-align:left;padding:2px 8px;overflow-wrap:anywhere">{1}</{0}>'
-    right = '<{0} style="text-align:right;padding:2px 8px;white-space:nowrap">{1}</{0}>'
-    cells = [left.format("th", head[0]) + right.format("th", head[1])]
-    cells += [left.format("td", first) + right.format("td", second) for first, second in rows]
+    cell = '<{0} style="text-align:{1};padding:2px 8px">{2}</{0}>'
+    tags = ("th", *("td" for _ in rows))
+    cells = [
+        cell.format(tag, "left", row[0]) + cell.format(tag, "right", row[1])
+        for tag, row in zip(tags, (head, *rows), strict=True)
+    ]
     body = "".join(f'<tr style="background:none;border-bottom:1px solid #8888">{row}</tr>' for row in cells)
     return f'<table style="border-collapse:collapse;max-width:100%;color:inherit">{body}</table>'
 
@@ -280,6 +284,6 @@ CARD_FORMATS = {
     "markdown": CardFormat(Markdown(), "\N{MULTIPLICATION SIGN}", "  \n".join, _markdown_table, "\n\n".join),
     "html": CardFormat(
         Html(), "\N{MULTIPLICATION SIGN}", lambda lines: f"<p>{'<br>'.join(lines)}</p>", _html_table,
-        lambda blocks: f'<div class="bgn-scorecard">{"".join(blocks)}</div>',
+        lambda blocks: f'<div class="bgn-scorecard" style="overflow-wrap:anywhere">{"".join(blocks)}</div>',
     ),
 }  # fmt: skip
