@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bgn.explain.shap import shap_values as shap_values
     from bgn.explain.simplify import simplify as simplify
     from bgn.export.equation import equation as equation
+    from bgn.export.scorecard import scorecard as scorecard
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.step import step as step
@@ -49,6 +50,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.explain.shap": "Explanation shap_values",
         "bgn.explain.simplify": "simplify",
         "bgn.export.equation": "equation",
+        "bgn.export.scorecard": "scorecard",
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",

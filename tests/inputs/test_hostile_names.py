@@ -90,7 +90,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("counterfactual", "m.json", "t.csv", "--at-least", 3, "--immutable", f"x{ODD}"),
         ("counterfactual", "m.json", "t.csv", "--at-least", 3, "--constraint", f"x{ODD}"),
         ("counterfactual", "m.json", "t.csv", "--at-least", f"x{ODD}"),
-        *(("simplify", "m.json", "t.csv", *form) for form in ((), ("--json",), ("--scorecard",))),
+        *(("simplify", "m.json", "t.csv", *form) for form in ((), ("--json",), ("--points", 5))),
+        *(("simplify", "m.json", "t.csv", "--points", 5, "--format", form) for form in ("latex", "markdown", "html")),
         ("report", "m.json", "t.csv", "-o", "r.html", "--title", f"x{ODD}"),
     ],
 )  # fmt: skip

@@ -1,20 +1,17 @@
-"""``bgn effect``, ``bgn margin`` and ``bgn simplify``: a column's steps, a row's safety, a rounder model."""
+"""``bgn effect`` and ``bgn margin``: a column's steps, a row's safety."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.persist import ModelFile, save
+from bgn.persist import ModelFile
 from bgn.printable import clean
-
-if TYPE_CHECKING:
-    from bgn.explain.scorecard import Scorecard
 
 
 def _number(value: float) -> float | None:
@@ -91,46 +88,3 @@ def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
     widths = [max(len(text[k]) for text in texts) for k in range(len(texts[0]))]
     for text in texts:
         show("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())
-
-
-@model_and_data
-@click.option("--digits", type=click.IntRange(1), help="Significant digits of the output weights.")
-@click.option("--max-loss", type=float, default=0.01, show_default=True, help="Largest relative rise of the error.")
-@click.option("--scorecard", is_flag=True, help="Whole points instead of weights.")
-@click.option("-o", "--out", help="Where to write the simpler model.")
-@json_option
-@reads_data
-def simplify(file: ModelFile, data: DataFile, out: str | None, as_json: bool, **options: Any) -> None:
-    """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
-
-    \b
-    bgn simplify model.json houses.csv
-    bgn simplify model.json houses.csv --scorecard -o points.json
-    """
-    rows = data.complete_rows(file)
-    simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
-    card = None if simple.scorecard is None else _as_printed(simple.network, simple.scorecard)
-    if out is not None:
-        save(simple.network, out, rows=rows.X, units=file.units, preparation=file.preparation)
-    if as_json:
-        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
-        plain["equation"] = bgn.equation(simple.network)
-        show_json(plain if card is None else {**plain, "scorecard": card})
-        return
-    show(bgn.equation(simple.network))
-    show(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
-    if card is not None:
-        points = ", ".join(map(str, card["points"]))
-        show(f"points {points}, line by line; one point is {card['unit']:g}, start at {card['intercept']:g}")
-    if out is not None:
-        show(f"model written to {clean(out)}")
-
-
-def _as_printed(network: bgn.Network, card: Scorecard) -> dict[str, Any]:
-    """Return points in the order and the sense of the equation's lines, which all add something."""
-    found = bgn.as_terms(network)
-    return {
-        "points": [abs(card.points[term.neuron]) for term in found.terms],
-        "unit": abs(card.unit),
-        "intercept": float(f"{found.base:.12g}"),
-    }
