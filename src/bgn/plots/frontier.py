@@ -59,5 +59,5 @@ def frontier(
     ax.set(xlabel="yes/no questions", ylabel="mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False)
+    ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9)  # lines may run behind it
     return ax
