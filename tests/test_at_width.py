@@ -67,3 +67,14 @@ def test_layers_of_deep_models(rows: tuple[Any, Any]) -> None:
     assert first.network_.widths == (1,)
     assert first.history_.network() == first.network_
     assert first.at_width(2).network_.widths == (2,)
+
+
+def test_models_of_a_cluster_too(model: bgn.BGNRegressor) -> None:
+    from bgn.dask import DaskBGNRegressor
+    from bgn.estimator_state import take_over
+
+    on_cluster = take_over(DaskBGNRegressor(client="a client", max_width=6), model)
+    other = on_cluster.at_width(2)
+    assert isinstance(other, DaskBGNRegressor)
+    assert (other.client, on_cluster.network_) == ("a client", model.network_)
+    assert other.to_local().network_ == model.history_.network(2)
