@@ -55,6 +55,7 @@ class Card:
     equation: str
     figures: Mapping[str, Mapping[str, float]]
     width: int
+    best_width: int
     mse_by_width: Mapping[str, Sequence[float]]
     unit: str | None
     validation_mse: float | None
@@ -88,12 +89,11 @@ class Card:
     def more(self) -> list[str]:
         """What more questions would buy, in a line and its legend; nothing where no more were tried."""
         rows, errors = list(self.mse_by_width.items())[-1]  # the test rows, if there are any
-        by = "validation" if "validation" in self.mse_by_width else "training"
-        decides = self.mse_by_width[by]
-        best = min(range(len(decides)), key=decides.__getitem__)
+        best = self.best_width
         if len(errors) - 1 <= self.width:
             return []
         if best <= self.width:
+            by = "validation" if "validation" in self.mse_by_width else "training"
             return [f"more questions, up to {len(errors) - 1}, did not lower the {by} error"]
         sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
         told = ", ".join(f"with {size} questions: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
@@ -175,6 +175,7 @@ def make_card(
         equation=bgn.equation(network, units=units),
         figures=figures,
         width=sizes.chosen,
+        best_width=sizes.best,
         mse_by_width={judged: errors.tolist() for judged, errors in sizes.errors.items()},
         unit=units.get(network.target_name),
         validation_mse=None if np.isnan(best.validation_mse) else best.validation_mse,
