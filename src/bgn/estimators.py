@@ -18,7 +18,7 @@ from bgn.engines.disk.arrays import in_memory
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, FileTable, Piece, on_disk
 from bgn.engines.requests import RowSource
-from bgn.estimator_state import as_it_is, growth_settings, take_over, unfitted
+from bgn.estimator_state import EveryWidth, as_it_is, growth_settings, take_over, unfitted
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.network import grow_network
@@ -32,7 +32,7 @@ from bgn.model.network import Network, on_gpu
 from bgn.sources import RowArguments, known_columns, names_of, source_of
 
 
-class BGNRegressor(RegressorMixin, BaseEstimator):
+class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
     """Grow a sparse binary activated network, one neuron at a time.
 
     A prediction is a base value plus a handful of weighted yes/no questions, each about at most `max_features`
@@ -88,7 +88,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     network_ : Network
         What was grown, in the columns' own units.
     history_ : History
-        Every step, and the network at every width: ``history_.network(5)``.
+        Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when the columns of X had names.

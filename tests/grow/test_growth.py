@@ -15,7 +15,8 @@ import bgn.grow.network as grow_network
 import bgn.grow.roles as grow_rows
 from bgn import BGNRegressor, theory
 from bgn.engines.protocol import Output, Question
-from bgn.grow.output import Full, Stagewise
+from bgn.grow.output import Full
+from bgn.grow.stagewise import Stagewise
 from bgn.model.neuron import Projection
 from experiments.literal import literal_neuron
 from tests.growing import EMPTY, engine_of, same, table

@@ -66,8 +66,8 @@ def bgn() -> None:
 
     \b
     bgn fit                                     a first model, of the diabetes data
-    bgn fit houses.csv --target price --size 10 --out model.json
-    bgn show model.json                         its equation
+    bgn fit houses.csv --target price --out model.json
+    bgn show model.json                         its equation; with 20 questions: --width 20
     bgn predict model.json new.csv -o predicted.csv
     """
 

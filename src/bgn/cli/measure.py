@@ -13,6 +13,9 @@ from bgn.cli.terminal import show, show_json
 from bgn.persist import ModelFile
 from bgn.printable import clean
 
+_MOST = 40
+"""Lines that a person is shown; machines get all."""
+
 
 def _number(value: float) -> float | None:
     """A float that JSON can hold."""
@@ -26,7 +29,8 @@ def _number(value: float) -> float | None:
 def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
-    It is a step function, given exactly: where it steps, and its level from there on.
+    It is a step function, given exactly: where it steps, and its level from there on. Of more than 40 steps some are
+    shown, and all with --json.
 
     \b
     bgn effect model.json houses.csv income
@@ -36,10 +40,12 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     if as_json:
         show_json({"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()})
         return
-    show(f"mean prediction over {len(X)} rows")
-    starts = ["below", *(f"from {point:.10g}" for point in steps.breakpoints)]
-    for start, level in zip(starts, steps.levels, strict=True):
-        show(f"{clean(column)} {start:<24} {level:>12.6g}")
+    count = len(steps.levels)
+    some = f"; {_MOST} of its {count} levels, --json has all" if count > _MOST else ""
+    show(f"mean prediction over {len(X)} rows{some}")
+    for k in sorted({i * (count - 1) // (_MOST - 1) for i in range(_MOST)}) if some else range(count):
+        start = f"from {steps.breakpoints[k - 1]:.10g}" if k else "below"
+        show(f"{clean(column)} {start:<24} {steps.levels[k]:>12.6g}")
 
 
 @model_and_data
@@ -49,8 +55,9 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
 def margin(file: ModelFile, data: DataFile, row: int | None, as_json: bool) -> None:
     """Say how far the rows of DATA are from the nearest threshold that would change a saved MODEL's prediction.
 
-    Without --row: for every row, the column whose change is smallest relative to that column's spread in DATA. With it:
-    to where each column must rise or fall for the prediction to change.
+    Without --row: the rows that are nearest (all of them with --json), each with the column whose change is smallest
+    relative to that column's spread in DATA. With it: to where each column must rise or fall for the prediction to
+    change.
 
     \b
     bgn margin model.json houses.csv
@@ -60,16 +67,21 @@ def margin(file: ModelFile, data: DataFile, row: int | None, as_json: bool) -> N
     names, used, spread = file.network.names, file.network.features_used, rows.X.std(axis=0)
     chosen = rows.chosen(row)
     found = bgn.margin(file.network, rows.X[chosen])
-    lines: list[dict[str, Any]] = []
+    lines, nearness = list[dict[str, Any]](), list[float]()
     if row is not None:
         for j in used:
             ends = {"up_to": _number(found.up[0, j]), "down_to": _number(found.down[0, j])}
             lines.append({"column": names[j], "at": float(rows.X[chosen][0, j]), **ends})
     else:
         for number, distances in zip(rows.numbers.tolist(), found.distance, strict=True):
-            near = min(used, key=lambda j: distances[j] / spread[j] if spread[j] > 0 else math.inf, default=None)
+            shares = [(distances[j] / spread[j] if spread[j] > 0 else math.inf, j) for j in used]
+            share, near = min(shares, default=(math.inf, None))
             name, distance = (None, math.inf) if near is None else (names[near], distances[near])
             lines.append({"row": number, "column": name, "distance": _number(distance)})
+            nearness.append(float(share))
+        if len(lines) > _MOST and not as_json:
+            show(f"the {_MOST} of {len(lines)} rows that are nearest to another prediction; --json has all")
+            lines = [lines[k] for k in sorted(range(len(lines)), key=nearness.__getitem__)[:_MOST]]
     _print(lines, as_json)
 
 

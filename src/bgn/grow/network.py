@@ -11,8 +11,9 @@ from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
 from bgn.grow.history import History, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
-from bgn.grow.output import Full, OutputRule, Stagewise
+from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
+from bgn.grow.stagewise import Stagewise
 from bgn.model.layer import Layer
 from bgn.model.schema import Schema
 
