@@ -31,8 +31,8 @@ from bgn import BGNRegressor, datasets
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.grow.directions.lasso import Lasso
 from bgn.grow.layer import LayerGrowth, LayerSettings, Monitor
-from bgn.grow.output import Stagewise
 from bgn.grow.roles import assign_roles
+from bgn.grow.stagewise import Stagewise
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

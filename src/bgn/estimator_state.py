@@ -86,6 +86,7 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     if not isinstance(estimator.verbose, bool):
         arguments.whole("verbose", estimator.verbose, 0)
     arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
+    arguments.real("simplicity", estimator.simplicity, 0.0, 1.0, open_high=True)
     arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
     if not (isinstance(estimator.shrinkage, str) and estimator.shrinkage == "auto"):
         arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')

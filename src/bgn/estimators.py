@@ -72,6 +72,9 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         How short the network's numbers are: coefficients have so many digits, thresholds two more at most, and amounts
         so many as far as the target's spread goes, more only where the validation error would notice. What an equation
         prints is then what the network stores. None for the numbers that growth found.
+    simplicity : float, default 0.0
+        How much more a question about several columns must gain than one about a single column to be asked first, as a
+        share of its gain: 0 for nothing, near 1 for single columns almost always. For ``direction="search"``.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional
@@ -123,6 +126,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         validation_fraction: float = 0.2,
         select: str = "best",
         digits: int | None = 3,
+        simplicity: float = 0.0,
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
         verbose: int = 0,
@@ -141,6 +145,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         self.validation_fraction = validation_fraction
         self.select = select
         self.digits = digits
+        self.simplicity = simplicity
         self.max_seconds = max_seconds
         self.callbacks = callbacks
         self.verbose = verbose

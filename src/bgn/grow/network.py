@@ -38,6 +38,7 @@ class GrowthSettings:
     patience: int | None = 10
     select: str = "best"
     digits: int | None = None
+    simplicity: float = 0.0
 
     def scaled(self, exponent: int) -> GrowthSettings:
         """The same for rows whose weights were multiplied by ``2**exponent``."""
@@ -160,5 +161,5 @@ def _penalties(rows: Roles, settings: GrowthSettings) -> list[float]:
 def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
-        return Search(rows, most, settings.digits)
+        return Search(rows, most, settings.digits, settings.simplicity)
     return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)

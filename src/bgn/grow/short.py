@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.protocol import Cut, Engine, Floats, Output
-from bgn.model.decimals import EXACT, multiples, rounded, shortest, sum_of, written
-from bgn.model.neuron import Neuron
+from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
+from bgn.model.neuron import Neuron, Projection
 
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
-_MOST_MORE = 8  # but no shorter one will do
+_MOST_MORE = 8  # where no shorter one will do
+_TRIED = 30  # thresholds between two projections
 # A shorter threshold may cost a cut this share of its gain, and answer this share of the rows otherwise.
 _COSTS, _MOVES = 0.02, 0.002
 _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
@@ -43,7 +45,7 @@ class Shortener:
         room = self._roundings(rows, cut)
         low, high = cut.below + room, cut.above - room
         most = self.digits + _MORE_FOR_THRESHOLDS
-        found = shortest(low, high) if low < high else cut.neuron.threshold
+        found = self._between(rows, cut, low, high) if low < high else cut.neuron.threshold
         if len(written(found).normalize(EXACT).as_tuple().digits) <= most:
             return replace(cut.neuron, threshold=found), False
         tried = multiples(cut.below, cut.above, self.digits + _MOST_MORE)
@@ -57,9 +59,14 @@ class Shortener:
             if gain(n, s, rows.total, total) >= enough
         }
         for threshold in tried:  # the shortest first
-            if threshold in good:
+            if threshold in good and _as_written(rows, cut.neuron.projection, threshold):
                 return replace(cut.neuron, threshold=threshold), True
         return replace(cut.neuron, threshold=found), False
+
+    def _between(self, rows: Engine, cut: Cut, low: float, high: float) -> float:
+        """The shortest threshold between two projections that asks floats what it asks decimals."""
+        tried = [*islice(between(low, high), _TRIED)]
+        return next((each for each in tried if _as_written(rows, cut.neuron.projection, each)), tried[0])
 
     def _roundings(self, rows: Engine, cut: Cut) -> float:
         """How far a sum of floats may be from the sum of what they write; nothing where there is no sum."""
@@ -90,3 +97,21 @@ class Shortener:
             values[k] = short
         noes = written(rounded(values.item(0) - math.fsum(values[1:].tolist()), power))
         return float(sum_of([noes, *map(written, values[1:].tolist())])), values[1:]
+
+
+def _as_written(rows: Engine, line: Projection, threshold: float) -> bool:
+    """True unless a number beside a 0/1 column is asked otherwise than its threshold for 1, written down, would ask.
+
+    A float sum may round across the threshold where the exact one does not.
+    """
+    if len(line.columns) != 2:
+        return True
+    seen = rows.seen()
+    flags = [seen[j] == (0.0, 1.0, True) for j in line.columns]
+    if sum(flags) != 1:
+        return True
+    shift, factor = (line.factors[k] for k in (flags.index(True), flags.index(False)))
+    if factor != 1.0:
+        return True
+    first = float(EXACT.subtract(written(threshold), written(shift)))
+    return first + shift >= threshold > math.nextafter(first, -math.inf) + shift

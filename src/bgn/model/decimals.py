@@ -7,7 +7,7 @@ comparing what is written is then the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 import numpy as np
@@ -35,10 +35,16 @@ def shortest(low: float, high: float) -> float:
     """
     if not low < high:
         raise ValueError(f"low must be below high; got {low} and {high}.")
+    return next(between(low, high))
+
+
+def between(low: float, high: float) -> Iterator[float]:
+    """Decimals above `low` and up to `high`, the shortest first; of equally short ones the few next to the middle."""
     if low < 0.0 <= high:
-        return 0.0
+        yield 0.0
     if math.isinf(low) or math.isinf(high):
-        return float(high if math.isinf(low) else low + max(1.0, abs(low)))
+        yield float(high if math.isinf(low) else low + max(1.0, abs(low)))
+        return
     below, above = written(low), written(high)
     middle = EXACT.divide(EXACT.add(below, above), Decimal(2))
     for power in range(max(below.adjusted(), above.adjusted()) + 1, -400, -1):
@@ -47,11 +53,11 @@ def shortest(low: float, high: float) -> float:
         if last <= below:
             continue
         nearest = EXACT.multiply(_whole(middle, unit, ROUND_HALF_EVEN), unit)
-        candidates = (EXACT.add(nearest, unit * k) for k in (0, 1, -1))
-        for each in (*candidates, last):
+        candidates = (EXACT.add(nearest, unit * k) for k in (0, 1, -1, 2, -2))
+        for each in dict.fromkeys((*candidates, last)):
             if below < each <= above and low < float(each) <= high:
-                return float(each)
-    return high
+                yield float(each)
+    yield high
 
 
 def multiples(low: float, high: float, digits: int) -> list[float]:

@@ -54,9 +54,9 @@ def _by_promise(judged: _Judged) -> float:
 class Search:
     """Single columns, pairs at several angles and the debiased direction, the largest gain first."""
 
-    def __init__(self, rows: Roles, max_features: int, digits: int | None = None) -> None:
+    def __init__(self, rows: Roles, max_features: int, digits: int | None = None, simplicity: float = 0.0) -> None:
         assert rows.sample is not None
-        self._digits = digits or _DIGITS
+        self._digits, self._simplicity = digits or _DIGITS, simplicity
         self._rows, self._most = rows, max_features
         self._sample, self._part = rows.sample, rows.sample.part
         self._share = partial(spread_over_threads, rows.sample.part)
@@ -165,11 +165,16 @@ class Search:
 
         self._share(judge, len(directions), _DIRECTIONS_PER_THREAD)
         judged = [
-            _Judged(gain - (luck[len(direction.columns) > 1] if k < first_fitted else 0.0), direction, (low, high))
+            _Judged(self._promise(gain, direction, luck if k < first_fitted else (0.0, 0.0)), direction, (low, high))
             for k, (direction, (gain, low, high)) in enumerate(zip(directions, found.tolist(), strict=True))
             if gain > 0
         ]
         return sorted(judged, key=_by_promise)
+
+    def _promise(self, gain: float, direction: Projection, luck: tuple[float, float]) -> float:
+        """What a direction gains beyond luck; several columns count for less, where simple questions are preferred."""
+        several = len(direction.columns) > 1
+        return (gain - luck[several]) * (1.0 - self._simplicity if several and gain > luck[1] else 1.0)
 
     def _chance(self, output: Output, others: Others, values: Integers, total: int) -> Floats:
         """The weights that would explain what the constant and the other neurons leave of themselves in the sample.
