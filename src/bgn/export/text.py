@@ -13,13 +13,15 @@ from bgn.printable import clean
 class Written:
     """The parts of an equation, already written in one format.
 
-    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions.
+    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions; the
+    `note` says what was rounded, if anything.
     """
 
     target: str
     base: str
     lines: list[tuple[str, str, str]]
     hidden: list[tuple[str, str]]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Text:
         lines.append(f"{parts.target} = {parts.base:>{widest}}")
         margin = " " * len(parts.target)
         lines += [f"{margin} {sign} {amount:>{widest}} {factor}" for sign, amount, factor in parts.lines]
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [parts.note])])
 
 
 @dataclass(frozen=True)

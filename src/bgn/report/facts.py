@@ -18,6 +18,7 @@ from bgn.explain.importance import Importance, importance
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.inputs.per_row import numbers_per_row
 from bgn.inputs.tables import rows_of
+from bgn.model.decimals import whole_numbers
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Bools, Floats
@@ -235,7 +236,11 @@ def plain_network(network: Network) -> dict[str, Any]:
         ]
         for layer in network.layers
     ]
-    return {"layers": layers, "output": network.output_weights.tolist(), "base": network.base}
+    numbers = np.append(network.base, network.output_weights)
+    # Short decimals are summed as whole numbers and divided once, as `raw_score` does.
+    summed, unit = whole_numbers(numbers.tolist()) or (numbers, 1.0)
+    base, *output = summed.tolist()
+    return {"layers": layers, "output": output, "base": base, "unit": unit}
 
 
 def made(facts: Facts) -> dict[str, str]:

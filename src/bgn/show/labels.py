@@ -65,11 +65,11 @@ def _shortened(column: Column, length: int) -> Column:
     return replace(column, name=f"{title} = {word}", level_of=(title, word))
 
 
-def term_labels(model: Any, digits: int = 3) -> list[str]:
+def term_labels(model: Any) -> list[str]:
     """Return the condition of every neuron of the last layer, in order; those that add nothing are blank."""
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema))
     labels = [""] * network_of(model).widths[-1]
     for term in terms.terms:
-        labels[term.neuron] = describe(term.condition, terms, Signs(), digits)
+        labels[term.neuron] = describe(term.condition, terms, Signs())
     return labels
