@@ -266,6 +266,8 @@ def test_a_report_and_path_of_extreme_errors(tmp_path, value, every):
     changed = bgn.load(tmp_path / "m.json")
     page = bgn.write_report(changed, X, np.sin(X[:, 0]), tmp_path / "r.html").read_text(encoding="utf-8")
     assert "nan" not in "".join(part.split("</svg>")[0] for part in page.split("<svg")[1:])
+
+
 def test_values_beyond_what_errors_can_be_squared_for_are_refused(tmp_path):
     X = np.array([[1.0], [-1.0]])
     small, large = (bgn.Network([bgn.Layer([[1.0]], [0.0])], [weight], 0.0) for weight in (5e-324, 1e200))

@@ -102,10 +102,27 @@ class _Wording:
         if count > 1 and len(values) == 1 and not self.condition.layer and all(map(self._plain, choices)):
             among = style.words(", ").join(style.name(self.terms.names[each.column]) for each in choices)
             return style.words(_how_many(least, count, choices[0].values[0])) + among
+        named = self._levels_of_one(reading)
+        if named:
+            return named
         if least in (1, count):
             return style.words(" and " if least == count else " or ").join(map(self._choice, choices))
         among = style.words(", ").join(map(self._choice, choices))
         return style.words(f"at least {least} of ") + among
+
+    def _levels_of_one(self, reading: Count) -> str:
+        """Write a question about several 0/1 columns of one category by its levels; nothing where it is another."""
+        style, first = self.style, reading.least == 1
+        if self.condition.layer or len(reading.choices) == 1 or reading.least not in (1, len(reading.choices)):
+            return ""
+        levels = [self.terms.schema.columns[each.column].level_of or ("", "") for each in reading.choices]
+        title = levels[0][0]
+        if any(each.values != (int(first),) for each in reading.choices) or any(
+            of != title or not of for of, _ in levels
+        ):
+            return ""
+        among = style.words(", ").join(style.name(level_word(level)) for _, level in levels)
+        return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
 
     def _always(self) -> str:
         if self.condition.missing is False:

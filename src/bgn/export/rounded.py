@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.export.numbers import amounts, number, whole
+from bgn.export.numbers import amounts, whole
 from bgn.model.decimals import EXACT
 from bgn.model.question import Condition
 from bgn.model.terms import Term, Terms
@@ -22,7 +22,7 @@ def check_digits(digits: Any) -> None:
 
 
 def rounded(terms: Terms, digits: int) -> Terms:
-    """Return the terms with numbers of about so many significant digits; short ones and halves stay whole."""
+    """Return the terms with numbers of so many significant digits; digits before the point are never dropped."""
     values = [terms.start, *(term.amount for term in terms.terms)]
     scale = [float(value) for value in values[1:] or values]
     start, *sizes = map(Decimal, amounts([float(value) for value in values], scale, digits))
@@ -33,20 +33,23 @@ def rounded(terms: Terms, digits: int) -> Terms:
             Term(size, _shorter(term.condition, terms, digits)) for size, term in zip(sizes, terms.terms, strict=True)
         ),
         hidden=tuple(tuple(_shorter(each, terms, digits) for each in layer) for layer in terms.hidden),
-        slopes=tuple((column, float(number(slope, digits))) for column, slope in terms.slopes),
+        slopes=tuple((column, _near(slope, digits)) for column, slope in terms.slopes),
     )
 
 
 def _shorter(condition: Condition, terms: Terms, digits: int) -> Condition:
     """Return a question with shorter numbers."""
     coefficients = tuple(
-        tuple(float(number(value, digits)) for value in each)
-        if isinstance(each, tuple)
-        else float(number(each, digits))
+        tuple(_near(value, digits) for value in each) if isinstance(each, tuple) else _near(each, digits)
         for each in condition.coefficients
     )
-    threshold = float(number(condition.threshold, digits))
+    threshold = _near(condition.threshold, digits)
     return replace(condition, coefficients=coefficients, threshold=threshold).read(terms.schema)
+
+
+def _near(value: float, digits: int) -> float:
+    short = float(f"{value:.{digits - 1}e}")
+    return short if abs(value) < 10.0**digits else float(f"{value:.0f}")
 
 
 def loss(terms: Terms, shorter: Terms, digits: int, rows: Any = None) -> str:

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from bgn.printable import clean
 
+_WIDEST = 30  # letters of an amount, beyond which amounts do not stand in a column
+
 
 @dataclass(frozen=True)
 class Written:
@@ -60,6 +62,7 @@ class Text:
         if lines:
             lines.append("")
         widest = max(len(parts.base), *(len(amount) for _, amount, _ in parts.lines), 0)
+        widest = widest if widest <= _WIDEST else 0
         lines.append(f"{parts.target} = {parts.base:>{widest}}")
         margin = " " * len(parts.target)
         lines += [f"{margin} {sign} {amount:>{widest}} {factor}" for sign, amount, factor in parts.lines]

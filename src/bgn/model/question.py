@@ -27,7 +27,7 @@ from bgn.model.schema import Column, Schema
 from bgn.model.step import Bools, Floats
 
 _RELATIONS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "<=": operator.le}
-_MOST_CASES = 6  # beyond, a sum is shorter
+_MOST_CASES = 4  # beyond, a sum is shorter
 _MOST_TRIED = 64  # combinations of 0/1 columns and levels
 _LARGEST = sys.float_info.max
 
@@ -146,7 +146,7 @@ def offset(threshold: float, case: float) -> float | None:
     """Return the float to add to a number so that the sum reaches `threshold` exactly from the number `case` on.
 
     It is the difference of the two, or a float beside it: 15.8 - 5.6 >= 10.2 rounds so that the float before 15.8
-    would do as well. None where no float near the difference does.
+    would do as well. None where no float near the difference does. For a number that counts downwards take ``-case``.
 
     Examples
     --------
@@ -242,12 +242,23 @@ def _cases(
     relation = condition.relation
     if float(condition.coefficients[number]) < 0.0:  # type: ignore[arg-type]
         relation = {">=": "<=", "<": ">", ">": "<", "<=": ">="}[relation]
-    cases = []
+    cases: list[Case] = []
     for combination, threshold in found.items():
-        varied = [place for place, each in enumerate(groups) if len(each) > 1] if combination != usual else []
-        where = tuple(Choice(place, combination[place]) for place in varied)
-        cases.append(Case(where, relation, threshold))
+        cases.append(Case(_where(combination, columns, groups) if cases else (), relation, threshold))
     return Cases(number, tuple(cases))
+
+
+def _where(
+    combination: Sequence[tuple[int, ...]], columns: Sequence[Column | None], groups: list[list[tuple[int, ...]]]
+) -> tuple[Choice, ...]:
+    """Return the choices of a case; what is one level of a category need not be said to be none of the others."""
+    titles = [of.level_of[0] if of is not None and of.level_of is not None else None for of in columns]
+    told = {title for title, codes in zip(titles, combination, strict=True) if title is not None and codes == (1,)}
+    return tuple(
+        Choice(place, codes)
+        for place, codes in enumerate(combination)
+        if len(groups[place]) > 1 and not (titles[place] in told and codes == (0,))
+    )
 
 
 def _threshold(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect
-from bgn.export.numbers import number
+from bgn.export.numbers import number, whole
 from bgn.export.text import Signs
 from bgn.model.step import Floats
 from bgn.printable import clean
@@ -36,7 +36,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         places, reached = corners(curve, column)
         least, most = float(reached.min()), float(reached.max())
         name = clean(facts.network.names[i])
-        between = " and ".join(Signs().number(number(end, digits + 1)) for end in (low, high))
+        between = " and ".join(Signs().number(whole(end)) for end in (low, high))
         steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
         reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
         text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."

@@ -72,7 +72,7 @@ def _template() -> Any:
     """Return the page's template, compiled once."""
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "percent": percent, "number": _number}
+    environment.filters |= {"clean": clean, "percent": percent, "number": _number, "whole": _whole}
     return environment.from_string(_part("template.html"))
 
 
@@ -82,6 +82,10 @@ def _part(name: str) -> str:
 
 def _target(facts: Facts) -> str:
     return clean(facts.terms.target) if facts.network.target_name else "value"
+
+
+def _whole(value: float) -> str:
+    return Signs().number(whole(value))
 
 
 def _number(value: float, digits: int) -> str:
@@ -149,7 +153,7 @@ def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     return [
         one
         | {key: Signs().number(amounts([one[key]], scale, digits + 1)[0]) for key in told_of}
-        | {"cells": [Signs().number(whole(one["values"][i])) for i in facts.used[:8]]}
+        | {"cells": [_whole(one["values"][i]) for i in facts.used[:8]]}
         for one in rows
     ]
 

@@ -27,14 +27,18 @@ from bgn.model.terms import Terms, as_terms, network_of
 from bgn.show.labels import shortened
 
 # Sizes in points for letters of 10 points.
-_ROW, _BOX, PAD = 24.0, 18.0, 6.0
+_ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0
+_LETTERS_PER_LINE = 48
 _LETTERS = dict.fromkeys(" .,:;|'!()[]/", 3.6) | dict.fromkeys("fijltIr", 4.0) | dict.fromkeys("mwMWQ@%≥≤<>+=≈", 9.0)
 _LETTERS |= dict.fromkeys("0123456789", 6.4) | {"\N{MINUS SIGN}": 9.0}
 
 
 @dataclass(frozen=True)
 class Box:
-    """A feature (layer -1), a neuron or the output; `x` and `y` are its left edge and its middle."""
+    """A feature (layer -1), a neuron or the output; `x` and `y` are its left edge and its middle.
+
+    Its `text` may have several lines.
+    """
 
     kind: str
     layer: int
@@ -49,8 +53,9 @@ class Box:
 
     @property
     def label(self) -> str:
-        """What the box says."""
-        return self.text if self.share is None else f"{self.text}  {percent(self.share)}"
+        """What the box says, on one line."""
+        text = " ".join(self.text.split("\n"))
+        return text if self.share is None else f"{text}  {percent(self.share)}"
 
 
 @dataclass(frozen=True)
@@ -131,8 +136,22 @@ def draw(model: Any, importance: Importance | None = None, digits: int | None = 
 
 def _box(kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None) -> Box:
     """Return a box with its size but no place yet."""
-    box = Box(kind, layer, index, text, share, ink, x=0.0, y=0.0, width=0.0)
-    return replace(box, width=text_width(box.label) + 2 * PAD)
+    lines = _lines_of(text)
+    widest = max(map(text_width, lines)) + (0.0 if share is None else text_width(f"  {percent(share)}"))
+    height = _BOX + LINE * (len(lines) - 1)
+    return Box(kind, layer, index, "\n".join(lines), share, ink, 0.0, 0.0, widest + 2 * PAD, height)
+
+
+def _lines_of(text: str) -> list[str]:
+    """Break a long question between its cases."""
+    lines: list[str] = []
+    for part in text.split(", or "):
+        part = f"or {part}" if lines else part
+        if lines and len(lines[-1]) + len(part) < _LETTERS_PER_LINE:
+            lines[-1] += f", {part}"
+        else:
+            lines = [*lines[:-1], *(f"{line}," for line in lines[-1:]), part]
+    return lines
 
 
 def _features(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
@@ -166,13 +185,14 @@ def _placed(columns: Sequence[Sequence[Box]], room: float) -> tuple[tuple[Box, .
 
     Between the terms and the output there is `room` for amounts.
     """
-    height = _ROW * max(1, *(len(column) for column in columns))
-    placed, x = [], 0.0
-    for column in columns:
-        width = max((box.width for box in column), default=0.0)
-        for row, box in enumerate(column):
-            y = height * (row + 0.5) / len(column)
-            placed.append(replace(box, x=x, y=y, width=width))
+    tall = [sum(box.height + _ROW - _BOX for box in column) for column in columns]
+    height, placed, x = max(_ROW, *tall), [], 0.0
+    for column, own in zip(columns, tall, strict=True):
+        width, y = max((box.width for box in column), default=0.0), 0.0
+        for box in column:
+            room_above = (box.height + _ROW - _BOX + (height - own) / len(column)) / 2.0
+            placed.append(replace(box, x=x, y=y + room_above, width=width))
+            y += 2.0 * room_above
         # Room for lines to fan out: more where more rows meet.
         x += width + max(min(70.0 + 3.0 * len(column), 150.0), room + 30.0 if column is columns[-2] else 0.0)
     last = placed[-1]
