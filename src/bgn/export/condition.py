@@ -69,11 +69,15 @@ class _Wording:
         style = self.style
         first, *others = reading.cases
         text = f"{style.name(self.terms.names[reading.column])} {self._compared(first.relation, first.threshold)}"
-        return text + "".join(style.words(", or ") + self._case(each) for each in others)
+        if not others:
+            return text
+        *firsts, last = [text, *map(self._case, others)]
+        return style.words(" ").join(map(style.case, [*(each + style.words(",") for each in firsts), last]))
 
     def _case(self, case: Case) -> str:
         where = self.style.words(" and ").join(map(self._choice, case.where))
-        return f"{self._compared(case.relation, case.threshold)}{self.style.words(' where ')}{where}"
+        compared = self._compared(case.relation, case.threshold)
+        return f"{self.style.words('or ')}{compared}{self.style.words(' where ')}{where}"
 
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
         """Write a relation, a threshold and its unit; 1000 USD is multiplied.

@@ -9,9 +9,10 @@ from bgn.export.condition import describe
 from bgn.export.html import Html
 from bgn.export.latex import Latex
 from bgn.export.markdown import Markdown
-from bgn.export.numbers import aligned, whole
+from bgn.export.numbers import aligned
 from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
+from bgn.model.decimals import written
 from bgn.model.terms import Terms, as_terms, outputs_of
 from bgn.printable import clean
 
@@ -68,22 +69,22 @@ def equation(
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
     check_digits(digits)
-    written = []
+    texts = []
     for terms in [model] if isinstance(model, Terms) else [as_terms(output) for output in outputs_of(model)]:
         shown = terms if digits is None else rounded(terms, digits)
         note = "" if digits is None else loss(terms, shown, digits, rows)
-        written.append(_written(shown, FORMATS[format](), units, note))
-    return "\n\n".join(written)
+        texts.append(_written(shown, FORMATS[format](), units, note))
+    return "\n\n".join(texts)
 
 
 def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: str) -> str:
     """Write the equation of one output."""
-    base, *weights = map(style.number, aligned([terms.start, *(term.amount for term in terms.terms)]))
+    numbers = [terms.start, *(term.amount for term in terms.terms), *(written(abs(slope)) for _, slope in terms.slopes)]
+    base, *amounts = map(style.number, aligned(numbers))
     conditions = [style.asked(describe(term.condition, terms, style, units)) for term in terms.terms]
-    lines = [("+", weight, condition) for weight, condition in zip(weights, conditions, strict=True)]
-    for column, slope in terms.slopes:
-        amount, name = style.number(whole(abs(slope))), style.scaled(style.name(terms.names[column]))
-        lines.append((style.number("-") if slope < 0 else "+", amount, name))
+    lines = [("+", weight, condition) for weight, condition in zip(amounts, conditions, strict=False)]
+    for (column, slope), amount in zip(terms.slopes, amounts[len(conditions) :], strict=True):
+        lines.append((style.number("-") if slope < 0 else "+", amount, style.scaled(style.name(terms.names[column]))))
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
     names = terms.hidden_names
     return style.whole(

@@ -34,6 +34,9 @@ class Html(Text):
     def number(self, written: str) -> str:
         return written.replace("-", "\N{MINUS SIGN}")
 
+    def case(self, written: str) -> str:
+        return f'<span style="display:inline-block">{written}</span>'
+
     def asked(self, condition: str) -> str:
         return f"if {condition}"
 

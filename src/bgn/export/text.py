@@ -48,6 +48,10 @@ class Text:
         """Write a summand of a question."""
         return f"{coefficient} {name}"
 
+    def case(self, written: str) -> str:
+        """Write one of several cases of a question, best kept on a line."""
+        return written
+
     def asked(self, condition: str) -> str:
         """Write a condition as the factor that is 1 where it holds."""
         return f"[{condition}]"

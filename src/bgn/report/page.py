@@ -25,6 +25,7 @@ from bgn.report.facts import Facts, quality
 from bgn.require import require
 from bgn.show.drawing import draw, percent
 from bgn.show.labels import shorten, shortened
+from bgn.show.labels import title as title_of
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
@@ -94,7 +95,7 @@ def _number(value: float, digits: int) -> str:
 
 def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     """Say what the model is."""
-    count, used = len(facts.terms.terms), [clean(facts.network.names[i]) for i in facts.used]
+    count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
     target = _target(facts)
     if not count:
         return f"This model always predicts the same {target}: {Signs().number(whole(facts.terms.start))}."
