@@ -306,9 +306,9 @@ def _leading(columns: tuple[int, ...], coefficients: tuple[Coefficient, ...], sc
 def _of_answers(asked: Neuron) -> float:
     """Return the threshold of a question that reads 0/1 answers in place of +-1: w . (2 a - 1) >= t is w . a >= this.
 
-    Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats answer
-    two combinations of one and the same sum differently there is nothing between them; thresholds that are grown lie
-    between sums.
+    Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats
+    answer two combinations of one and the same sum differently there is nothing between them; thresholds that are grown
+    lie between sums.
     """
     factors = asked.projection.factors
     exact = written(asked.threshold)
