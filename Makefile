@@ -1,6 +1,6 @@
 # Everything a contributor runs. Each target makes the virtual environment it needs; a second run finds it there.
 #
-#   make demo    fit a model on the diabetes data, print its equation, write report.html
+#   make demo    what houses cost, by ten questions; what more would buy; report.html
 #   make test    the test suite, doctests included (TESTS=tests/model/test_theory.py ARGS="-k chain" picks some)
 #   make portable   the same under settings that play other processors, one after another: an hour and more
 #   make without PACKAGES="torch dask distributed"   the tests, as if these were not installed

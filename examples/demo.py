@@ -1,23 +1,31 @@
-"""Fit the diabetes data, print the model and write a report: what ``make demo`` runs."""
+"""Learn what houses cost, print ten questions that tell it and what more would buy: what ``make demo`` runs."""
 
-from sklearn.datasets import load_diabetes
-from sklearn.metrics import mean_squared_error
+import pandas as pd
 from sklearn.model_selection import train_test_split
 
 import bgn
 
-X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
-model = bgn.BGNRegressor(max_width=8, random_state=0).fit(X_train, y_train)
+try:
+    table = bgn.datasets.load("housing")
+except bgn.datasets.DatasetError as error:
+    print(f"{error}\nHere is a smaller table instead.\n")
+    table = bgn.datasets.load("diabetes", columns="measured")
+y = pd.Series(table.y, name=table.target_name)
+X_train, X_test, y_train, y_test = train_test_split(table.X, y, random_state=0)
+model = bgn.BGNRegressor(random_state=0).fit(X_train, y_train).at_width(10)
+units = {**dict(zip(table.feature_names, table.units, strict=True)), table.target_name: table.target_unit}
 
-print("Disease progression a year later, from ten measurements of 442 patients:\n")
-print(bgn.equation(model))
-print(f"\n{model.network_}")
-bound, error = bgn.theory.lower_bounds(model.network_, X_train, y_train)[[0, -1]]
-print(f"Training error {error:.0f}; with these questions no outputs could bring it below {bound:.0f}.")
-test, mean = (mean_squared_error(y_test, guess) for guess in (model.predict(X_test), 0 * y_test + y_train.mean()))
-print(f"Test error {test:.0f}; predicting the mean gives {mean:.0f}.")
+print(table.description.partition(".")[0] + ":\n")
+print(bgn.equation(model, units=units))
+
+sizes = bgn.frontier(model, X_train, y_train, X_test, y_test)
+errors = {"the mean": sizes.errors["test"][0], "a linear model": sizes.linear["test"]}
+errors |= {f"{k} questions": sizes.errors["test"][k] for k in (5, 10, 20, sizes.best) if k <= sizes.best}
+print(f"\nMean squared error on {len(y_test)} rows set aside, and the share of their variance explained:\n")
+for name, error in errors.items():
+    print(f"    {name:<16}{float(f'{error:.3g}'):>8g}{round(100 * (1 - error / y_test.var(ddof=0))):>6}%")
+
 report = bgn.write_report(
-    model, X_train, y_train, "report.html", X_test=X_test, y_test=y_test, title="Diabetes progression"
+    model, X_train, y_train, "report.html", X_test=X_test, y_test=y_test, units=units, title=table.target_name
 )
-print(f"\nOpen {report} in a browser for the figures and to change a patient's values.")
+print(f"\nOpen {report} in a browser for the figures and to change a row's values.")

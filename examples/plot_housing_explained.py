@@ -63,8 +63,8 @@ near = bgn.margin(model, data.X)
 print(f"{(near.distance[:, income] <= 0.1).mean():.2%} of the blocks")
 
 # %%
-# The same model with whole points, and what that costs.
+# The same model as a card of whole points, which anybody can add up, and what that costs.
 
-simple = bgn.simplify(model, data.X, data.y, scorecard=True, max_points=5)
-print(simple.scorecard)
+simple = bgn.simplify(model, data.X, data.y, points=5)
 print(f"mean squared error {simple.mse_before:.3f} -> {simple.mse_after:.3f}")
+bgn.scorecard(simple.network)

@@ -119,7 +119,10 @@ def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[
         finally:
             disk.BLOCK_BYTES = kept
         vars(model).pop("feature_names_in_", None)
-        model.history_ = replace(model.history_, schema=Schema.of_numbers(model.n_features_in_))
+        plain = Schema.of_numbers(model.n_features_in_).columns
+        seen = zip(model.history_.schema.columns, plain, strict=True)
+        columns = tuple(replace(column, name=each.name) for column, each in seen)
+        model.history_ = replace(model.history_, schema=Schema(columns, named=False))
         model.network_ = model.history_.network()
         return model
 

@@ -273,7 +273,7 @@ def case(number: int, folder: Path, model: Path) -> list[int]:
     data = folder / f"table.{suffix}"
     data.write_bytes(content)
     model_out, page_out, rows_out = (str(folder / name) for name in ("m.json", "r.html", "p.csv"))
-    fit = ["fit", str(data), "-t", "y", "--size", "2", "--replacements", "0", "--max-features", "1"]
+    fit = ["fit", str(data), "-t", "y", "--max-width", "2", "--replacements", "0", "--max-features", "1"]
     fit += [
         "--dates",
         chance.choice(("refuse", *["expand"] * 5)),
@@ -309,7 +309,7 @@ def cases(first: int, count: int) -> Iterator[tuple[int, list[int] | BaseExcepti
             "y",
             "--dates",
             "expand",
-            "--size",
+            "--max-width",
             "4",
             "-o",
             str(home / "model.json"),

@@ -523,7 +523,7 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
     rows.loc[7, "b"] = np.nan
     rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
-    options = "--size", 3, "--replacements", 2, "--shrinkage", 1, "--missing", "drop", "--json"
+    options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--missing", "drop", "--json"
     cards = []
     for where in ((), ("--scheduler", two.scheduler.address)):
         done = run("fit", tmp_path / "rents.parquet", "-t", "rent", *options, *where, "-o", tmp_path / "model.json")

@@ -1,6 +1,9 @@
 """What the README points to is there; that its code runs is tested with all of the documentation's."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,3 +20,14 @@ def test_links_lead_somewhere(target):
 @pytest.mark.parametrize("target", re.findall(r"(?:^|`)make (\w+)", README, flags=re.MULTILINE))
 def test_make_targets_exist(target):
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
+
+
+@pytest.mark.skipif("BGN_DATA" not in os.environ, reason="BGN_DATA does not name a folder with the raw tables")
+def test_the_model_shown_first_is_the_one_that_the_demo_prints(tmp_path):
+    pytest.importorskip("jinja2")
+    command = [sys.executable, str(ROOT / "examples" / "demo.py")]
+    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    (shown,) = re.findall(r"^```\n(medianHouseValue .*?)\n```$", README, flags=re.MULTILINE | re.DOTALL)
+    assert shown in printed
+    assert printed.count("\n", 0, printed.index("Mean squared error")) <= 16
+    assert (tmp_path / "report.html").exists()

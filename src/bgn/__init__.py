@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from bgn.estimators import BGNRegressor as BGNRegressor
     from bgn.explain.counterfactual import counterfactual as counterfactual
     from bgn.explain.effects import effect as effect
+    from bgn.explain.frontier import frontier as frontier
     from bgn.explain.importance import importance as importance
     from bgn.explain.margin import margin as margin
     from bgn.explain.shap import Explanation as Explanation
     from bgn.explain.shap import shap_values as shap_values
     from bgn.explain.simplify import simplify as simplify
     from bgn.export.equation import equation as equation
+    from bgn.export.scorecard import scorecard as scorecard
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.step import step as step
@@ -44,11 +46,13 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.counterfactual": "counterfactual",
         "bgn.explain.effects": "effect",
+        "bgn.explain.frontier": "frontier",
         "bgn.explain.importance": "importance",
         "bgn.explain.margin": "margin",
         "bgn.explain.shap": "Explanation shap_values",
         "bgn.explain.simplify": "simplify",
         "bgn.export.equation": "equation",
+        "bgn.export.scorecard": "scorecard",
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, TypeVar
+from dataclasses import fields, replace
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bgn.grow.network import GrowthSettings
+from bgn.inputs import arguments
 
 _Class = TypeVar("_Class", bound=type)
 _Estimator = TypeVar("_Estimator", bound=object)
@@ -57,3 +64,80 @@ def _with(estimator: _Estimator, state: dict[str, Any]) -> _Estimator:
     made = object.__new__(type(estimator))
     made.__dict__ = state
     return made
+
+
+_CHOICES = {
+    "direction": ("search", "debiased", "lasso"),
+    "output": ("full", "stagewise"),
+    "select": ("best", "compact"),
+}
+
+
+def growth_settings(estimator: Any) -> GrowthSettings:
+    """Check the parameters of an estimator, and return those that growth needs."""
+    for name, choices in _CHOICES.items():
+        arguments.chosen(name, getattr(estimator, name), choices)
+    arguments.whole("max_layers", estimator.max_layers, 1)
+    arguments.whole("max_width", estimator.max_width, 1)
+    arguments.whole("max_features", estimator.max_features, 1, none="no limit")
+    arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
+    arguments.whole("patience", estimator.patience, 1, none="no limit")
+    arguments.whole("digits", estimator.digits, 1, none="the numbers that growth found")
+    if not isinstance(estimator.verbose, bool):
+        arguments.whole("verbose", estimator.verbose, 0)
+    arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
+    arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
+    if not (isinstance(estimator.shrinkage, str) and estimator.shrinkage == "auto"):
+        arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
+    if estimator.max_seconds is not None:
+        arguments.real("max_seconds", estimator.max_seconds, 0.0, np.inf, also=" or None")
+    settings = {field.name: getattr(estimator, field.name) for field in fields(GrowthSettings)}
+    if estimator.max_features is None:
+        settings["max_features"] = np.iinfo(np.int32).max
+    return GrowthSettings(**settings)
+
+
+class EveryWidth:
+    """An estimator whose ``history_`` has the network at every width it had while it grew."""
+
+    history_: Any
+    network_: Any
+
+    def at_width(self, width: int, layer: int | None = None) -> Self:
+        """Return a fitted estimator like this one, with the network as it was when it had so many neurons.
+
+        Growing keeps every width: a model is made smaller, or larger again, without fitting. This one stays as it is.
+
+        Parameters
+        ----------
+        width : int
+            Neurons of the last hidden layer: any number up to the most that were grown. 0 is the base alone.
+        layer : int, optional
+            Index of the last hidden layer; of those that were grown the chosen one by default.
+
+        Returns
+        -------
+        fitted estimator
+            With a `network_` of its own, and a `history_` in which this width is the chosen one. Parameters are the
+            same, so fitting it again grows and chooses as before.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> import bgn
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = bgn.BGNRegressor(max_width=5, random_state=0).fit(X, y)
+        >>> small = model.at_width(2)
+        >>> small.network_.widths, small.history_.best_width
+        ((2,), 2)
+        """
+        check_is_fitted(self, "network_")
+        model = as_it_is(self)
+        if not hasattr(model, "history_"):
+            raise ValueError("width cannot be chosen: the model has no history_, because it was saved without one.")
+        arguments.whole("width", width, 0)
+        arguments.whole("layer", layer, 0, none="the chosen one")
+        last = model.history_.best_layer if layer is None else int(layer)
+        model.network_ = model.history_.network(int(width), last)
+        model.history_ = replace(model.history_, best_layer=last, best_width=int(width))
+        return model

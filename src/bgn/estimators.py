@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +18,10 @@ from bgn.engines.disk.arrays import in_memory
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, FileTable, Piece, on_disk
 from bgn.engines.requests import RowSource
-from bgn.estimator_state import as_it_is, take_over, unfitted
+from bgn.estimator_state import EveryWidth, as_it_is, growth_settings, take_over, unfitted
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
-from bgn.grow.network import GrowthSettings, grow_network
+from bgn.grow.network import grow_network
 from bgn.grow.progress import progress_bar
 from bgn.grow.roles import assign_roles
 from bgn.inputs import arguments
@@ -32,14 +31,8 @@ from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
 from bgn.sources import RowArguments, known_columns, names_of, source_of
 
-_CHOICES = {
-    "direction": ("search", "debiased", "lasso"),
-    "output": ("full", "stagewise"),
-    "select": ("best", "compact"),
-}
 
-
-class BGNRegressor(RegressorMixin, BaseEstimator):
+class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
     """Grow a sparse binary activated network, one neuron at a time.
 
     A prediction is a base value plus a handful of weighted yes/no questions, each about at most `max_features`
@@ -75,6 +68,10 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         rows are different and each is there ten times on average: without one of them, growth would not see a group.
     select : {"best", "compact"}, default "best"
         The width with the lowest validation error, or the smallest within one standard error of it.
+    digits : int or None, default 3
+        How short the network's numbers are: coefficients have so many digits, thresholds two more at most, and amounts
+        so many as far as the target's spread goes, more only where the validation error would notice. What an equation
+        prints is then what the network stores. None for the numbers that growth found.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional
@@ -91,7 +88,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     network_ : Network
         What was grown, in the columns' own units.
     history_ : History
-        Every step, and the network at every width: ``history_.network(5)``.
+        Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when the columns of X had names.
@@ -125,6 +122,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         patience: int | None = 10,
         validation_fraction: float = 0.2,
         select: str = "best",
+        digits: int | None = 3,
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
         verbose: int = 0,
@@ -142,6 +140,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         self.patience = patience
         self.validation_fraction = validation_fraction
         self.select = select
+        self.digits = digits
         self.max_seconds = max_seconds
         self.callbacks = callbacks
         self.verbose = verbose
@@ -152,8 +151,8 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
     def as_in_paper(cls, **changes: Any) -> Self:
         """Return an estimator that runs the paper's algorithm to the letter.
 
-        Lasso directions with at most two features, stagewise outputs, as many replacement attempts as there are
-        neurons, up to three hidden layers of up to 1000 neurons, patience 100.
+        Lasso directions with at most two features, stagewise outputs, as many replacement attempts as neurons,
+        up to three hidden layers of up to 1000 neurons, patience 100, numbers as they come out.
 
         Parameters
         ----------
@@ -171,7 +170,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         'lasso'
         """
         size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
-        kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "learning_rate": 1.0}
+        kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
         return cls(**(size | kind | changes))
 
     def fit(
@@ -217,7 +216,7 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
 
     def _learn(self, given: RowArguments, eval_set: Any) -> None:
         """Validate, make the engine, grow, store."""
-        settings, callbacks = self._settings(), arguments.callables("callbacks", self.callbacks)
+        settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
             source, name = self._source(given, scratch, seed)
@@ -316,28 +315,6 @@ class BGNRegressor(RegressorMixin, BaseEstimator):
         if get_config()["display"] != "diagram":
             return {"text/plain": repr(self)}
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def _settings(self) -> GrowthSettings:
-        """Check the parameters."""
-        for name, choices in _CHOICES.items():
-            arguments.chosen(name, getattr(self, name), choices)
-        arguments.whole("max_layers", self.max_layers, 1)
-        arguments.whole("max_width", self.max_width, 1)
-        arguments.whole("max_features", self.max_features, 1, none="no limit")
-        arguments.whole("max_replacements", self.max_replacements, 0, none="as many as there are neurons")
-        arguments.whole("patience", self.patience, 1, none="no limit")
-        if not isinstance(self.verbose, bool):
-            arguments.whole("verbose", self.verbose, 0)
-        arguments.real("learning_rate", self.learning_rate, 0.0, 1.0, open_low=True)
-        arguments.real("validation_fraction", self.validation_fraction, 0.0, 1.0, open_high=True)
-        if not (isinstance(self.shrinkage, str) and self.shrinkage == "auto"):
-            arguments.real("shrinkage", self.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
-        if self.max_seconds is not None:
-            arguments.real("max_seconds", self.max_seconds, 0.0, np.inf, also=" or None")
-        settings = {field.name: getattr(self, field.name) for field in fields(GrowthSettings)}
-        if self.max_features is None:
-            settings["max_features"] = np.iinfo(np.int32).max
-        return GrowthSettings(**settings)
 
 
 def r2(y: Any, predicted: Any, weight: Any) -> float:

@@ -87,11 +87,12 @@ def hidden(network: Network, X: Tensor, layer: int = -1) -> Tensor:
 def predict(network: Network, X: Tensor) -> Tensor:
     """Return the predicted value of every row, a float64 tensor beside `X`: the bits that arrays give."""
     rows = _finite(network_of(network), table_of(X, network.n_inputs))
-    total = torch.full((len(rows),), network.base, dtype=torch.float64, device=rows.device)
+    base, weights, over = network.summands
+    total = torch.full((len(rows),), float(base), dtype=torch.float64, device=rows.device)
     for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
-        for answers, weight in zip(_answers(network, some.T, -1), network.output_weights.tolist(), strict=True):
+        for answers, weight in zip(_answers(network, some.T, -1), weights.tolist(), strict=True):
             out += answers * torch.tensor([weight], dtype=torch.float64, device=rows.device)
-    return total
+    return total / torch.tensor([over], dtype=torch.float64, device=rows.device)
 
 
 def _finite(network: Network, rows: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ import bgn
 from bgn.persist import read
 from tests.command import COMMAND, run
 
-SMALL = ("--size", 3, "--max-features", 1, "--replacements", 2, "--quiet")
+SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 2, "--quiet")
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_every_format_makes_the_same_model(fitted: Path, rents: pd.DataFrame, tm
 def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> None:
     done = run(
         "fit", fitted / "rents.csv", "-t", "rent", "--drop", "listed", "--categorical", "floor", "--max-categories", 4,
-        "--size", 2, "--max-features", 1, "--layers", 2, "--direction", "debiased", "--output", "full",
+        "--max-width", 2, "--max-features", 1, "--layers", 2, "--direction", "debiased", "--output", "full",
         "--shrinkage", 3, "--learning-rate", 0.5, "--replacements", 1, "--patience", 5, "--select", "compact",
         "--validation", 0.3, "--max-seconds", 60, "--seed", 7, "--test", 0.25, "--sep", ",", "--decimal", ".", "--json",
         "--out", tmp_path / "m.json",
@@ -149,7 +149,7 @@ def test_nothing_given_is_diabetes_and_paper_is_the_papers_algorithm(tmp_path: P
     card = json.loads(run("fit", "--json", *SMALL).out)
     assert card["data"] == "diabetes:measured"
     assert card["features"] == 10
-    run("fit", "diabetes", "--paper", "--size", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
+    run("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
     wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0).get_params()
     assert found == json.loads(json.dumps(wanted))
@@ -216,7 +216,7 @@ def test_wrong_usage(fitted: Path) -> None:
     err = run("fit", path, code=2).err
     assert "--target is needed: which of 'area', 'kind', 'listed', 'lift', 'floor', 'rent' to predict?" in err
     for wrong, message in (
-        (("--size", 0), "--size"),
+        (("--max-width", 0), "--max-width"),
         (("--shrinkage", "much"), "must be a number or 'auto'; got 'much'"),
         (("--unit", "area"), "must read COL=UNIT; got 'area'"),
         (("--dates", "maybe"), "--dates"),

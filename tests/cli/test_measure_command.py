@@ -65,23 +65,25 @@ def test_simplify_writes_a_model_that_predicts_alike(folder: Path, tmp_path: Pat
     assert "mean squared error" in text
     rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]]
     np.testing.assert_allclose(bgn.load(out).predict(rows), bgn.load(folder / "model.json").predict(rows), rtol=0.01)
-    plain = json.loads(ask(folder, "simplify", "--scorecard", "--json"))
-    assert len(plain["scorecard"]["points"]) == 2
+    assert "exclude each other" in ask(folder, "simplify", "--digits", 2, "--points", 5, code=1)
 
 
-def test_points_are_those_of_the_lines_above_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
+def test_the_model_that_is_written_predicts_what_the_card_says(tmp_path: Path, form: str) -> None:
     network = Network(
         [Layer([[1.0, 0.0], [0.0, 1.0]], [-3.0, -60.0])], [-10.0, 20.0], 500.0, ["rooms", "area"], "price"
     )
     bgn.save(network, tmp_path / "model.json")
     frame = pd.DataFrame([[2.0, 50.0], [4.0, 120.0], [2.0, 90.0], [5.0, 40.0]], columns=["rooms", "area"])
     frame.assign(price=network.predict(frame)).to_csv(tmp_path / "houses.csv", index=False)
-    text = ask(tmp_path, "simplify", "--scorecard", "-o", tmp_path / "points.json")
-    card = json.loads(ask(tmp_path, "simplify", "--scorecard", "--json"))["scorecard"]
-    assert card == {"points": [2, 1], "unit": 20.0, "intercept": 470.0}
-    assert "points 2, 1, line by line; one point is 20, start at 470" in text
-    found = bgn.as_terms(bgn.load(tmp_path / "points.json"))
-    assert (found.base, [term.weight for term in found.terms]) == (470.0, [40.0, 20.0])
+    out = tmp_path / "points.json"
+    text = ask(tmp_path, "simplify", "--points", 5, "--format", form, "-o", out)
+    card = json.loads(ask(tmp_path, "simplify", "--points", 5, "--json"))["scorecard"]
+    assert card == {"questions": ["area >= 70", "rooms < 3"], "points": [2, 1], "start": 470.0, "unit": 20.0}
+    written = bgn.scorecard(bgn.load(out))
+    assert text.startswith(written.format(form) + "\n")
+    assert ("mean squared error" in text) == (form == "text")
+    assert bgn.load(out).predict(frame).tolist() == [float(written.prediction(total)) for total in (1, 2, 3, 0)]
 
 
 def test_explain_against_other_rows(folder: Path) -> None:

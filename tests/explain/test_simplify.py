@@ -1,45 +1,23 @@
-"""Rounder numbers: free where promised, and the loss told where not."""
+"""Rounder numbers: free where promised, the loss told where not, and cards that are what the network computes."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+import html
+import re
+from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bgn import Layer, Network, simplify
-from bgn.explain.simplify import roundest
-from tests.networks import problems
+import bgn
+from bgn import Layer, Network, scorecard, simplify
+from bgn.model.decimals import written
+from tests.networks import NASTY, network_of, problems, rows_for
 
-finite = st.floats(-1e12, 1e12).map(lambda value: value + 0.0)
-
-
-def decimals(number):
-    """Power of ten of the last non-zero digit of the shortest decimal that reads as this float."""
-    mantissa, _, exponent = f"{number!r}".partition("e")
-    whole, _, part = mantissa.partition(".")
-    digits = (whole + part).rstrip("0")
-    return int(exponent or 0) - len(part) + len(whole + part) - len(digits)
-
-
-@settings(deadline=None, max_examples=300)
-@given(finite, finite, st.floats(0, 1))
-def test_roundest_is_inside_and_nothing_inside_is_rounder(low, high, share):
-    low, high = min(low, high), max(low, high)
-    if low == high:
-        assert roundest(low, high, low) is None
-        return
-    near = min(max(low + share * (high - low), low), high)
-    found = roundest(low, high, near)
-    assert low < found <= high
-    if found != 0:
-        rounder = Fraction(10) ** (decimals(found) + 1)
-        first = Fraction(low) // rounder + 1
-        assert not low < float(first * rounder) <= high
-    else:
-        assert low < 0 <= high
+RELATIONS = {">=": float.__ge__, "<": float.__lt__, ">": float.__gt__, "<=": float.__le__}
 
 
 @settings(deadline=None, max_examples=100)
@@ -57,18 +35,56 @@ def test_the_free_step_changes_no_prediction_to_the_bit(problem):
     assert simple.mse_after <= 1.01 * simple.mse_before + 1e-12
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.one_of(problems(), problems(depth=2)), st.integers(1, 12))
-def test_scorecards_add_up(problem, max_points):
+def answer(question, values):
+    """Answer a printed question about numbers, summed in the order in which it is written, or about answers."""
+    if question in ("always", "never"):
+        return question == "always"
+    compared = re.fullmatch(r"(.*) (>=|<|>|<=) (\S+)", question)
+    if several := re.fullmatch(r"at least (\d+) of (.*)", question):
+        return sum(answer(each, values) for each in several[2].split(", ")) >= int(several[1])
+    if compared is None:
+        words = [word if word in ("and", "or", "not") else str(bool(values[word])) for word in question.split()]
+        return bool(eval(" ".join(words)))
+    total = None
+    for sign, factor, name in re.findall(r"(-?|\+ |- )(\d\S* )?([a-z]\w*)", compared[1]):
+        part = float(factor or 1) * values[name] * (-1 if "-" in sign else 1)
+        total = part if total is None else total + part
+    return RELATIONS[compared[2]](float(total), float(compared[3]))
+
+
+def by_hand(card, row):
+    """Predict as a person does with a printed card and a row, by decimals."""
+    *below, table, line, totals = card.split("\n\n") if "question" in card else ["", card, ""]
+    values = dict(row)
+    for each in "\n".join(below).splitlines():
+        name, question = each.split(": ")
+        values[name] = float(answer(question, values))
+    asked = [each.rsplit(None, 1) for each in table.splitlines()[1:-1]]
+    total = sum(int(points) for question, points in asked if answer(question.strip(), values))
+    if not asked:
+        return Decimal(line.removeprefix("prediction = "))
+    start, unit = re.fullmatch(r"prediction = (\S+) \+ (\S+) x total", line).groups()
+    listed = dict(each.split() for each in totals.splitlines()[1:])
+    predicted = Decimal(start) + Decimal(unit) * total
+    assert Decimal(listed.get(str(total), predicted)) == predicted
+    return predicted
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.one_of(problems(), problems(depth=2)), st.sampled_from([1, 3, 10, 100]), st.sampled_from([1e-6, 0.37, 1e5]))
+def test_who_adds_up_a_printed_card_gets_what_is_predicted(problem, points, scale):
     network, X, background = problem
     rows = np.vstack([X, background])
-    y = network.predict(rows)
-    simple = simplify(network, rows, y, scorecard=True, max_points=max_points)
-    card = simple.scorecard
-    assert all(isinstance(point, int) and 0 < abs(point) <= max_points for point in card.points)
-    total = (simple.network.hidden(rows) > 0) @ np.array(card.points, dtype=float)
-    np.testing.assert_allclose(simple.network.predict(rows), card.intercept + card.unit * total, atol=1e-9)
-    assert simple.mse_after <= np.var(y) * 1.01 + 1e-12
+    y = network.predict(rows) * scale + np.random.default_rng(0).normal(size=len(rows))
+    simple = simplify(network, rows, y, points=points).network
+    card = scorecard(simple)
+    assert all(0 < own <= points for own in card.points)
+    assert simple.layers[0].width == 0 or len(card.points) == simple.widths[-1]
+    stored = [written(simple.base), *map(written, simple.output_weights)]
+    for row, answers, predicted in zip(rows, simple.hidden(rows), simple.predict(rows), strict=True):
+        found = by_hand(str(card), {f"x{j}": value for j, value in enumerate(row.tolist())})
+        assert found == stored[0] + sum(Decimal(int(sign)) * own for sign, own in zip(answers, stored[1:], strict=True))
+        assert abs(float(found) - predicted) <= 8 * np.spacing(float(sum(map(abs, stored))))
 
 
 def example():
@@ -106,19 +122,31 @@ def test_a_neuron_that_rounds_to_nothing_goes():
 
 def test_points_are_at_least_as_good_as_plain_rounding():
     network, X, y = example()
-    simple = simplify(network, X, y, scorecard=True, max_points=5)
+    simple = simplify(network, X, y, points=5)
     fires = network.hidden(X) > 0
     plain = np.rint(network.output_weights / np.abs(network.output_weights).max() * 5)
     line = np.polyfit(fires @ plain, y, 1)
-    assert simple.mse_after <= np.mean((np.polyval(line, fires @ plain) - y) ** 2) * 1.001
+    assert simple.mse_after <= np.mean((np.polyval(line, fires @ plain) - y) ** 2) * 1.002
+
+
+def test_start_and_unit_are_short():
+    network, X, y = example()
+    for scale in (1e-9, 1.0, 1e7):
+        card = scorecard(simplify(network, X, y * scale, points=5).network)
+        assert len(card.unit.as_tuple().digits) <= 3
+        assert card.start % Decimal(1).scaleb(card.unit.adjusted() - 2) == 0
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"digits": 0}, "digits must be at least 1; got 0"),
-        ({"max_points": 0}, "max_points must be at least 1; got 0"),
-        ({"y": [1.0]}, r"y must have one finite number a row \(500\); got shape \(1,\)"),
+        ({"digits": 0}, "digits must be a whole number from 1 to 17; got 0"),
+        ({"points": 0}, "points must be a whole number from 1 to 1000; got 0"),
+        ({"points": True}, "points must be a whole number from 1 to 1000; got True"),
+        ({"points": 2.5}, "points must be a whole number from 1 to 1000; got 2.5"),
+        ({"points": 5, "digits": 2}, "digits and points exclude each other"),
+        ({"y": np.full(500, 1e200)}, r"y must stay within 1e\+150; got 1e\+200. Rescale it"),
+        ({"y": [1.0]}, r"y must have one finite number per row \(500\); got shape \(1,\)"),
     ],
 )
 def test_bad_input_is_named(options, message):
@@ -131,4 +159,77 @@ def test_networks_of_nothing():
     nothing = Network([Layer(np.empty((0, 2)), [])], [], 3.0)
     rows, y = np.zeros((2, 2)), [1.0, 2.0]
     assert simplify(nothing, rows, y).network == nothing
-    assert simplify(nothing, rows, y, scorecard=True).network.predict(rows).tolist() == [1.5, 1.5]
+    simple = simplify(nothing, rows, y, points=10).network
+    assert simple.predict(rows).tolist() == [1.5, 1.5]
+    assert float(scorecard(simplify(nothing, rows, [0.1 + 0.2] * 2, points=1).network).start) == 0.1 + 0.2
+    card = scorecard(simple)
+    assert (card.points, card.unit, card.totals()) == ((), 0, (0,))
+    assert [card.format(form) for form in ("text", "markdown", "latex")] == [
+        "prediction = 1.5", "prediction = 1.5", r"$\mbox{prediction} = 1.5$",
+    ]  # fmt: skip
+
+
+# -- cards -------------------------------------------------------------------------------------------------
+
+
+def test_a_question_that_lowers_the_prediction_is_turned_round_and_columns_stay_together():
+    layer = Layer([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]], [-2.5, -3.0, -1.0, -2.0, 1.0])
+    card = scorecard(Network([layer], [0.3, 0.1, -0.2, 0.2, -0.05], 1.0, ["rooms", "age"]))
+    assert card.questions == ("age < 1", "age >= 2", "age >= 3", "rooms >= 2.5")
+    assert card.points == (2, 2, 1, 3)
+    assert (card.start, card.unit) == (Decimal("0.15"), Decimal("0.2"))
+    assert card.prediction(8) == Decimal("1.75")
+
+
+def test_weights_without_a_common_unit_are_refused_with_the_remedy():
+    network = network_of(["a", "b"], 3)
+    with pytest.raises(ValueError, match=r"whole multiples, up to 1000, .* bgn.simplify\(model, X, y, points=10\)"):
+        scorecard(network)
+    with pytest.raises(ValueError, match=r"15 digits and 22 decimals at most.*bgn\.simplify.*rescale"):
+        scorecard(network.changed(output_weights=[1e-12, 2e-12, 1e-12], base=12345.6))
+    with pytest.raises(ValueError, match="has slopes"):
+        scorecard(network.changed(slopes=[1.0, 0.0]))
+    with pytest.raises(TypeError, match="must be a bgn"):
+        scorecard("network")
+    with pytest.raises(ValueError, match="format must be one of 'text', 'latex', 'markdown', 'html'; got 'pdf'"):
+        scorecard(network.changed(output_weights=[1.0, 2.0, 3.0])).format("pdf")
+
+
+@pytest.mark.parametrize("second", [0, 3])
+def test_hostile_names_are_escaped_in_every_format(second):
+    network = network_of(NASTY, 12, second=second, target='<img src=x> & "y" | $z$')
+    card = scorecard(simplify(network, *rows_for(network, 200), points=9).network)
+    assert "<img" in str(card)
+    page = card._repr_html_()
+    assert not re.search(r"<(?!/?(div|table|tr|th|td|p|b|br|span)\b)", page)
+    assert html.unescape(re.sub("<[^>]*>", "", page)).count('<img src=x> & "y" | $z$') == 2
+    table = [line for line in card.format("markdown", {NASTY[0]: "|"}).splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {3}
+    latex = card.format("latex")
+    # Dollars and braces pair up in every line, and nothing is left that needs a package.
+    for line in latex.splitlines():
+        bare = re.sub(r"\\[\\{}$]", "", line)
+        assert bare.count("$") % 2 == 0
+        assert bare.count("{") == bare.count("}")
+    assert r"\text{" not in latex
+    assert "textquotedbl" not in latex
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 2
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=50))
+def test_a_table_of_totals_is_short_and_goes_from_0_to_the_largest(points):
+    layer = Layer(np.eye(len(points)), np.zeros(len(points)))
+    card = scorecard(Network([layer], np.array(points) * 0.5, 0.0))
+    totals = card.totals()
+    assert (totals[0], totals[-1]) == (0, sum(card.points))
+    assert len(totals) <= 12
+    assert sum(card.points) > 10 or totals == tuple(range(totals[-1] + 1))
+    assert len({b - a for a, b in pairwise(totals[:-1])}) <= 1
+
+
+def test_units_are_written_beside_numbers():
+    network = Network([Layer([[1.0]], [-65.5])], [0.5], 1.0, ["income"], "value")
+    card = scorecard(network).format(units={"income": "k$", "value": "M$"})
+    assert "income >= 65.5 k$" in card
+    assert "value (M$) = 0.5 + 1 x total" in card
+    assert bgn.scorecard(network)._repr_html_().startswith('<div class="bgn-scorecard"')

@@ -15,7 +15,8 @@ import bgn.grow.network as grow_network
 import bgn.grow.roles as grow_rows
 from bgn import BGNRegressor, theory
 from bgn.engines.protocol import Output, Question
-from bgn.grow.output import Full, Stagewise
+from bgn.grow.output import Full
+from bgn.grow.stagewise import Stagewise
 from bgn.model.neuron import Projection
 from experiments.literal import literal_neuron
 from tests.growing import EMPTY, engine_of, same, table
@@ -75,9 +76,8 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 3))
     y = X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.normal(size=80)
-    model = BGNRegressor(max_width=6, shrinkage=ridge, validation_fraction=0.0, max_replacements=3, random_state=0).fit(
-        X, y
-    )
+    settings = {"shrinkage": ridge, "validation_fraction": 0.0, "max_replacements": 3, "digits": None}
+    model = BGNRegressor(max_width=6, random_state=0, **settings).fit(X, y)
     network = replace(model.history_, shrinkage=0.0).network()  # copies of a question not yet one
     expected = ridge_weights(network.hidden(X), y, ridge)
     np.testing.assert_allclose(np.append(network.base, network.output_weights), expected, rtol=1e-5, atol=1e-6)
@@ -297,7 +297,7 @@ def test_no_question_is_asked_twice():
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (500, 4)).astype(float)
     y = 2 * X[:, 0] + X[:, 1]
-    model = BGNRegressor(random_state=0).fit(X, y)
+    model = BGNRegressor(digits=None, random_state=0).fit(X, y)
     assert model.history_.best_width > 2
     assert model.network_.widths == (2,)
     np.testing.assert_allclose(model.predict(X), y, atol=0.01)

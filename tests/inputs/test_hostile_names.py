@@ -70,8 +70,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        ("fit", "t.csv", "-t", f"y{ODD}", "--size", 2, "--unit", f"y{ODD}=km{ODD}", "-o", "fitted.json"),
-        ("fit", "t.csv", "-t", f"y{ODD}", "--size", 1, "--json"),
+        ("fit", "t.csv", "-t", f"y{ODD}", "--max-width", 2, "--unit", f"y{ODD}=km{ODD}", "-o", "fitted.json"),
+        ("fit", "t.csv", "-t", f"y{ODD}", "--max-width", 1, "--json"),
         ("fit", "t.csv", "-t", f"z{ODD}"),
         ("fit", "t.csv"),
         ("fit", "none.csv"),
@@ -90,7 +90,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("counterfactual", "m.json", "t.csv", "--at-least", 3, "--immutable", f"x{ODD}"),
         ("counterfactual", "m.json", "t.csv", "--at-least", 3, "--constraint", f"x{ODD}"),
         ("counterfactual", "m.json", "t.csv", "--at-least", f"x{ODD}"),
-        *(("simplify", "m.json", "t.csv", *form) for form in ((), ("--json",), ("--scorecard",))),
+        *(("simplify", "m.json", "t.csv", *form) for form in ((), ("--json",), ("--points", 5))),
+        *(("simplify", "m.json", "t.csv", "--points", 5, "--format", form) for form in ("latex", "markdown", "html")),
         ("report", "m.json", "t.csv", "-o", "r.html", "--title", f"x{ODD}"),
     ],
 )  # fmt: skip

@@ -45,7 +45,7 @@ def test_python_and_the_command_line_do_the_same(rents: pd.DataFrame, tmp_path: 
     data = tmp_path / "rents.csv"
     rents.to_csv(data, index=False)
     options = "--dates", "expand", "--missing", missing, "--categorical", "floor", "--test", 0, "-q"
-    call("fit", data, "-t", "rent", *options, "--size", 3, "--replacements", 2, "-o", tmp_path / "shell.json")
+    call("fit", data, "-t", "rent", *options, "--max-width", 3, "--replacements", 2, "-o", tmp_path / "shell.json")
     ours = bgn.preparation.fit(data, "rent", dates="expand", missing=missing, categorical="floor")
     model = bgn.BGNRegressor(**QUICK).fit(ours.frame(), pd.Series(ours.y, name="rent"))
     bgn.save(model, tmp_path / "python.json", preparation=ours.preparation)

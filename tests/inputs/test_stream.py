@@ -18,7 +18,7 @@ from bgn.cli.train import Wanted
 from bgn.inputs.prepare import Choices
 from tests.command import run
 
-SMALL = ("--size", 3, "--replacements", 2, "--quiet")
+SMALL = ("--max-width", 3, "--replacements", 2, "--quiet")
 
 
 @pytest.fixture(scope="module")

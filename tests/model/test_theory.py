@@ -200,7 +200,8 @@ def test_regions_of_no_rows():
 @pytest.mark.parametrize(("direction", "output"), [("search", "full"), ("lasso", "stagewise")])
 def test_growth_records_the_bounds_of_the_networks_it_makes(direction, output):
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    model = bgn.BGNRegressor(max_layers=3, max_width=6, direction=direction, output=output, random_state=0)
+    kind = {"direction": direction, "output": output, "digits": None}
+    model = bgn.BGNRegressor(max_layers=3, max_width=6, random_state=0, **kind)
     history = model.fit(X[:300], y[:300], eval_set=(X[300:], y[300:])).history_
     records = {(record.layer, record.width): record for record in history.records}  # the last of each width
     assert {layer for layer, _ in records} == {0, 1, 2}

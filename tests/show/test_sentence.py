@@ -14,7 +14,7 @@ from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests.reference.sentence import EXACT, parse
 
-# How far a prediction may lie from the exact sum of its printed numbers, relative to their size.
+# How far a sum of floats may lie from the exact sum of the printed numbers, relative to their size.
 TOLERANCE = 1e-12
 
 SCHEMA = Schema(
@@ -125,10 +125,10 @@ def check(model: Network, rows: np.ndarray) -> None:
     amounts = [Decimal(amount) for amount, _ in sentence.lines]
     exact = [sum(compress(amounts, row), Decimal(sentence.base)) for row in expected.tolist()]
     size = float(sum(map(abs, amounts)) + abs(Decimal(sentence.base))) or 1.0
-    for got in (model.predict(raw(rows)), terms.evaluate(raw(rows)), sentence.value(table)):
-        np.testing.assert_allclose(got, [float(value) for value in exact], rtol=0, atol=TOLERANCE * size)
-    # The nearest float of the exact sum, to the last digit.
-    np.testing.assert_array_equal(terms.evaluate(raw(rows)), [float(value) for value in exact])
+    nearest = [float(value) for value in exact]
+    np.testing.assert_array_equal(model.predict(raw(rows)), nearest)
+    np.testing.assert_array_equal(terms.evaluate(raw(rows)), nearest)
+    np.testing.assert_allclose(sentence.value(table), nearest, rtol=0, atol=TOLERANCE * size)
 
 
 def has_sums(model: Network) -> bool:
@@ -152,25 +152,17 @@ def test_the_printed_text_of_a_deep_network_is_the_network(seed: int) -> None:
 @pytest.mark.parametrize("layers", [1, 2])
 def test_the_printed_text_of_a_grown_network_is_the_network(layers: int) -> None:
     rng = np.random.default_rng(layers)
-    X = np.column_stack([rng.integers(0, 24, 300), rng.normal(15, 8, 300).round(1), rng.integers(0, 2, 300)]).astype(
-        float
-    )
-    y = 3.0 * (X[:, 0] + 6.0 * X[:, 2] > 12) + 2.0 * (X[:, 1] > 10) + rng.normal(0, 0.3, 300)
-    grown = bgn.BGNRegressor(max_width=6, max_layers=layers, random_state=0).fit(X, y)
-    columns = (
-        Column("hr", whole=True, seen=(0.0, 23.0)),
-        Column("temp"),
-        Column("workingday", whole=True, seen=(0.0, 1.0)),
-    )
-    model = bgn.simplify(grown, X, y).network.changed(schema=Schema(columns))
+    hr, temp, workingday = rng.integers(0, 24, 300), rng.normal(15, 8, 300).round(1), rng.integers(0, 2, 300)
+    X = np.column_stack([hr, temp, workingday]).astype(float)
+    y = 3.0 * (hr + 6.0 * workingday > 12) + 2.0 * (temp + 5.0 * workingday > 10) + rng.normal(0, 0.3, 300)
+    model = bgn.BGNRegressor(max_width=6, max_layers=layers, random_state=0).fit(X, y).network_
     beside = [X]
     for asked in model.layers[0].neurons:
         for j in set(asked.projection.columns) & {1}:
             on = X[:40].copy()
             on[:, j] = 0.0
-            on[:, j] = (asked.threshold - asked.projection.values(on)) / asked.projection.coefficients[
-                asked.projection.columns.index(j)
-            ]
+            coefficient = asked.projection.coefficients[asked.projection.columns.index(j)]
+            on[:, j] = (asked.threshold - asked.projection.values(on)) / coefficient
             for towards in (on[:, j], -np.inf, np.inf):
                 beside.append(on.copy())
                 beside[-1][:, j] = np.nextafter(on[:, j], towards)
@@ -178,8 +170,10 @@ def test_the_printed_text_of_a_grown_network_is_the_network(layers: int) -> None
     table = dict(zip(model.names, rows.T, strict=True))
     sentence = parse(bgn.equation(model), list(table))
     np.testing.assert_array_equal(sentence.answers(table), said(model, rows))
-    exact = [float(value) for value in sentence.value(table, Decimal)] if not has_sums(model) else sentence.value(table)
-    np.testing.assert_allclose(model.predict(rows), exact, rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_allclose(model.predict(rows), sentence.value(table), rtol=TOLERANCE, atol=TOLERANCE)
+    exact = [sum(compress((Decimal(amount) for amount, _ in sentence.lines), row), Decimal(sentence.base))
+             for row in said(model, rows).tolist()]  # fmt: skip
+    np.testing.assert_array_equal(model.predict(rows), [float(value) for value in exact])
 
 
 def test_long_and_extreme_numbers_are_printed_whole() -> None:

@@ -17,8 +17,9 @@ from bgn.cli.data import data
 from bgn.cli.explain import explain, report
 from bgn.cli.fit import fit
 from bgn.cli.look import path, show_model
-from bgn.cli.measure import effect, margin, simplify
+from bgn.cli.measure import effect, margin
 from bgn.cli.predict import predict
+from bgn.cli.simplify import simplify
 from bgn.cli.terminal import say
 from bgn.inputs.refusal import spoken_to_a_shell
 from bgn.printable import message
@@ -65,8 +66,8 @@ def bgn() -> None:
 
     \b
     bgn fit                                     a first model, of the diabetes data
-    bgn fit houses.csv --target price --size 10 --out model.json
-    bgn show model.json                         its equation
+    bgn fit houses.csv --target price --out model.json
+    bgn show model.json                         its equation; with 20 questions: --width 20
     bgn predict model.json new.csv -o predicted.csv
     """
 

@@ -17,6 +17,11 @@ from bgn.printable import clean, visible
 _NAMES = {"model": "this model", "linear": "linear model", "mean": "predicting the mean"}
 
 
+def short(error: float, digits: int = 4) -> str:
+    """Write an error to a few significant digits, 19780 rather than 1.978e+04."""
+    return f"{float(f'{error:.{digits}g}'):.12g}"
+
+
 def scores(y: Floats, predicted: Floats) -> dict[str, float]:
     """Return R2, mean squared and mean absolute error; R2 is 0 where `y` does not vary."""
     error = y - predicted
@@ -28,15 +33,12 @@ def compare(
     network: Network, train: tuple[Floats, Floats], judged: tuple[Floats, Floats]
 ) -> dict[str, dict[str, float]]:
     """Score a network, a linear model and the mean, all learnt on `train`, on the rows `judged`."""
-    from sklearn.linear_model import LinearRegression
+    from bgn.explain.linear import linear_predictions
 
     X, y = judged
-    # An underdetermined or flat table makes least squares warn; its predictions are judged like any others.
-    with np.errstate(all="ignore"):
-        linear = LinearRegression().fit(*train).predict(X)
     return {
         "model": scores(y, network.predict(X)),
-        "linear": scores(y, linear),
+        "linear": scores(y, linear_predictions(*train, X)),
         "mean": scores(y, np.full(len(y), train[1].mean())),
     }
 
@@ -52,6 +54,10 @@ class Card:
     rows_judged: int
     equation: str
     figures: Mapping[str, Mapping[str, float]]
+    width: int
+    best_width: int
+    mse_by_width: Mapping[str, Sequence[float]]
+    unit: str | None
     validation_mse: float | None
     train_mse: float
     bound: float | None
@@ -79,6 +85,25 @@ class Card:
             found.append("predicting the mean is as good: the model has found nothing that holds on these rows.")
         return found
 
+    @property
+    def more(self) -> list[str]:
+        """What more questions would buy, in a line and its legend; nothing where no more were tried."""
+        rows, errors = list(self.mse_by_width.items())[-1]  # the test rows, if there are any
+        best = self.best_width
+        if len(errors) - 1 <= self.width:
+            return []
+        if best <= self.width:
+            by = "validation" if "validation" in self.mse_by_width else "training"
+            return [f"more questions, up to {len(errors) - 1}, did not lower the {by} error"]
+        sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
+        told = ", ".join(f"with {size} questions: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
+        linear = "" if rows == "validation" else f"; a linear model: {short(self.figures['linear']['mse'], 3)}"
+        unit = "" if self.unit is None else f", in {clean(self.unit)} squared"
+        return [
+            f"{told} instead of {short(errors[self.width], 3)}{linear}",
+            f"(mean squared error on the {rows} rows{unit}; ask for more with --size {best})",
+        ]
+
     def show(self) -> None:
         """Print the card on standard output."""
         from rich.console import Console
@@ -100,10 +125,14 @@ class Card:
         for title in ("R2", "MSE", "MAE"):
             sheet.add_column(title, justify="right")
         for who, figures in self.figures.items():
-            cells = (f"{round(figures['r2'], 3) + 0.0:.3f}", f"{figures['mse']:.4g}", f"{figures['mae']:.4g}")
+            cells = (f"{round(figures['r2'], 3) + 0.0:.3f}", short(figures["mse"]), short(figures["mae"]))
             sheet.add_row(Text(_NAMES[who]), *cells)
         console.print(sheet)
         console.print()
+        for text in self.more:
+            line(text)
+        if self.more:
+            console.print()
         for text in self._facts():
             line(text)
         for text in self.warnings:
@@ -115,9 +144,9 @@ class Card:
         facts = [
             f"{neurons} neuron{'s' * (self.widths != (1,))}, {self.parameters} numbers",
             f"uses {len(self.features_used)} of {self.features} features: {used}",
-            f"training error {self.train_mse:.4g}"
-            + ("" if self.bound is None else f"; these neurons cannot go below {self.bound:.4g} (Theorem 1)")
-            + ("" if self.validation_mse is None else f"; validation error {self.validation_mse:.4g}"),
+            f"training error {short(self.train_mse)}"
+            + ("" if self.bound is None else f"; these neurons cannot go below {short(self.bound)} (Theorem 1)")
+            + ("" if self.validation_mse is None else f"; validation error {short(self.validation_mse)}"),
             f"{self.rows_train} rows to learn from, {self.seconds:.1f} s; stopped: {self.stopped}",
         ]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
@@ -134,6 +163,7 @@ def make_card(
 ) -> Card:
     """Gather what is told about a fitted estimator."""
     network, history = model.network_, model.history_
+    sizes = bgn.frontier(model, X_test=rows.X_test, y_test=rows.y_test) if len(rows.y_test) else bgn.frontier(model)
     best = history.paths[history.best_layer][history.best_width]
     bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
     return Card(
@@ -144,6 +174,10 @@ def make_card(
         rows_judged=len(rows.judged[1]),
         equation=bgn.equation(network, units=units),
         figures=figures,
+        width=sizes.chosen,
+        best_width=sizes.best,
+        mse_by_width={judged: errors.tolist() for judged, errors in sizes.errors.items()},
+        unit=units.get(network.target_name),
         validation_mse=None if np.isnan(best.validation_mse) else best.validation_mse,
         train_mse=best.train_mse,
         bound=bounds[-1] if bounds else None,

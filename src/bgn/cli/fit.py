@@ -22,6 +22,8 @@ from bgn.inputs.refusal import Refused
 from bgn.require import require
 from bgn.whole_file import check_place, goes_through
 
+SIZE = 10
+"""Questions of a first model: as many as a person reads."""
 _INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
 
@@ -79,7 +81,12 @@ _column_options = grouped(
 # Their names are those of the parameters of BGNRegressor; what is not given is left to the estimator.
 _growth_options = grouped(
     click.option(
-        "--size", "max_width", type=click.IntRange(1), help="Most neurons of a layer: small models are easier to read."
+        "--size", type=click.IntRange(1),
+        help=f"Most questions to keep: small models are easier to read. {SIZE} unless told; with --paper, no limit.",
+    ),
+    click.option(
+        "--max-width", type=click.IntRange(1),
+        help="Most neurons of a layer to grow. More than --size, to tell what more questions would buy, unless told.",
     ),
     click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about."),
     click.option("--layers", "max_layers", type=click.IntRange(1), help="Most hidden layers."),
@@ -108,7 +115,7 @@ _growth_options = grouped(
         help="Share of the training rows to validate on.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
-)
+)  # fmt: skip
 _machine_options = grouped(
     click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use; all cores unless told."),
     click.option(
@@ -146,7 +153,7 @@ def fit(data: str, **options: Any) -> None:
 
     \b
     bgn fit houses.csv --target price --out model.json
-    bgn fit houses.xlsx -t price --size 10 --missing impute --unit income=k$
+    bgn fit houses.xlsx -t price --size 20 --missing impute --unit income=k$
     bgn fit rents.csv -t rent --dates expand --drop id --report rents.html
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
@@ -195,17 +202,32 @@ def _check_places(data: str, options: dict[str, Any]) -> None:
                 raise Refused(f"{other} and {name} are the same file, {path!r}; name another.")
 
 
+def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
+    """Grow a network, and keep the width that was asked for. Also the rows it was fitted to, or some of them."""
+    from bgn.estimators import BGNRegressor
+    from bgn.grow.history import choose_width
+
+    paper, size = options["paper"], options["size"] or (None if options["paper"] else SIZE)
+    make: Callable[..., Any] = BGNRegressor.as_in_paper if paper else BGNRegressor
+    model = make(**{name: options[name] for name in BGNRegressor().get_params() if options.get(name) is not None})
+    if options["max_width"] is None and size is not None:
+        # The next layer reads all of the one below, so that only a single layer may grow on.
+        model.max_width = size if paper or model.max_layers > 1 else max(size, model.max_width)
+    rows = given.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
+    model.set_params(verbose=0)
+    history = model.history_
+    if size is not None and history.best_width > size:
+        narrow = history.paths[history.best_layer][: size + 1]
+        model = model.at_width(choose_width(narrow, model.select, history.n_validation))
+    return model, rows
+
+
 def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> None:
     """Fit, write what was asked for, show the card."""
     import bgn
-    from bgn.estimators import BGNRegressor
 
     started = time.perf_counter()
-    options["verbose"] = int(sys.stderr.isatty() and not options["quiet"])
-    make: Callable[..., Any] = BGNRegressor.as_in_paper if options["paper"] else BGNRegressor
-    model = make(**{name: options[name] for name in BGNRegressor().get_params() if options.get(name) is not None})
-    rows = given.fit(model)
-    model.set_params(verbose=0)
+    model, rows = _fitted(given, options)
     schema = replace(model.network_.schema.with_levels(rows.preparation.levels), target=options["target"])
     model.history_ = replace(model.history_, schema=schema)
     model.network_ = model.history_.network()

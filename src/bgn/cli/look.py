@@ -6,6 +6,7 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.source import read_model, width_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.refusal import Refused
 from bgn.persist import read
@@ -18,17 +19,19 @@ from bgn.persist import read
 @click.option("--html", is_flag=True, help="As an HTML table.")
 @click.option("--json", is_flag=True, help="Everything about the model, for machines.")
 @click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
-def show_model(model: str, digits: int | None, **forms: bool) -> None:
+@width_option
+def show_model(model: str, digits: int | None, width: int | None, **forms: bool) -> None:
     """Print the equation of a saved MODEL.
 
     \b
     bgn show model.json
     bgn show model.json --latex > equation.tex
+    bgn show model.json --width 20
     """
     chosen = [form for form, wanted in forms.items() if wanted]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
-    file = read(model)
+    file = read_model(model, width)
     network = file.network
     if chosen != ["json"]:
         show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))

@@ -1,20 +1,20 @@
-"""``bgn effect``, ``bgn margin`` and ``bgn simplify``: a column's steps, a row's safety, a rounder model."""
+"""``bgn effect`` and ``bgn margin``: a column's steps, a row's safety."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.persist import ModelFile, save
+from bgn.persist import ModelFile
 from bgn.printable import clean
 
-if TYPE_CHECKING:
-    from bgn.explain.scorecard import Scorecard
+_MOST = 40
+"""Lines that a person is shown; machines get all."""
 
 
 def _number(value: float) -> float | None:
@@ -29,7 +29,8 @@ def _number(value: float) -> float | None:
 def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
-    It is a step function, given exactly: where it steps, and its level from there on.
+    It is a step function, given exactly: where it steps, and its level from there on. Of more than 40 steps some are
+    shown, and all with --json.
 
     \b
     bgn effect model.json houses.csv income
@@ -39,10 +40,12 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     if as_json:
         show_json({"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()})
         return
-    show(f"mean prediction over {len(X)} rows")
-    starts = ["below", *(f"from {point:.10g}" for point in steps.breakpoints)]
-    for start, level in zip(starts, steps.levels, strict=True):
-        show(f"{clean(column)} {start:<24} {level:>12.6g}")
+    count = len(steps.levels)
+    some = f"; {_MOST} of its {count} levels, --json has all" if count > _MOST else ""
+    show(f"mean prediction over {len(X)} rows{some}")
+    for k in sorted({i * (count - 1) // (_MOST - 1) for i in range(_MOST)}) if some else range(count):
+        start = f"from {steps.breakpoints[k - 1]:.10g}" if k else "below"
+        show(f"{clean(column)} {start:<24} {steps.levels[k]:>12.6g}")
 
 
 @model_and_data
@@ -52,8 +55,9 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
 def margin(file: ModelFile, data: DataFile, row: int | None, as_json: bool) -> None:
     """Say how far the rows of DATA are from the nearest threshold that would change a saved MODEL's prediction.
 
-    Without --row: for every row, the column whose change is smallest relative to that column's spread in DATA. With it:
-    to where each column must rise or fall for the prediction to change.
+    Without --row: the rows that are nearest (all of them with --json), each with the column whose change is smallest
+    relative to that column's spread in DATA. With it: to where each column must rise or fall for the prediction to
+    change.
 
     \b
     bgn margin model.json houses.csv
@@ -63,16 +67,21 @@ def margin(file: ModelFile, data: DataFile, row: int | None, as_json: bool) -> N
     names, used, spread = file.network.names, file.network.features_used, rows.X.std(axis=0)
     chosen = rows.chosen(row)
     found = bgn.margin(file.network, rows.X[chosen])
-    lines: list[dict[str, Any]] = []
+    lines, nearness = list[dict[str, Any]](), list[float]()
     if row is not None:
         for j in used:
             ends = {"up_to": _number(found.up[0, j]), "down_to": _number(found.down[0, j])}
             lines.append({"column": names[j], "at": float(rows.X[chosen][0, j]), **ends})
     else:
         for number, distances in zip(rows.numbers.tolist(), found.distance, strict=True):
-            near = min(used, key=lambda j: distances[j] / spread[j] if spread[j] > 0 else math.inf, default=None)
+            shares = [(distances[j] / spread[j] if spread[j] > 0 else math.inf, j) for j in used]
+            share, near = min(shares, default=(math.inf, None))
             name, distance = (None, math.inf) if near is None else (names[near], distances[near])
             lines.append({"row": number, "column": name, "distance": _number(distance)})
+            nearness.append(float(share))
+        if len(lines) > _MOST and not as_json:
+            show(f"the {_MOST} of {len(lines)} rows that are nearest to another prediction; --json has all")
+            lines = [lines[k] for k in sorted(range(len(lines)), key=nearness.__getitem__)[:_MOST]]
     _print(lines, as_json)
 
 
@@ -91,46 +100,3 @@ def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
     widths = [max(len(text[k]) for text in texts) for k in range(len(texts[0]))]
     for text in texts:
         show("  ".join(cell.ljust(width) for cell, width in zip(text, widths, strict=True)).rstrip())
-
-
-@model_and_data
-@click.option("--digits", type=click.IntRange(1), help="Significant digits of the output weights.")
-@click.option("--max-loss", type=float, default=0.01, show_default=True, help="Largest relative rise of the error.")
-@click.option("--scorecard", is_flag=True, help="Whole points instead of weights.")
-@click.option("-o", "--out", help="Where to write the simpler model.")
-@json_option
-@reads_data
-def simplify(file: ModelFile, data: DataFile, out: str | None, as_json: bool, **options: Any) -> None:
-    """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
-
-    \b
-    bgn simplify model.json houses.csv
-    bgn simplify model.json houses.csv --scorecard -o points.json
-    """
-    rows = data.complete_rows(file)
-    simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
-    card = None if simple.scorecard is None else _as_printed(simple.network, simple.scorecard)
-    if out is not None:
-        save(simple.network, out, rows=rows.X, units=file.units, preparation=file.preparation)
-    if as_json:
-        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
-        plain["equation"] = bgn.equation(simple.network)
-        show_json(plain if card is None else {**plain, "scorecard": card})
-        return
-    show(bgn.equation(simple.network))
-    show(f"\nmean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
-    if card is not None:
-        points = ", ".join(map(str, card["points"]))
-        show(f"points {points}, line by line; one point is {card['unit']:g}, start at {card['intercept']:g}")
-    if out is not None:
-        show(f"model written to {clean(out)}")
-
-
-def _as_printed(network: bgn.Network, card: Scorecard) -> dict[str, Any]:
-    """Return points in the order and the sense of the equation's lines, which all add something."""
-    found = bgn.as_terms(network)
-    return {
-        "points": [abs(card.points[term.neuron]) for term in found.terms],
-        "unit": abs(card.unit),
-        "intercept": float(f"{found.base:.12g}"),
-    }

@@ -43,16 +43,40 @@ def model_and_data(command: Callable[..., None]) -> click.Command:
     return click.command()(arguments(command))
 
 
+width_option = click.option(
+    "--width", type=click.IntRange(0), help="Questions of the model, any number it had while it grew (see bgn path)."
+)
+
+
+def read_model(path: str, width: int | None) -> ModelFile:
+    """Return what a model file holds; with a width, the model as it was with so many neurons in its last layer."""
+    from bgn import persist
+
+    file = persist.read(path)
+    if width is None:
+        return file
+    if file.history is None:
+        raise Refused(f"--width: {path} was saved without a history: only fitted estimators have one.")
+    model = file.model().at_width(width)
+    return replace(file, network=model.network_, history={**file.history, "best_width": width}, figures={})
+
+
 def reads_data(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how a file is written; hand over a `file` that was read and its `data`, not names."""
 
     @functools.wraps(command)
-    def read(model: str, data: str, sep: str | None, decimal: str | None, sheet: str | None, **options: Any) -> None:
-        from bgn import persist
+    def read(
+        model: str,
+        data: str,
+        width: int | None,
+        sep: str | None,
+        decimal: str | None,
+        sheet: str | None,
+        **options: Any,
+    ) -> None:
+        command(file=read_model(model, width), data=DataFile(data, sep, decimal, sheet), **options)
 
-        command(file=persist.read(model), data=DataFile(data, sep, decimal, sheet), **options)
-
-    return file_options(read)
+    return width_option(file_options(read))
 
 
 @dataclass(frozen=True)

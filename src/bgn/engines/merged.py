@@ -40,6 +40,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         self._zero_loss = loss.total(np.sum([each.limbs for each in measures], axis=0))
         self._low = np.min([each.low for each in measures], axis=0)
         self._high = np.max([each.high for each in measures], axis=0)
+        self._whole = np.all([each.whole for each in measures], axis=0)
         self.n_columns = len(self._low)
         self._reach: list[float] = np.maximum(self._high, -self._low).tolist()
         probes = np.concatenate([each.probes for each in measures], axis=1)
@@ -67,7 +68,8 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         threshold = below / 2 + above / 2
         if not below < threshold <= above:  # neighbouring floats leave no room between them
             threshold = above
-        return Cut(Neuron(direction, threshold), gain, self.total - silent, total - silent_sum, silent, silent_sum)
+        fired = self.total - silent, total - silent_sum
+        return Cut(Neuron(direction, threshold), gain, *fired, silent, silent_sum, below, above)
 
     def _bound(self, direction: Projection) -> float:
         """No projection is beyond this; infinity when some could overflow."""
@@ -104,6 +106,13 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         bottom, width = self._window(question.projection, question.window)
         told_apart = width > 1e-307 and bottom - width < bottom and question.window != _EVERYWHERE
         return question if told_apart else replace(question, window=None)
+
+    def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
+        sums, nearest = zip(*self.parts.ask(RowPart.split, output, projection, thresholds), strict=True)
+        return np.cumsum(np.sum(sums, axis=0), axis=0)[:-1], np.min(nearest, axis=0)
+
+    def seen(self) -> list[tuple[float, float, bool]]:
+        return list(zip(self._low.tolist(), self._high.tolist(), self._whole.tolist(), strict=True))
 
     # -- answers and outputs -------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from bgn.engines.protocol import NO_OUTPUT, Floats, Integers, Loss, Measures, Ou
 from bgn.engines.requests import CellPart
 from bgn.engines.row_hashes import mix
 from bgn.engines.shared_rows import SharedRows
-from bgn.model.neuron import Neuron
+from bgn.model.neuron import Neuron, Projection
 
 PROBES = 64
 _CHUNK = 1 << 18
@@ -70,6 +70,7 @@ class Part(SharedRows, CellPart):
             self._limbs(self._start),
             low,
             high,
+            np.array([bool((column == np.rint(column)).all()) for column in self.columns], bool),
             probes,
         )
 
@@ -147,6 +148,17 @@ class Part(SharedRows, CellPart):
             return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()
 
         return joined_rows(self.each(part, self._spans))
+
+    def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
+        line, residual = (self.columns, *projection.arrays), self.residual(output)
+
+        def part(span: tuple[int, int]) -> tuple[Integers, Floats]:
+            sums, nearest = np.zeros((len(thresholds) + 1, 2), np.int64), np.full(len(thresholds), np.inf)
+            cuts.split_rows(line, residual, self.weight, thresholds, span, sums, nearest)
+            return sums, nearest
+
+        sums, nearest = zip(*self.each(part, self._spans), strict=True)
+        return np.sum(sums, axis=0), np.min(nearest, axis=0)
 
     # -- answers and outputs -------------------------------------------------------------------------------
 

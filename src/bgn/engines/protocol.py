@@ -18,6 +18,7 @@ from bgn.engines.integers import Grid, Integers
 from bgn.model.neuron import Neuron, Projection
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Question:
 class Cut:
     """The best cut of a projection: what fires and what does not, in weight and residual sum.
 
-    `gain` is the drop of the mean squared residual, in squared steps, that this cut allows.
+    `gain` is the drop of the mean squared residual, in squared steps, that this cut allows. `below` and `above` are the
+    projections next to it.
     """
 
     neuron: Neuron
@@ -86,6 +88,8 @@ class Cut:
     fired_sum: int
     silent: int
     silent_sum: int
+    below: float
+    above: float
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,8 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What a part tells of itself: rows, weight, target sum, limbs of the loss of score zero, reach of the columns."""
+    """What a part tells of itself: rows, weight, target sum, limbs of the loss of score zero, reach of the columns,
+    and whether they hold whole numbers alone."""
 
     n_rows: int
     total: int
@@ -109,6 +114,7 @@ class Measures:
     limbs: Integers
     low: Floats
     high: Floats
+    whole: Bools
     probes: NDArray[Any]
 
 
@@ -181,6 +187,9 @@ class Loss(Protocol):
     def in_units(self, value: float) -> float:
         """A loss per row as people see it."""
 
+    def spread(self, mean: float) -> float:
+        """How far scores may be expected to lie apart, given the mean loss of the best constant."""
+
 
 class Engine(Protocol):
     """What growth asks. Sums are over the engine's rows, each counted with its weight."""
@@ -192,6 +201,13 @@ class Engine(Protocol):
 
     def cuts(self, questions: Sequence[Question]) -> Iterable[Cut | None]:
         """Answer each question with its best cut, perhaps only when it is wanted; None where there is none."""
+
+    def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
+        """For each of some thresholds in order, what lies below it, and how near the nearest row is.
+
+        What lies below is weight and sum of the residual that `output` leaves; the nearest row is one with no other
+        threshold between, if there is one.
+        """
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and if any answer is new."""
@@ -213,6 +229,9 @@ class Engine(Protocol):
 
     def describe(self) -> Columns:
         """Integer columns and their moments."""
+
+    def seen(self) -> list[tuple[float, float, bool]]:
+        """The least and greatest value of every column, and whether all are whole numbers."""
 
     def lost(self) -> list[int]:
         """The columns that vary by too little for :meth:`describe` to see."""

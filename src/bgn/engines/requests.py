@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.protocol import Engine, Floats, Integers, Measures, Output
-from bgn.model.neuron import Neuron
+from bgn.model.neuron import Neuron, Projection
 
 if TYPE_CHECKING:
     from bgn.engines.cells import CellSums, RowsInCells, Sieve
@@ -72,6 +72,9 @@ class RowPart(Protocol):
 
     def measure(self) -> Measures:
         """Sums and extremes."""
+
+    def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
+        """Between some thresholds in order: weight and sum of the residual; and how near to each the nearest row is."""
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""

@@ -1,22 +1,24 @@
-"""Numbers a person can remember: round thresholds for free, then weights at a stated price.
+"""Numbers a person can remember: short thresholds for free, then output weights at a stated price.
 
 A threshold may slide anywhere between the projections of the rows on its two sides without changing one answer on
-them, so the roundest number there costs nothing. So does a rounder direction that still separates the same rows.
-Output weights are rounded next, and the loss is told.
+them, so the shortest number there costs nothing. So does a rounder direction that still separates the same rows.
+Output weights are rounded next, or become whole points, and the loss is told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from decimal import localcontext
 from math import floor, log10
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.scorecard import Scorecard, fit_points
-from bgn.explain.subject import rows_of
+from bgn.explain.points import asking_weights, fit_points, with_amounts
+from bgn.inputs.tables import LARGEST_SQUARED, rows_of
+from bgn.model.decimals import EXACT, rounded, shortest, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
@@ -25,6 +27,8 @@ from bgn.model.terms import network_of
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6
+_MOST_POINTS = 1000
+_ROUNDING = 1e-12  # relative difference below which two sums of answers are the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,15 +43,12 @@ class Simplified:
         Thresholds and directions rounded only: not one prediction on the rows has changed.
     mse_before, mse_after : float
         Mean squared error of the model and of `network` on the rows.
-    scorecard : Scorecard or None
-        The points of `network`, when asked for.
     """
 
     network: Network
     free: Network
     mse_before: float
     mse_after: float
-    scorecard: Scorecard | None
 
     @property
     def loss(self) -> float:
@@ -59,10 +60,9 @@ class Simplified:
 
 
 def simplify(
-    model: Any, X: Any, y: ArrayLike, *, digits: int | None = None, max_loss: float = 0.01, scorecard: bool = False,
-    max_points: int = 10,
-) -> Simplified:  # fmt: skip
-    """Round a network's numbers: thresholds and directions for free, then output weights.
+    model: Any, X: Any, y: ArrayLike, *, digits: int | None = None, max_loss: float = 0.01, points: int | None = None
+) -> Simplified:
+    """Round a network's numbers: thresholds and directions for free, then output weights, perhaps to whole points.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def simplify(
         the fewest whose loss is at most `max_loss`.
     max_loss : float, default 0.01
         Most relative rise of the mean squared error that choosing `digits` may cost.
-    scorecard : bool, default False
-        Give whole points to the neurons instead: ``intercept + unit * points``.
-    max_points : int, default 10
-        Most points of a neuron.
+    points : int, optional
+        Most points of a question. With it, every question is worth a whole number of points, and a prediction is
+        ``start + unit * total`` of the points of the questions answered yes, with a short start and a short unit:
+        what :func:`bgn.scorecard` prints. Whatever the loss, which `Simplified.loss` tells.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def simplify(
 
     Examples
     --------
-    >>> from bgn import Layer, Network, simplify
+    >>> from bgn import Layer, Network, scorecard, simplify
     >>> network = Network([Layer([[1.0, 0.0], [0.5931, 1.0]], [-28.2174, -63.557])], [0.30412, 0.505], 1.8)
     >>> rows = [[20.0, 40.0], [31.0, 50.0], [40.0, 30.0], [25.0, 60.0]]
     >>> simple = simplify(network, rows, network.predict(rows), digits=2)
@@ -95,21 +95,33 @@ def simplify(
     (array([30., 60.]), array([0.3, 0.5]))
     >>> bool((simple.free.predict(rows) == network.predict(rows)).all())
     True
+    >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
+    (5, 3)
     """
     network = network_of(model)
     rows = rows_of(network, X, "X")
     target = np.asarray(y, dtype=np.float64)
     if target.shape != (len(rows),) or not np.isfinite(target).all():
-        raise ValueError(f"y must have one finite number a row ({len(rows)}); got shape {target.shape}.")
-    for name, least in (("digits", digits), ("max_points", max_points)):
-        if least is not None and least < 1:
-            raise ValueError(f"{name} must be at least 1; got {least}.")
-    free, before, card = _free(network, rows), _mse(network, rows, target), None
-    if scorecard:
-        rounded, card = fit_points(free, rows, target, max_points)
+        raise ValueError(f"y must have one finite number per row ({len(rows)}); got shape {target.shape}.")
+    if np.abs(target).max() > LARGEST_SQUARED:
+        raise ValueError(f"y must stay within {LARGEST_SQUARED:g}; got {np.abs(target).max():g}. Rescale it.")
+    if digits is not None and points is not None:
+        raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
+    _check_range("digits", digits, 17)
+    _check_range("points", points, _MOST_POINTS)
+    free, before = _free(network, rows), _mse(network, rows, target)
+    if points is not None:
+        simple = fit_points(free, rows, target, points)
     else:
-        rounded = _round_outputs(free, rows, target, digits, (1.0 + max_loss) * before)
-    return Simplified(rounded, free, before, _mse(rounded, rows, target), card)
+        simple = _round_outputs(free, rows, target, digits, (1.0 + max_loss) * before)
+    return Simplified(simple, free, before, _mse(simple, rows, target))
+
+
+def _check_range(name: str, value: Any, most: int) -> None:
+    """Refuse what is neither None nor a whole number from 1 to `most`."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if value is not None and not (whole and 1 <= value <= most):
+        raise ValueError(f"{name} must be a whole number from 1 to {most}; got {value!r}.")
 
 
 def _mse(network: Network, rows: Floats, target: Floats) -> float:
@@ -118,70 +130,64 @@ def _mse(network: Network, rows: Floats, target: Floats) -> float:
 
 def _free(network: Network, rows: Floats) -> Network:
     """Return the network with the roundest directions and thresholds that give the same answers on the rows."""
-    layers, inputs = [], rows
+    layers: list[Layer] = []
+    inputs = rows
     for layer in network.layers:
-        answers = layer.fire(inputs)
+        answers, choose = layer.fire(inputs), _between_sums if layers else _between_rows
         pairs = zip(layer.neurons, answers.T > 0, strict=True)
-        layers.append(Layer.of([_round_neuron(neuron, inputs, fires) for neuron, fires in pairs], layer.n_inputs))
+        neurons = [_round_neuron(neuron, inputs, fires, choose) for neuron, fires in pairs]
+        layers.append(Layer.of(neurons, layer.n_inputs))
         inputs = answers
     return network.changed(layers=layers)
 
 
-def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any) -> Neuron:
+def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any, choose: Callable[..., float | None]) -> Neuron:
     """Return the roundest coefficients, then threshold, with which the same rows fire."""
-    projection, threshold = neuron.projection, neuron.threshold
-    if len(projection.columns) > 1:
-        for digits in range(1, _MOST_DIGITS + 1):
-            numbers = tuple(float(f"{each:.{digits - 1}e}") for each in projection.numbers)
-            rounder = Projection(projection.columns, numbers)
-            low, high = _gap(rounder, inputs, fires)
-            if low < high and (low < threshold <= high or np.isfinite(high - low)):
-                middle = threshold if low < threshold <= high else (low + high) / 2
-                found = roundest(*_close(low, high, middle), near=middle)
-                if found is not None:
-                    return replace(neuron, projection=rounder, threshold=found)
-    low, high = _gap(projection, inputs, fires)
-    found = roundest(*_close(low, high, threshold), near=threshold)
-    return neuron if found is None else replace(neuron, threshold=found)
+    columns, factors = neuron.projection.columns, neuron.projection.factors
+    if not columns:
+        return neuron
+    for divisor, numbers in _rounder(factors):
+        projection, near = Projection(columns, numbers), neuron.threshold / divisor
+        projections = projection.values(inputs)
+        low, high = float(projections[~fires].max(initial=-np.inf)), float(projections[fires].min(initial=np.inf))
+        threshold = choose(low, high, near, numbers) if low < high else None
+        if threshold is not None:
+            return replace(neuron, projection=projection, threshold=threshold)
+    return neuron
 
 
-def _gap(projection: Projection, inputs: Floats, fires: Any) -> tuple[float, float]:
-    """Return the largest projection of the rows that must not fire and the smallest of those that must."""
-    projections = projection.values(inputs)
-    return float(projections[~fires].max(initial=-np.inf)), float(projections[fires].min(initial=np.inf))
+def _between_rows(low: float, high: float, near: float, numbers: tuple[float, ...]) -> float:
+    """Return the shortest number between two projections; an infinite one is taken as far from `near` as the other."""
+    if low < near <= high:
+        low, high = (2 * near - high if np.isinf(low) else low), (2 * near - low if np.isinf(high) else high)
+    return shortest(low, high) if low < high else near
 
 
-def _close(low: float, high: float, near: float) -> tuple[float, float]:
-    """Bound a gap that is open on one side as far from `near` as its other end is."""
-    if np.isinf(low) and np.isinf(high):
-        return near, near
-    return (2 * near - high if np.isinf(low) else low), (2 * near - low if np.isinf(high) else high)
+def _between_sums(low: float, high: float, near: float, numbers: tuple[float, ...]) -> float | None:
+    """Return a threshold of answers from below, +-1, that is short when they are written as 0 and 1.
 
-
-def roundest(low: float, high: float, near: float) -> float | None:
-    """Return the number above `low` and not above `high` with the fewest decimals; of several the nearest to `near`.
-
-    Examples
-    --------
-    >>> from bgn.explain.simplify import roundest
-    >>> roundest(617.3, 633.9, near=622.0), roundest(0.0617, 0.0618, near=0.06175)
-    (620.0, 0.0618)
-    >>> roundest(-1.5, 2.5, near=2.2)
-    0.0
+    It stays away from both sums, so that it parts them however they are rounded; None where they differ by rounding.
     """
-    if not low < high:
+    if np.isinf(low):
+        low = min(2 * near - high, high - 1.0)
+    elif np.isinf(high):
+        high = max(2 * near - low, low + 1.0)
+    away = (high - low) / 4
+    if away < _ROUNDING * sum(map(abs, numbers)):
         return None
-    if low < 0 <= high:
-        return 0.0
-    bottom, top, middle = (Fraction(repr(float(end))) for end in (low, high, near))
-    for exponent in range(floor(log10(max(abs(low), abs(high)))) + 1, -325, -1):
-        unit = Fraction(10) ** exponent
-        first, last = floor(bottom / unit) + 1, floor(top / unit)
-        if first <= last:
-            number = float(min(max(round(middle / unit), first), last) * unit)
-            if low < number <= high:
-                return number
-    return None
+    with localcontext(EXACT):
+        ones = sum(map(written, numbers), written(0.0))
+        short = shortest((low + away + float(ones)) / 2, (high - away + float(ones)) / 2)
+        return float(2 * written(short) - ones)
+
+
+def _rounder(factors: tuple[float, ...]) -> Iterator[tuple[float, tuple[float, ...]]]:
+    """Yield coefficients, the roundest first and the leading one +-1, and what they were divided by before rounding."""
+    leading = abs(next((each for each in factors if abs(each) == 1.0), max(factors, key=abs)))
+    for digits in range(1, _MOST_DIGITS + 1):
+        yield leading, tuple(float(f"{each / leading:.{digits - 1}e}") for each in factors)
+    yield leading, tuple(each / leading for each in factors)
+    yield 1.0, factors
 
 
 def _round_outputs(network: Network, rows: Floats, target: Floats, digits: int | None, most: float) -> Network:
@@ -189,21 +195,17 @@ def _round_outputs(network: Network, rows: Floats, target: Floats, digits: int |
     if digits is not None:
         return _round_to(network, rows, target, digits)
     tried = (_round_to(network, rows, target, few) for few in range(1, 17))
-    return next((rounded for rounded in tried if _mse(rounded, rows, target) <= most), network)
+    return next((simple for simple in tried if _mse(simple, rows, target) <= most), network)
 
 
 def _round_to(network: Network, rows: Floats, target: Floats, digits: int) -> Network:
-    """Return the network with output steps (twice the weights) rounded to one decimal place, and its base refitted."""
-    steps = 2.0 * network.output_weights
+    """Return the network with amounts (twice the weights) rounded to one decimal place, and its start refitted."""
+    steps = 2.0 * asking_weights(network)
     largest = float(np.abs(steps).max(initial=0.0))
     if largest == 0:
         return network
-    place = digits - 1 - floor(log10(largest))
-    weights = np.array([round(float(each), place) for each in steps]) / 2.0
-    keep = np.flatnonzero(weights)
-    layers = [*network.layers[:-1], network.layers[-1].only(keep)]
-    weights = weights[keep]
-    centre = network.changed(layers=layers, output_weights=weights, base=0.0)
-    lowest = float(np.mean(target - centre.predict(rows)) - np.abs(weights).sum())
-    base = round(lowest, place) + float(np.abs(weights).sum())
-    return centre.changed(base=base)
+    power = floor(log10(largest)) - digits + 1
+    amounts = [written(rounded(step, power)) for step in steps.tolist()]
+    from_zero = with_amounts(network, amounts, written(0.0))
+    start = float(np.mean(target - from_zero.predict(rows)))
+    return with_amounts(network, amounts, written(rounded(start, power)))

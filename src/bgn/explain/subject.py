@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.inputs.per_row import numbers_per_row
 from bgn.inputs.tables import rows_of
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -23,6 +24,16 @@ def network_of_questions(model: Any) -> Network:
             "more, so far."
         )
     return network
+
+
+def rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
+    """Return rows and target as arrays that fit each other, or say what is wrong."""
+    rows, target = rows_of(network, X, x_name), np.reshape(y, -1)
+    if len(rows) != len(target):
+        raise ValueError(
+            f"{x_name} and {y_name} must have equally many rows, at least one; got {len(rows)} and {len(target)}."
+        )
+    return rows, numbers_per_row(target, y_name, len(rows))
 
 
 def background_of(model: Any, network: Network, background: Any) -> Floats:

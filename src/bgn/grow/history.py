@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.protocol import Loss
-from bgn.grow.output import State
+from bgn.model.decimals import whole_numbers
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
@@ -78,14 +77,6 @@ class Snapshot(_MeanLosses):
     validation_loss: float
     validation_deviation: float = math.nan
 
-    @classmethod
-    def of(cls, state: State, loss: Loss, train_loss: float, validation_loss: float, deviation: float) -> Snapshot:
-        """Freeze a state, in the target's units."""
-        grid = loss.grid
-        weights = grid.value(state.output.weights)
-        base = grid.centre + float(grid.value(state.output.base))
-        return cls(state.neurons, weights, base, train_loss, validation_loss, deviation)
-
     @property
     def criterion(self) -> float:
         """What selection compares: the validation loss, or the training loss where there is none."""
@@ -99,9 +90,10 @@ class Snapshot(_MeanLosses):
         places = {neuron: k for k, neuron in enumerate(dict.fromkeys(self.neurons))}
         if len(places) == len(self.neurons):
             return self
+        values, over = whole_numbers(self.output_weights) or (self.output_weights, 1.0)
         weights = np.zeros(len(places))
-        np.add.at(weights, [places[neuron] for neuron in self.neurons], self.output_weights)
-        return replace(self, neurons=tuple(places), output_weights=weights)
+        np.add.at(weights, [places[neuron] for neuron in self.neurons], values)
+        return replace(self, neurons=tuple(places), output_weights=weights / over)
 
     def layer(self, n_inputs: int) -> Layer:
         """The neurons as a hidden layer."""

@@ -9,14 +9,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, Output
+from bgn.engines.protocol import Cut, Floats, Output
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule
 from bgn.grow.roles import Roles
+from bgn.grow.short import Shortener
+from bgn.model.neuron import Neuron
 
 Callback = Callable[[Record], bool | None]
 _AT_A_TIME = 3
+# Short numbers may raise the loss by this share of its noise, or of itself; otherwise they get more digits, so many.
+_AS_GOOD = 0.1
+_MOST_MORE = 3
 
 
 @dataclass
@@ -56,6 +61,7 @@ class LayerSettings:
     max_width: int
     max_replacements: int | None
     patience: int | None
+    digits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,10 @@ class LayerGrowth:
         self.state = rule.start(rows.train)
         self.records: list[Record] = []
         self.path: list[Snapshot] = []
+        spread = rows.train.loss.spread(self._train_loss())
+        self._short = None if settings.digits is None else Shortener(settings.digits, spread)
+        self._asked: list[Neuron] = []  # what each slot asks in short numbers
+        self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._follow(None)
         self._keep()
 
@@ -130,18 +140,20 @@ class LayerGrowth:
         questions = self.finder.propose(output, self.rule.others(self.rows.train, self.state, slot))
         for start in range(0, len(questions), _AT_A_TIME):
             cuts = self.rows.train.cuts(questions[start : start + _AT_A_TIME])
-            if any(cut is not None and self._accept(slot, cut, kind) for cut in cuts):
+            if any(cut is not None and self._accept(slot, cut, kind, output) for cut in cuts):
                 return True
             if kind == "replacement":
                 return False
         return False
 
-    def _accept(self, slot: int, cut: Cut, kind: str) -> bool:
+    def _accept(self, slot: int, cut: Cut, kind: str, output: Output) -> bool:
         """Put the neuron in its slot if the training loss falls; tell everybody."""
         state = self.rule.admit(self.rows.train, self.state, slot, cut)
         if state is None:
             return False
+        neuron, known = state.neurons[slot], [*self.state.neurons]
         self.state = state
+        self._shorten(slot, cut if neuron is cut.neuron else known.index(neuron), output)
         self._follow(slot)
         if not state.same_answers:
             self.finder.learn(slot, state.neurons[slot].projection)
@@ -154,11 +166,29 @@ class LayerGrowth:
         self.monitor.tell(record)
         return True
 
+    def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
+        """Say the question of a slot in short numbers: that of a cut, or the one that another slot asks already."""
+        if isinstance(found, int):
+            neuron, otherwise = self._asked[found], found in self._otherwise
+        elif self._short is None:
+            neuron, otherwise = found.neuron, False
+        else:
+            neuron, otherwise = self._short.neuron(self.rows.train, output, found)
+        self._asked[slot : slot + 1] = [neuron]
+        self._otherwise -= {slot}
+        if otherwise:
+            self._otherwise |= {slot}
+            self.rows.train.put(self._aside(slot), neuron)
+
+    def _aside(self, slot: int) -> int:
+        """Where the training rows keep the answers to a slot's question in short numbers."""
+        return self.settings.max_width + 1 + slot
+
     def _follow(self, slot: int | None) -> None:
         """Bring the other rows up to date."""
         for rows in self.rows.followers:
             if slot is not None:
-                rows.put(slot, self.state.neurons[slot])
+                rows.put(slot, (self._asked if rows is self.rows.validation else self.state.neurons)[slot])
             total = rows.settle(self.state.output)
             if rows is self.rows.validation:
                 self._validation_total = total
@@ -173,11 +203,44 @@ class LayerGrowth:
         return math.nan if rows is None else rows.loss.mean(self._validation_total, rows.total)
 
     def _keep(self) -> None:
+        """Take a snapshot: in short numbers, of no more digits than it takes for the loss to stay what it is."""
+        loss, rows = self.rows.train.loss, self.rows.validation
+        base = loss.grid.centre + float(loss.grid.value(self.state.output.base))
+        weights = loss.grid.value(self.state.output.weights)
+        losses = self._train_loss(), self._validation_loss()
+        deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
+        snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation)
+        if self._short is not None:
+            inverse, noise = self.rule.inverse(self.state), self._noise(snapshot)
+            for more in range(_MOST_MORE + 1):
+                short = self._short.amounts(base, weights, inverse, more)
+                snapshot = self._told(*short)
+                if snapshot.criterion <= noise:
+                    break
+        self.path.append(snapshot)
+
+    def _noise(self, snapshot: Snapshot) -> float:
+        """The loss up to which short numbers are as good as the others."""
         rows = self.rows.validation
-        deviation = math.nan if rows is None else rows.loss.in_units(rows.loss_deviation())
-        self.path.append(
-            Snapshot.of(self.state, self.rows.train.loss, self._train_loss(), self._validation_loss(), deviation)
-        )
+        if rows is None:
+            return snapshot.criterion * (1.0 + _AS_GOOD / 100)
+        return snapshot.criterion + _AS_GOOD * snapshot.validation_deviation / math.sqrt(rows.total)
+
+    def _told(self, base: float, weights: Floats) -> Snapshot:
+        """The layer with these outputs and its questions in short numbers, and how well it does."""
+        loss, train, rows = self.rows.train.loss, self.rows.train, self.rows.validation
+        steps = np.rint(np.ldexp(weights, loss.grid.exponent)).astype(np.int64)
+        whole = round(math.ldexp(base - loss.grid.centre, loss.grid.exponent))
+        places = [self._aside(slot) if slot in self._otherwise else slot for slot in range(len(weights))]
+        spread = np.zeros(max(places, default=-1) + 1, np.int64)
+        spread[places] = steps
+        learnt, validated, deviation = train.settle(Output(spread, whole)), math.nan, math.nan
+        train.settle(self.state.output)
+        if rows is not None:
+            validated = loss.mean(rows.settle(Output(steps, whole)), rows.total)
+            deviation = loss.in_units(rows.loss_deviation())
+        mean = loss.mean(learnt, train.total)
+        return Snapshot(tuple(self._asked), weights, base, mean, validated, deviation)
 
     def _impatient(self) -> bool:
         """True when the validation loss has not fallen for `patience` additions."""

@@ -97,5 +97,9 @@ class Squared:
         """Squared steps in the target's units."""
         return math.ldexp(value, -2 * self.grid.exponent)
 
+    def spread(self, mean: float) -> float:
+        """The standard deviation of the targets."""
+        return math.sqrt(mean)
+
 
 LOSSES = {loss.name: loss for loss in (Squared,)}

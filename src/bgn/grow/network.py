@@ -11,8 +11,9 @@ from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
 from bgn.grow.history import History, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
-from bgn.grow.output import Full, OutputRule, Stagewise
+from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
+from bgn.grow.stagewise import Stagewise
 from bgn.model.layer import Layer
 from bgn.model.schema import Schema
 
@@ -36,6 +37,7 @@ class GrowthSettings:
     max_replacements: int | None = 10
     patience: int | None = 10
     select: str = "best"
+    digits: int | None = None
 
     def scaled(self, exponent: int) -> GrowthSettings:
         """The same for rows whose weights were multiplied by ``2**exponent``."""
@@ -55,7 +57,7 @@ def grow_network(
     """Grow layer upon layer; each is fixed at its best width and feeds the next."""
     if settings.direction != "search":
         rows = replace(rows, sample=None)
-    n_inputs = rows.train.n_columns
+    n_inputs, schema = rows.train.n_columns, _schema(rows, feature_names, target_name)
     n_validation = 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
     records: list[Record] = []
@@ -88,8 +90,19 @@ def grow_network(
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), n_inputs, chosen, widths[chosen],
         monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
-        Schema.of_numbers(n_inputs, feature_names, target_name),
+        schema,
     )  # fmt: skip
+
+
+def _schema(rows: Roles, names: tuple[str, ...] | None, target: str | None) -> Schema:
+    """The columns, with what was seen in them."""
+    plain, known = Schema.of_numbers(rows.train.n_columns, names, target), rows.train.seen()
+    others = known if rows.validation is None else rows.validation.seen()
+    columns = (
+        replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2])
+        for column, a, b in zip(plain.columns, known, others, strict=True)
+    )
+    return replace(plain, columns=tuple(columns))
 
 
 def _grow_layer(
@@ -124,7 +137,7 @@ def _grow_once(
     seed: int, monitor: Monitor, layer: int,
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
-    limits = LayerSettings(settings.max_width, replacements, settings.patience)
+    limits = LayerSettings(settings.max_width, replacements, settings.patience, settings.digits)
     finder = _finder(rows, settings)
     rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
     return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
@@ -147,5 +160,5 @@ def _penalties(rows: Roles, settings: GrowthSettings) -> list[float]:
 def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
-        return Search(rows, most)
-    return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most)
+        return Search(rows, most, settings.digits)
+    return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)

@@ -54,6 +54,31 @@ def shortest(low: float, high: float) -> float:
     return high
 
 
+def multiples(low: float, high: float, digits: int) -> list[float]:
+    """Decimals of at most so many digits next to the interval from `low` to `high`, the shortest first.
+
+    Examples
+    --------
+    >>> multiples(-69.58782, -69.58779, 4)
+    [-100.0, 0.0, -70.0, -60.0, -70.0, -69.0, -69.6, -69.5, -69.59, -69.58]
+    """
+    above, found = written(high), []
+    first = max(written(low).adjusted(), above.adjusted()) + 1
+    for power in range(first, first - digits - 1, -1):
+        unit = Decimal(1).scaleb(power, EXACT)
+        last = EXACT.multiply(_whole(above, unit, ROUND_FLOOR), unit)
+        found += [float(last), float(EXACT.add(last, unit))]
+    return [value + 0.0 for value in found if math.isfinite(value)]
+
+
+def sum_of(values: Iterable[Decimal]) -> Decimal:
+    """The exact sum."""
+    total = Decimal(0)
+    for value in values:
+        total = EXACT.add(total, value)
+    return total
+
+
 def _whole(value: Decimal, unit: Decimal, rounding: str) -> Decimal:
     return EXACT.divide(value, unit).to_integral_value(rounding, EXACT)
 

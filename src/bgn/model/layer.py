@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -204,3 +205,16 @@ def _canonical(neuron: Neuron, n_inputs: int) -> Neuron:
         return neuron
     columns, coefficients = zip(*kept, strict=True) if kept else ((), ())
     return Neuron(Projection(columns, coefficients), neuron.threshold, neuron.missing)
+
+
+def stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    """Return layers that fit on top of each other, or say which do not."""
+    layers = tuple(layers)
+    if not layers or not all(isinstance(layer, Layer) for layer in layers):
+        raise ValueError("layers must be one or more bgn.Layer values, the first hidden layer first.")
+    for number, (below, above) in enumerate(pairwise(layers), start=1):
+        if above.n_inputs != below.width:
+            raise ValueError(
+                f"layers[{number}] reads {above.n_inputs} inputs but layers[{number - 1}] has width {below.width}."
+            )
+    return layers

@@ -15,14 +15,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.model.above import ANSWERS
-from bgn.model.layer import Layer
+from bgn.model.decimals import whole_numbers
+from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats, frozen
@@ -97,7 +97,7 @@ class Network:
         link: str = "identity",
         slopes: ArrayLike | None = None,
     ) -> None:
-        layers = _stacked(layers)
+        layers = stacked(layers)
         if schema is None:
             schema = Schema.of_numbers(layers[0].n_inputs, feature_names, target_name)
         elif len(schema) != layers[0].n_inputs:
@@ -233,15 +233,28 @@ class Network:
         -------
         ndarray of float64, shape (rows,) or (rows, outputs)
         """
-        rows = self._rows(X)
-        total = np.tile(np.asarray(self.base), (len(rows), *(1,) * (self.output_weights.ndim - 1)))
+        rows, (base, weights, over) = self._rows(X), self.summands
+        total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
         sums = total.T  # one contiguous sum per output, added to in a fixed order
         for column, slope in enumerate(() if self.slopes is None else self.slopes):
             if np.any(slope):
                 sums += np.multiply.outer(slope, rows[:, column])
-        for answers, weight in zip(self._hidden(rows).T, self.output_weights, strict=True):
+        for answers, weight in zip(self._hidden(rows).T, weights, strict=True):
             sums += np.multiply.outer(weight, answers)
-        return total
+        return total if over == 1.0 else total / over
+
+    @cached_property
+    def summands(self) -> tuple[Floats, Floats, float]:
+        """Base and output weights as whole numbers, and what to divide their sum by; as they are where 1.
+
+        A sum of short decimals is then the float nearest to what they write, in any order.
+        """
+        numbers = np.vstack([np.atleast_2d(self.base), self.output_weights.reshape(-1, np.size(self.base))])
+        found = None if self.slopes is not None else whole_numbers(numbers.ravel())
+        if found is None:
+            return np.asarray(self.base), self.output_weights, 1.0
+        whole = found[0].reshape(-1, *np.shape(self.base))
+        return whole[0], whole[1:], found[1]
 
     def predict(self, X: Any) -> Floats:
         """Return the predicted value of every row; for a link other than the identity, probabilities.
@@ -322,19 +335,6 @@ class Network:
     def _repr_html_(self) -> str:
         """Return the drawing that notebooks show."""
         return str(ANSWERS["picture"](self))
-
-
-def _stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:
-    """Return layers that fit on top of each other, or say which do not."""
-    layers = tuple(layers)
-    if not layers or not all(isinstance(layer, Layer) for layer in layers):
-        raise ValueError("layers must be one or more bgn.Layer values, the first hidden layer first.")
-    for number, (below, above) in enumerate(pairwise(layers), start=1):
-        if above.n_inputs != below.width:
-            raise ValueError(
-                f"layers[{number}] reads {above.n_inputs} inputs but layers[{number - 1}] has width {below.width}."
-            )
-    return layers
 
 
 def _matching(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:

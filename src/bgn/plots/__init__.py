@@ -1,6 +1,7 @@
 """Figures of models and explanations: axes in, axes out; matplotlib loads when the first is drawn."""
 
 from bgn.plots.effect import effect
+from bgn.plots.frontier import frontier
 from bgn.plots.growth import growth
 from bgn.plots.importance import importance
 from bgn.plots.network import network
@@ -9,4 +10,6 @@ from bgn.plots.summary import summary
 from bgn.plots.tree import tree_comparison
 from bgn.plots.waterfall import waterfall
 
-__all__ = ["effect", "growth", "importance", "network", "regions", "summary", "tree_comparison", "waterfall"]
+__all__ = [
+    "effect", "frontier", "growth", "importance", "network", "regions", "summary", "tree_comparison", "waterfall",
+]  # fmt: skip

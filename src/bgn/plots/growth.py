@@ -5,18 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from bgn.explain.frontier import history_of
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
-
-
-def history_of(model: Any) -> Any:
-    """Return the history of a fitted estimator, or the history itself."""
-    history = getattr(model, "history_", model)
-    if not hasattr(history, "records"):
-        raise TypeError(
-            f"model must be a fitted estimator with history_, or that history; got {type(model).__name__}. "
-            "A network alone does not know how it grew."
-        )
-    return history
 
 
 def growth(model: Any, *, ax: Any = None) -> Any:

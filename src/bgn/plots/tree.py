@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.plots.growth import history_of
+from bgn.explain.frontier import history_of
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 

@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve
 
 from bgn.explain.importance import Importance, importance
+from bgn.explain.linear import linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.inputs.per_row import numbers_per_row
-from bgn.inputs.tables import rows_of
-from bgn.model.decimals import whole_numbers
+from bgn.explain.subject import rows_and_target
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Bools, Floats
@@ -28,8 +26,6 @@ from bgn.show.labels import title
 
 WORST = 10
 """Rows that the table of residuals lists."""
-_RIDGE = 1e-9  # of a standardised column's own size
-_FAR = 1e30  # standard deviations; scikit-learn's trees read single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +49,11 @@ class Facts:
     def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
         """Check the arguments of a report and work out what it needs."""
         network = network_of(model)
-        rows, target = _table(network, X, y, "X", "y")
+        rows, target = rows_and_target(network, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
         held_out = X_test is not None
-        tests = _table(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
+        tests = rows_and_target(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
         terms, predictions = as_terms(network), network.predict(tests[0])
         holds = terms.holds(rows).mean(axis=0)
         return cls(
@@ -77,13 +73,7 @@ class Facts:
     @cached_property
     def standardised(self) -> tuple[Floats, Floats]:
         """The rows and those to judge by, with the former's columns centred and of size 1, whatever their scale."""
-        size = np.maximum(np.abs(self.rows).max(axis=0), np.finfo(np.float64).tiny)  # 1e300 has no square
-        rows = self.rows / size
-        centre, spread = rows.mean(axis=0), rows.std(axis=0)
-        spread[np.ptp(rows, axis=0) == 0] = 1.0
-        rows = (rows - centre) / spread
-        judged = np.clip((self.judged_rows / size - centre) / spread, -_FAR, _FAR) if self.held_out else rows
-        return rows, judged
+        return standardised(self.rows, self.judged_rows)
 
 
 def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
@@ -106,16 +96,6 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
     return Importance(features, connections, neurons, network.names, "shap"), note
 
 
-def _table(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
-    """Return rows and target as arrays that fit each other, or say what is wrong."""
-    rows, target = rows_of(network, X, x_name), np.reshape(y, -1)
-    if len(rows) != len(target):
-        raise ValueError(
-            f"{x_name} and {y_name} must have equally many rows, at least one; got {len(rows)} and {len(target)}."
-        )
-    return rows, numbers_per_row(target, y_name, len(rows))
-
-
 def quality(facts: Facts) -> list[dict[str, Any]]:
     """Return the errors of the model, the mean, a linear model and a tree of similar size, on the same rows."""
     from sklearn.tree import DecisionTreeRegressor
@@ -125,26 +105,14 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
     size = f"{_count(width, 'neuron')}, {_count(len(facts.network.features_used), 'column')}"
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
+    linear = linear_predictions(facts.rows, facts.target, facts.judged_rows)
     entries = [
         ("this model", size, facts.predictions),
         ("a tree of similar size", f"{_count(splits, 'split')}, {_count(asked, 'column')}", tree.predict(judged)),
-        ("a linear model", _count(facts.rows.shape[1], "column"), _linear(rows, facts.target, judged)),
+        ("a linear model", _count(facts.rows.shape[1], "column"), linear),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
     return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
-
-
-def _linear(rows: Floats, target: Floats, judged: Floats) -> Floats:
-    """Return what least squares would predict, in a system as small as the fewer of rows and columns.
-
-    The slightest of ridges makes it solvable, whatever columns repeat each other.
-    """
-    wide = len(rows) < rows.shape[1]
-    products = rows @ rows.T if wide else rows.T @ rows
-    products.flat[:: len(products) + 1] += _RIDGE * len(rows)
-    residual = target - target.mean()
-    solved = solve(products, residual if wide else rows.T @ residual, assume_a="pos", check_finite=False)
-    return np.asarray(target.mean() + judged @ (rows.T @ solved if wide else solved))
 
 
 def _count(n: int, noun: str) -> str:
@@ -237,11 +205,8 @@ def plain_network(network: Network) -> dict[str, Any]:
         ]
         for layer in network.layers
     ]
-    numbers = np.append(network.base, network.output_weights)
-    # Short decimals are summed as whole numbers and divided once, as `raw_score` does.
-    summed, unit = whole_numbers(numbers.tolist()) or (numbers, 1.0)
-    base, *output = summed.tolist()
-    return {"layers": layers, "output": output, "base": base, "unit": unit}
+    base, output, unit = network.summands
+    return {"layers": layers, "output": output.tolist(), "base": float(base), "unit": unit}
 
 
 def made(facts: Facts) -> dict[str, str]:

@@ -78,6 +78,7 @@ class TensorPart(RowPart):
             self._limbs(self._start),
             numbers(low).astype(np.float64),
             numbers(high).astype(np.float64),
+            numbers([(column == column.round()).all() for column in self.columns]).astype(bool),
             self.columns[:, index].cpu().numpy(),
         )
 
@@ -115,6 +116,19 @@ class TensorPart(RowPart):
             lined = line_up_cells(rows, sieve, total)
         best, place, everything = best_of(lined, total)
         return best, everything, place == 0, place == len(lined.z)
+
+    def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
+        z, residual = self._project(projection), self.residual(output)[0]
+        edges = torch.from_numpy(thresholds).to(z.device)
+        place = torch.bucketize(z, edges, right=True)
+        heavy = torch.ones_like(residual) if self.weight is None else self.weight
+        sums = torch.zeros((len(edges) + 1, 2), dtype=torch.int64, device=z.device)
+        sums.index_add_(0, place, torch.stack([heavy, heavy * residual], dim=1))
+        ends = torch.nn.functional.pad(edges, (1, 1), value=torch.inf)
+        nearest = torch.full((len(edges) + 2,), torch.inf, dtype=torch.float64, device=z.device)
+        for side in (place, place + 1):
+            nearest.scatter_reduce_(0, side, (ends[side] - z).abs(), "amin")
+        return sums.cpu().numpy(), nearest[1:-1].cpu().numpy()
 
     # -- answers and outputs -------------------------------------------------------------------------------
 

@@ -72,6 +72,30 @@ def fill_cells(line, leftover, weight, place, span, cells, cell_sums):
 
 
 @compiled
+def split_rows(line, residual, weight, thresholds, span, sums, nearest):
+    """Add weight and residual of the rows of a span to those between `thresholds`, which are in order.
+
+    ``sums[k]`` is what lies below threshold k and not below the one before; `nearest` how near to each a row is.
+    """
+    columns, index, coefficients = line
+    z, last = np.empty(BLOCK), len(thresholds)
+    for begin in range(span[0], span[1], BLOCK):
+        end = min(begin + BLOCK, span[1])
+        project(columns, index, coefficients, begin, end, z)
+        for i in range(end - begin):
+            k = 0
+            while k < last and z[i] >= thresholds[k]:
+                k += 1
+            w = weight[begin + i] if len(weight) > 0 else 1
+            sums[k, 0] += w
+            sums[k, 1] += w * residual[begin + i]
+            if k < last:
+                nearest[k] = min(nearest[k], thresholds[k] - z[i])
+            if k > 0:
+                nearest[k - 1] = min(nearest[k - 1], z[i] - thresholds[k - 1])
+
+
+@compiled
 def gain(n, s, rows, total):
     """Drop of the mean squared residual when a side of weight `n` and residual sum `s` gets its own mean."""
     below = np.float64(n)

@@ -115,12 +115,17 @@ def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Proje
     return Projection(tuple([column for column, _ in pairs]), tuple([c for _, c in pairs]))
 
 
+def rounded(direction: Projection, digits: int) -> Projection:
+    """The direction with coefficients of a few digits."""
+    return Projection(direction.columns, tuple([float(f"%.{digits}g" % c) for c in direction.factors]))
+
+
 class Lasso:
     """The paper's direction: the Lasso path, stopped when one column too many would enter."""
 
-    def __init__(self, rows: Engine, max_features: int) -> None:
+    def __init__(self, rows: Engine, max_features: int, digits: int | None = None) -> None:
         self._products = InnerProducts(rows)
-        self._most = max_features
+        self._most, self._digits = max_features, digits
 
     def learn(self, slot: int, direction: Projection) -> None:
         """Take note of the neuron just stored in `slot`."""
@@ -129,7 +134,9 @@ class Lasso:
     def propose(self, output: Output, others: Others) -> list[Question]:
         """One direction, or none where the residual is uncorrelated with every column."""
         direction = self._products.in_units(self._weights(output))
-        return [] if direction is None else [Question(output, direction)]
+        if direction is None:
+            return []
+        return [Question(output, direction if self._digits is None else rounded(direction, self._digits))]
 
     def _weights(self, output: Output) -> Floats:
         return self._products.lasso(output, self._most)

@@ -20,7 +20,7 @@ from bgn.engines.part import BITS, Part
 from bgn.engines.protocol import Floats, Integers, Output, Question
 from bgn.grow.directions.angles import logarithm, turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
-from bgn.grow.directions.lasso import InnerProducts, direction_of
+from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
 from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
 from bgn.grow.directions.protocol import Others
 from bgn.grow.directions.screen import FINE, Lines, Refit, SampledRows, judge_directions, single_gains
@@ -33,7 +33,7 @@ _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
 _ASKED = 12  # questions worth putting to all rows, the most promising first
-_FORMAT = "%.3g"  # coefficients have three digits
+_DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
 _LUCK_STEPS = 1 << 14
 
@@ -54,8 +54,9 @@ def _by_promise(judged: _Judged) -> float:
 class Search:
     """Single columns, pairs at several angles and the debiased direction, the largest gain first."""
 
-    def __init__(self, rows: Roles, max_features: int) -> None:
+    def __init__(self, rows: Roles, max_features: int, digits: int | None = None) -> None:
         assert rows.sample is not None
+        self._digits = digits or _DIGITS
         self._rows, self._most = rows, max_features
         self._sample, self._part = rows.sample, rows.sample.part
         self._share = partial(spread_over_threads, rows.sample.part)
@@ -71,6 +72,7 @@ class Search:
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
         self._used: dict[int, tuple[int, ...]] = {}
         self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
+        self._flags = [each == [0.0, 1.0] for each in self._two_values]
 
     def learn(self, slot: int, direction: Projection) -> None:
         """Take note of the neuron just stored in `slot`."""
@@ -210,15 +212,22 @@ class Search:
         return [self._direction(a, b, *turn(angle)) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
 
     def _direction(self, a: int, b: int, x: float, y: float) -> Projection:
-        """The direction with these weights of two columns in units of their spread; the larger becomes 1."""
+        """The direction with these weights of two columns in units of their spread; the larger becomes 1.
+
+        Beside a column of 0 and 1 the other's becomes 1: the question has one threshold for each of the two.
+        """
         if self._even(a, b):
             return Projection((a, b), (1.0, math.copysign(1.0, x * y)))
         ratio = self._spread[a] / self._spread[b]
-        if abs(x) >= abs(y):
-            other = y / x * ratio
-            return Projection((a, b), (1.0, _shortened(other))) if _usable(other) else Projection((a,), (1.0,))
-        other = x / y / ratio if ratio else 0.0
-        return Projection((a, b), (_shortened(other), 1.0)) if _usable(other) else Projection((b,), (1.0,))
+        flags = self._flags[a], self._flags[b]
+        if flags == (False, True) if any(flags) else abs(x) >= abs(y):
+            other = y / x * ratio if x else 0.0
+            return self._pair(a, b, 1.0, other) if _usable(other) else Projection((a,), (1.0,))
+        other = x / y / ratio if ratio and y else 0.0
+        return self._pair(a, b, other, 1.0) if _usable(other) else Projection((b,), (1.0,))
+
+    def _pair(self, a: int, b: int, x: float, y: float) -> Projection:
+        return rounded(Projection((a, b), (x, y)), self._digits)
 
     def _even(self, a: int, b: int) -> bool:
         """True for two columns of two values with steps of one size, of which sum and difference say it all.
@@ -239,7 +248,7 @@ class Search:
             x, y = self._in_spreads(direction)
             alone = Projection((direction.columns[abs(y) > abs(x)],), (1.0,))
             return [self._direction(*direction.columns, x, y), alone]
-        return [rounded(direction)]
+        return [rounded(direction, self._digits)]
 
     def _in_spreads(self, direction: Projection) -> tuple[float, float]:
         """The weights of two columns in units of their spread, the larger of them 1 or -1."""
@@ -272,7 +281,7 @@ class Search:
             extra = sin / cos * table.spread[-1] / table.spread[others[k]]
             if math.isfinite(extra) and extra != 0:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
-                directions.append(rounded(direction_of(columns, coefficients)))
+                directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
 
 
@@ -280,15 +289,6 @@ def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, 
     """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
     size = max(-(-number // rows.threads), least)
     rows.each(part, [slice(k, k + size) for k in range(0, number, size)])
-
-
-def rounded(direction: Projection) -> Projection:
-    """The direction with coefficients of a few digits."""
-    return Projection(direction.columns, tuple([_shortened(c) for c in direction.factors]))
-
-
-def _shortened(coefficient: float) -> float:
-    return float(_FORMAT % coefficient)
 
 
 def _usable(coefficient: float) -> bool:

@@ -1,0 +1,63 @@
+"""``bgn simplify``: a model with rounder numbers, or as a card of whole points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import bgn
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
+from bgn.cli.terminal import note, show, show_json
+from bgn.export.equation import FORMATS
+from bgn.persist import ModelFile, save
+from bgn.printable import clean
+
+
+@model_and_data
+@click.option("--digits", type=click.IntRange(1, 17), help="Significant digits of the output weights.")
+@click.option("--max-loss", type=float, default=0.01, show_default=True, help="Largest relative rise of the error.")
+@click.option("--points", type=click.IntRange(1, 1000), help="A card of whole points, at most so many per question.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    default="text",
+    show_default=True,
+    help="How the equation or the card is written.",
+)
+@click.option("-o", "--out", help="Where to write the simpler model.")
+@json_option
+@reads_data
+def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_json: bool, **options: Any) -> None:
+    """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
+
+    With --points it becomes a card to add up by hand: whole points per question, and a line from their total to the
+    prediction. What is printed is what the written model predicts.
+
+    \b
+    bgn simplify model.json houses.csv
+    bgn simplify model.json houses.csv --points 5 -o points.json
+    bgn simplify model.json houses.csv --points 5 --format html > card.html
+    """
+    rows = data.complete_rows(file)
+    simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
+    card = None if options["points"] is None else bgn.scorecard(simple.network)
+    if out is not None:
+        save(simple.network, out, rows=rows.X, units=file.units, preparation=file.preparation)
+    if as_json:
+        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
+        plain["equation"] = bgn.equation(simple.network)
+        if card is not None:
+            plain["scorecard"] = {"questions": card.questions, "points": card.points}
+            plain["scorecard"] |= {"start": float(card.start), "unit": float(card.unit)}
+        show_json(plain)
+        return
+    show(bgn.equation(simple.network, form, units=file.units) if card is None else card.format(form, file.units))
+    # What is no part of an equation or a card stays out of a file that it is written to.
+    tell = show if form == "text" else note
+    if form == "text":
+        show()
+    tell(f"mean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
+    if out is not None:
+        tell(f"model written to {clean(out)}")

@@ -1,0 +1,102 @@
+"""Whole points per question: a prediction that can be added up by hand, and stored as it is added up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from math import floor, log10
+
+import numpy as np
+
+from bgn.model.decimals import EXACT, rounded, written
+from bgn.model.network import Network
+from bgn.model.step import Floats
+
+# Start and unit get the fewest digits, up to three of the unit, that raise the squared error by at most this share.
+_SPARE = 0.001
+
+
+def with_amounts(network: Network, amounts: Sequence[Decimal], start: Decimal) -> Network:
+    """Return the network whose last neurons add these amounts to `start`, the lowest prediction there is.
+
+    A negative amount is added where its neuron does not fire. Every number that is stored, an amount's half or the
+    base, is the float nearest to its decimal. Neurons that add nothing are gone.
+    """
+    keep = [neuron for neuron, amount in enumerate(amounts) if amount]
+    with localcontext(EXACT):
+        halves = [amounts[neuron] / 2 for neuron in keep]
+        base = start + sum(map(abs, halves))
+    layers = [*network.layers[:-1], network.layers[-1].only(np.array(keep, np.int64))]
+    return network.changed(layers=layers, output_weights=[float(half) for half in halves], base=float(base))
+
+
+def asking_weights(network: Network) -> Floats:
+    """Return the output weights, 0 for neurons that read nothing: they are part of the base."""
+    asks = [bool(neuron.projection.columns) for neuron in network.layers[-1].neurons]
+    return np.where(asks, network.output_weights, 0.0)
+
+
+def fit_points(network: Network, rows: Floats, target: Floats, most: int) -> Network:
+    """Return the network whose amounts are whole multiples, up to `most`, of one unit; start and unit are short.
+
+    Points start from the output weights rounded to every unit that fits, and then change by one at a time while the
+    squared error falls.
+    """
+    fires = (network.hidden(rows) > 0).astype(np.float64)
+    centred, residual = fires - fires.mean(axis=0), target - target.mean()
+    gram, moment = centred.T @ centred, centred.T @ residual
+    weights = asking_weights(network)
+    largest = float(np.abs(weights).max(initial=0.0))
+    starts = [
+        np.clip(np.rint(weights / largest * scale), -most, most)
+        for scale in np.linspace(0.6, most, 10 * most)
+        if largest > 0
+    ]
+    points = max(starts, key=lambda each: _explained(each, gram, moment), default=np.zeros(fires.shape[1]))
+    points = _climb(points, gram, moment, most)
+    start, unit = _short_line(np.where(points < 0, 1.0 - fires, fires) @ np.abs(points), target)
+    with localcontext(EXACT):
+        amounts = [int(each) * unit for each in points]
+    return with_amounts(network, amounts, start)
+
+
+def _short_line(totals: Floats, target: Floats) -> tuple[Decimal, Decimal]:
+    """Return the start and the unit, both short, of the line from totals to the target; the unit is not below 0."""
+    centred, mean = totals - totals.mean(), float(target.mean())
+    variance = float(centred @ centred)
+    slope = max(float(centred @ target) / variance, 0.0) if variance > 0 else 0.0
+    least = float(np.sum((target - mean - slope * centred) ** 2))
+    scale = slope or float(target.std())
+    if scale == 0.0:
+        return written(mean), Decimal(0)
+    first, longest = floor(log10(scale)), floor(log10(abs(mean))) - 13 if mean else -400
+    for power in range(max(first, longest), max(first - 2, longest) - 1, -1):
+        unit = rounded(slope, power)
+        start = rounded(float(np.mean(target - unit * totals)), power)
+        if np.sum((target - start - unit * totals) ** 2) <= (1.0 + _SPARE) * least:
+            break
+    return written(start), written(unit)
+
+
+def _explained(points: Floats, gram: Floats, moment: Floats) -> float:
+    """Return the root of how much of the sum of squares these points explain with their best unit, a positive one."""
+    variance = points @ gram @ points
+    slope = points @ moment
+    return float(slope / np.sqrt(variance)) if variance > 0 and slope > 0 else 0.0
+
+
+def _climb(points: Floats, gram: Floats, moment: Floats, most: int) -> Floats:
+    """Change points by one, best change first, while they explain more."""
+    best = _explained(points, gram, moment)
+    while True:
+        trials: list[tuple[float, int, Floats]] = []
+        for neuron in range(len(points)):
+            for change in (-1.0, 1.0):
+                trial = points.copy()
+                trial[neuron] += change
+                if abs(trial[neuron]) <= most:
+                    trials.append((_explained(trial, gram, moment), len(trials), trial))
+        found = max(trials, default=None, key=lambda each: each[:2])
+        if found is None or found[0] <= best * (1 + 1e-12):
+            return points
+        best, _, points = found

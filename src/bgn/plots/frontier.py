@@ -1,0 +1,63 @@
+"""Error against size: where more questions pay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bgn.explain import frontier as sizes
+from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, plain
+
+_COLOURS = {"training": FIRST, "validation": SECOND, "test": THIRD}
+
+
+def frontier(
+    model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None, *, ax: Any = None
+) -> Any:
+    """Draw a model's error at every size it had while it grew, with the mean and a linear model as lines.
+
+    :func:`bgn.frontier` has the same as numbers. The lines are those of the test rows where there are any; otherwise
+    the mean's is that of the validation rows, and the linear model's that of the rows it was fitted to.
+
+    Parameters
+    ----------
+    model : fitted estimator or History
+        Whatever has ``history_``, or the history itself.
+    X, y : array_like, optional
+        Rows that the linear model is fitted to: those of the model. None for no linear model.
+    X_test, y_test : array_like, optional
+        Rows to measure the test error on; none unless told.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> import bgn
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = bgn.BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    >>> bgn.plots.frontier(model).get_xlabel()
+    'yes/no questions'
+    """
+    found = sizes.frontier(model, X, y, X_test, y_test)
+    ax = axes(ax, 7.0, 4.2)
+    plain(ax)
+    for rows, errors in found.errors.items():
+        ax.plot(
+            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{rows} error", linewidth=1.8,
+            markersize=3.5,
+        )  # fmt: skip
+    measured = list(found.linear)[-1:]  # the test rows come last
+    lines = [("the mean", found.judged, found.errors[found.judged][0])]
+    lines += [("a linear model", rows, found.linear[rows]) for rows in measured]
+    for (name, rows, error), dash in zip(lines, (":", "-."), strict=False):
+        ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {rows} rows")
+    ax.axvline(found.chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {found.chosen}")
+    ax.set(xlabel="yes/no questions", ylabel="mean squared error")
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_ylim(bottom=0)
+    ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9)  # lines may run behind it
+    return ax

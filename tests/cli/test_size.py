@@ -1,0 +1,152 @@
+"""How large a model of the shell is: about ten questions, what more would buy, and any other width afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bgn
+from bgn.cli.fit import SIZE
+from tests.command import call
+
+QUESTION = re.compile(r"^ +\+ +[\d.e+-]+ \[", flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table that forty questions tell more of than ten, and the default model of it with its card."""
+    path = tmp_path_factory.mktemp("size")
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(generator.uniform(size=(800, 2)).round(3), columns=["a", "b"])
+    table["y"] = 10 * np.sin(6 * table["a"]) + 20 * table["b"]
+    table.to_csv(path / "t.csv", index=False)
+    fit = ("fit", path / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--unit", "y=km")
+    (path / "card.txt").write_text(call(*fit, "-o", path / "m.json").out)
+    return path
+
+
+def test_ten_questions_are_shown_kept_and_run(folder: Path) -> None:
+    card = (folder / "card.txt").read_text()
+    assert 8 <= len(QUESTION.findall(card)) <= SIZE
+    model = bgn.load(folder / "m.json")
+    assert model.history_.best_width == SIZE
+    assert model.max_width == bgn.BGNRegressor().max_width
+    assert len(model.history_.paths[0]) > 2 * SIZE
+    assert call("show", folder / "m.json").out in card + "\n"
+    done = call("predict", folder / "m.json", folder / "t.csv")
+    rows = pd.read_csv(folder / "t.csv")[["a", "b"]]
+    np.testing.assert_allclose(np.array(done.out.split()[1:], float), model.history_.network(SIZE).predict(rows))
+
+
+def test_the_card_says_what_more_would_buy(folder: Path) -> None:
+    card = (folder / "card.txt").read_text()
+    told = re.search(
+        r"with 20 questions: (\S+), with (\d+) questions: (\S+) instead of (\S+); a linear model: (\S+)\n"
+        r"\(mean squared error on the test rows, in km squared; ask for more with --size (\d+)\)",
+        card,
+    )
+    assert told is not None, card
+    twice, best, least, now, linear, asked = map(float, told.groups())
+    assert best == asked > 2 * SIZE
+    assert least < twice < now < linear
+    plain = json.loads(call("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--json").out)
+    assert plain["width"] == SIZE
+    errors = plain["mse_by_width"]["test"]
+    assert [float(f"{errors[k]:.3g}") for k in (SIZE, 2 * SIZE, int(best))] == [now, twice, least]
+    assert plain["figures"]["model"]["mse"] == pytest.approx(errors[SIZE])
+
+
+def test_without_test_rows_validation_rows_tell_and_training_rows_otherwise(folder: Path) -> None:
+    fit = ("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "--max-width", 12, "--test", 0)
+    card = call(*fit).out
+    assert "(mean squared error on the validation rows; ask" in card
+    assert "a linear model:" not in card  # nobody knows it on these rows
+    card = call(*fit, "--validation", 0).out
+    assert "a linear model:" in card
+    assert "(mean squared error on the training rows; ask" in card
+
+
+def test_more_that_brings_nothing_is_said(tmp_path: Path) -> None:
+    x = np.arange(400) % 40
+    pd.DataFrame({"x": x, "y": 1.0 * (x >= 20) + np.random.default_rng(0).normal(0, 0.5, 400)}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    card = call("fit", tmp_path / "t.csv", "-t", "y", "--shrinkage", 1, "-q").out
+    assert re.search(r"more questions, up to \d+, did not lower the validation error", card)
+    assert "instead of" not in card
+
+
+@pytest.mark.parametrize(
+    ("options", "grown", "kept"),
+    [
+        (("--size", 4), 14, 4),
+        (("--size", 4, "--max-width", 6), 6, 4),
+        (("--max-width", 3), 3, 3),
+        (("--size", 3, "--layers", 2), 3, 3),
+        (("--size", 3, "--paper", "--layers", 1), 3, 3),
+        (("--size", 20, "--select", "compact"), 21, 20),
+    ],
+)
+def test_sizes_that_are_asked_for(
+    folder: Path, tmp_path: Path, options: tuple[object, ...], grown: int, kept: int
+) -> None:
+    call("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "-q", *options, "-o", tmp_path / "m.json")
+    history = bgn.load(tmp_path / "m.json").history_
+    assert history.best_width <= kept
+    assert max(map(len, history.paths)) - 1 >= grown
+    if "--max-width" in options or "--layers" in options:
+        assert max(map(len, history.paths)) - 1 == grown
+
+
+def test_a_saved_model_is_asked_at_another_width(folder: Path, tmp_path: Path) -> None:
+    path, table = folder / "m.json", folder / "t.csv"
+    model = bgn.load(path)
+    wide = model.at_width(20)
+    assert call("show", path, "--width", 20).out == bgn.equation(wide, units={"y": "km"}) + "\n"
+    done = call("predict", path, table, "--width", 20)
+    rows = pd.read_csv(table)[["a", "b"]]
+    np.testing.assert_allclose(np.array(done.out.split()[1:], float), wide.predict(rows))
+    call("report", path, table, "--width", 2, "-o", tmp_path / "r.html")
+    err = call("show", path, "--width", 99, code=1).err
+    assert re.search(r"width must be one that was grown, 0 to \d+; got 99", err)
+    bgn.save(model.network_, tmp_path / "n.json")
+    assert "was saved without a history" in call("show", tmp_path / "n.json", "--width", 3, code=1).err
+
+
+def test_people_are_shown_some_lines_and_machines_all(folder: Path) -> None:
+    path, table = folder / "m.json", folder / "t.csv"
+    lines = call("margin", path, table).out.splitlines()
+    assert lines[0] == "the 40 of 800 rows that are nearest to another prediction; --json has all"
+    assert len(lines) == 42
+    everything = json.loads(call("margin", path, table, "--json").out)
+    assert len(everything) == 800
+    assert min(each["distance"] for each in everything) == pytest.approx(float(lines[2].split()[-1]))
+    plain = json.loads(call("effect", path, table, "a", "--width", 30, "--json").out)
+    assert len(plain["levels"]) > 40
+    lines = call("effect", path, table, "a", "--width", 30).out.splitlines()
+    assert lines[0] == f"mean prediction over 800 rows; 40 of its {len(plain['levels'])} levels, --json has all"
+    assert len(lines) == 41
+    assert float(lines[-1].split()[-1]) == pytest.approx(plain["levels"][-1], rel=1e-5)
+
+
+@pytest.mark.skipif("BGN_DATA" not in os.environ, reason="BGN_DATA does not name a folder with the raw tables")
+@pytest.mark.parametrize("name", ["diabetes:measured", "housing", "bike", "telco"])
+def test_first_models_of_well_known_tables_are_readable(name: str, tmp_path: Path) -> None:
+    data: tuple[object, ...] = (name,)
+    if name == "telco":
+        raw = Path(os.environ["BGN_DATA"]) / "mixed" / "telco_churn.csv.gz"
+        if not raw.exists():
+            pytest.skip("there is no table of telephone customers")
+        table = pd.read_csv(raw).drop(columns="customerID")
+        table.assign(Churn=1 * (table["Churn"] == "Yes")).to_csv(tmp_path / "telco.csv", index=False)
+        data = (tmp_path / "telco.csv", "-t", "Churn", "--missing", "drop")
+    out = call("fit", *data, "-q").out
+    equation = out.split("\n\n")[1].splitlines()
+    assert 6 <= len(equation) <= 12
+    assert "with 20 questions: " in out

@@ -1,0 +1,104 @@
+"""Networks of short numbers: the questions of those without, no digit that is not needed, and the losses they have."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bgn import BGNRegressor
+from bgn.engines.protocol import Question
+from bgn.grow.short import Shortener
+from bgn.model.neuron import Projection
+from tests.growing import EMPTY, engine_of, table, tables
+from tests.optional import torch
+
+
+def digits_of(value: float) -> int:
+    return len(Decimal(repr(value)).normalize().as_tuple().digits)
+
+
+@given(tables(), st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=6, unique=True))
+@settings(deadline=None)
+def test_a_split_is_what_lies_below_each_threshold(rows, thresholds):
+    X, y, weight = rows
+    thresholds, direction = np.sort(thresholds), Projection((0, 1), (1.0, -0.37))
+    engines = [engine_of(X, y, weight)]
+    if torch is not None:
+        from bgn.engines.gpu.engine import TensorEngine, TensorPart
+
+        part = engines[0].part
+        heavy = None if weight is None else torch.tensor(weight)
+        columns = torch.from_numpy(part.columns.copy())
+        engines.append(TensorEngine(TensorPart(columns, torch.from_numpy(part.target), heavy, part.loss), part.loss))
+    z = X[:, 0] + -0.37 * X[:, 1]
+    heavy = np.ones(len(y), int) if weight is None else np.array(weight)
+    for engine in engines:
+        below, nearest = engine.split(EMPTY, direction, thresholds)
+        for k, threshold in enumerate(thresholds):
+            some = z < threshold
+            assert below[k].tolist() == [heavy[some].sum(), (heavy * engines[0].part.target)[some].sum()]
+            ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
+            near = z[(z >= ends[k]) & (z < ends[k + 2])]  # with no other threshold between
+            assert nearest[k] == np.abs(near - threshold).min(initial=np.inf)
+
+
+@given(st.integers(0, 2**31), st.sampled_from([40, 400, 3000]), st.integers(1, 4), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_short_thresholds_answer_alike_or_nearly(seed, rows, digits, pair):
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(rows, 2)) * 10.0 ** rng.integers(-3, 4), rng.integers(0, 6))
+    engine = engine_of(X, X[:, 0] + rng.normal(size=rows))
+    direction = Projection((0, 1), (1.0, -0.372)) if pair else Projection((0,), (1.0,))
+    (cut,) = engine.cuts([Question(EMPTY, direction)])
+    if cut is None:
+        return
+    neuron, otherwise = Shortener(digits, 1.0).neuron(engine, EMPTY, cut)
+    z = X[:, 0] + (-0.372 * X[:, 1] if pair else 0.0)
+    moved = np.count_nonzero((z >= neuron.threshold) != (z >= cut.neuron.threshold))
+    assert moved <= 0.002 * rows if otherwise else moved == 0
+    assert digits_of(neuron.threshold) <= digits_of(cut.neuron.threshold)
+
+
+@pytest.mark.parametrize("output", ["full", "stagewise"])
+def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
+    X, y = table(400)
+    model = engine(BGNRegressor(max_width=6, max_layers=2, output=output, random_state=0), X, y)
+    plain = BGNRegressor(max_width=6, max_layers=2, output=output, digits=None, random_state=0).fit(X, y)
+    first, other = (each.history_.paths[0][-1] for each in (model, plain))
+    assert [neuron.projection for neuron in first.neurons] == [neuron.projection for neuron in other.neurons]
+    for path in model.history_.paths:
+        for width in range(len(path)):
+            network = model.history_.network(width, model.history_.paths.index(path))
+            amounts = [*(2 * network.output_weights).tolist(), network.base - network.output_weights.sum()]
+            assert all(round(amount, 4) == pytest.approx(amount, abs=1e-12) for amount in amounts)
+            assert network.summands[2] > 1.0 or width == 0
+            assert all(digits_of(neuron.threshold) <= 5 for layer in network.layers for neuron in layer.neurons)
+            assert all(
+                digits_of(c) <= 3 for layer in network.layers for n in layer.neurons for c in n.projection.factors
+            )
+
+
+def test_sums_of_short_numbers_are_the_floats_nearest_to_them():
+    X, y = table(500)
+    network = BGNRegressor(max_width=20, random_state=0).fit(X, y).network_
+    weights = [Decimal(repr(weight)) for weight in network.output_weights.tolist()]
+    for row, predicted in zip(network.hidden(X).tolist(), network.predict(X).tolist(), strict=True):
+        exact = Decimal(repr(network.base)) + sum(
+            w if answer > 0 else -w for w, answer in zip(weights, row, strict=True)
+        )
+        assert predicted == float(exact)
+
+
+def test_targets_that_do_not_differ_keep_their_value():
+    model = BGNRegressor(random_state=0).fit(np.arange(40.0)[:, None], np.full(40, np.pi))
+    assert (model.predict([[3.0]]) == np.pi).all()
+
+
+@pytest.mark.parametrize("digits", [0, -1, 2.5, "3", True])
+def test_digits_that_cannot_be(digits):
+    with pytest.raises(ValueError, match=r"digits must be a whole number, at least 1; got .*Use None for the numbers"):
+        BGNRegressor(digits=digits).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])

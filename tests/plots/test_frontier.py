@@ -1,0 +1,93 @@
+"""Error against size: the numbers are those of the networks themselves, the figure shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import bgn
+from bgn.explain.linear import linear_predictions
+
+
+def mse(predicted: Any, truth: Any) -> float:
+    return float(np.mean((predicted - truth) ** 2))
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Any, ...]:
+    X = np.random.default_rng(0).uniform(size=(300, 3))
+    y = 2.0 * (X[:, 0] > 0.4) + X[:, 1] + 5.0
+    return X[:200], y[:200], X[200:], y[200:]
+
+
+@pytest.fixture(scope="module")
+def model(rows: tuple[Any, ...]) -> bgn.BGNRegressor:
+    return bgn.BGNRegressor(max_width=6, random_state=0).fit(*rows[:2]).at_width(3)
+
+
+def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
+    X, y, X_test, y_test = rows
+    found = bgn.frontier(model, *rows)
+    assert (found.chosen, found.judged, list(found.errors)) == (3, "test", ["training", "validation", "test"])
+    assert len(set(map(len, found.errors.values()))) == 1
+    for size, error in enumerate(found.errors["test"]):
+        assert error == pytest.approx(mse(model.at_width(size).predict(X_test), y_test))
+    assert np.all(np.diff(found.errors["training"]) < 0)
+    linear = LinearRegression().fit(X, y)
+    assert found.linear["training"] == pytest.approx(mse(linear.predict(X), y))
+    assert found.linear["test"] == pytest.approx(mse(linear.predict(X_test), y_test))
+    lines = str(found).splitlines()
+    assert len(lines) == len(found.errors["test"]) + 2
+    assert lines[4].split()[0] == "3"
+    assert [line.endswith("chosen") for line in lines].index(True) == 4
+
+
+def test_what_is_not_known_is_left_out(rows: tuple[Any, ...]) -> None:
+    model = bgn.BGNRegressor(max_width=2, random_state=0, validation_fraction=0).fit(*rows[:2])
+    found = bgn.frontier(model.history_)
+    assert (found.judged, found.linear, found.best) == ("training", {}, 2)
+    assert len(str(found).splitlines()) == 4
+    assert found.errors["training"][0] == pytest.approx(np.var(rows[1]))  # of the mean
+
+
+def test_what_does_not_go_together_is_named(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
+    with pytest.raises(ValueError, match="X_test and y_test go together"):
+        bgn.frontier(model, X_test=rows[2])
+    with pytest.raises(ValueError, match="X and y must have equally many rows"):
+        bgn.frontier(model, rows[0], rows[1][1:])
+    with pytest.raises(TypeError, match="A network alone does not know how it grew"):
+        bgn.frontier(model.network_)
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (5, 12), (1, 2)])
+def test_the_linear_model_predicts_what_it_can(shape: tuple[int, int]) -> None:
+    generator = np.random.default_rng(1)
+    X = np.column_stack([generator.normal(size=shape), np.ones(shape[0])])
+    X[:, 0] *= 1e200
+    y = X[:, 1] - 4.0
+    np.testing.assert_allclose(linear_predictions(X, y, X), y, atol=1e-6)
+
+
+def test_the_figure_shows_the_table(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
+    ax = plt.subplots()[1]
+    assert bgn.plots.frontier(model, *rows, ax=ax) is ax
+    found = bgn.frontier(model, *rows)
+    lines = {line.get_label(): line.get_ydata() for line in ax.lines}
+    for name, errors in found.errors.items():
+        np.testing.assert_array_equal(lines[f"{name} error"], errors)
+    assert lines["the mean, test rows"][0] == found.errors["test"][0]
+    assert lines["a linear model, test rows"][0] == found.linear["test"]
+    assert "chosen: 3" in lines
+    ax.figure.canvas.draw()
+
+
+def test_the_figure_without_rows_has_no_linear_model(model: bgn.BGNRegressor) -> None:
+    ax = bgn.plots.frontier(model)
+    assert [line.get_label() for line in ax.lines] == [
+        "training error", "validation error", "the mean, validation rows", "chosen: 3",
+    ]  # fmt: skip
+    plt.close(ax.figure)

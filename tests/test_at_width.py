@@ -1,0 +1,80 @@
+"""A fitted estimator at another width: a whole one, and the first stays as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import bgn
+
+
+@pytest.fixture(scope="module")
+def rows() -> tuple[Any, Any]:
+    X = np.random.default_rng(0).uniform(size=(300, 4))
+    return X, 2.0 * (X[:, 0] > 0.4) + X[:, 1] * X[:, 2]
+
+
+@pytest.fixture(scope="module")
+def model(rows: tuple[Any, Any]) -> bgn.BGNRegressor:
+    return bgn.BGNRegressor(max_width=6, random_state=0).fit(*rows)
+
+
+def test_every_width_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[Any, Any], tmp_path: Path) -> None:
+    before, chosen = model.network_, model.history_.best_width
+    for width in range(len(model.history_.paths[0])):
+        other = model.at_width(width)
+        assert other.network_ == model.history_.network(width)
+        assert (other.history_.best_width, other.history_.best_layer) == (width, 0)
+        assert other.get_params() == model.get_params()
+        np.testing.assert_array_equal(other.predict(rows[0]), other.network_.predict(rows[0]))
+        assert bgn.equation(other) == bgn.equation(other.network_)
+        bgn.save(other, tmp_path / "m.json")
+        again = bgn.load(tmp_path / "m.json")
+        assert again.network_ == other.network_
+        assert again.at_width(chosen).network_ == before  # larger again
+    assert model.network_ is before
+    assert model.history_.best_width == chosen
+
+
+def test_width_and_layer_are_checked(model: bgn.BGNRegressor, rows: tuple[Any, Any]) -> None:
+    most = len(model.history_.paths[0]) - 1
+    with pytest.raises(ValueError, match=f"width must be one that was grown, 0 to {most}; got 99"):
+        model.at_width(99)
+    for wrong in (-1, 2.0, "2", None, True):
+        with pytest.raises(ValueError, match="width must be a whole number, at least 0; got"):
+            model.at_width(wrong)
+    with pytest.raises(ValueError, match="layer must be between 0 and 0; got 1"):
+        model.at_width(1, layer=1)
+    with pytest.raises(NotFittedError):
+        clone(model).at_width(1)
+    without = model.at_width(1)
+    del without.history_
+    with pytest.raises(ValueError, match="the model has no history_"):
+        without.at_width(1)
+    assert model.at_width(np.int64(1)).network_ == model.history_.network(1)
+
+
+def test_layers_of_deep_models(rows: tuple[Any, Any]) -> None:
+    deep = bgn.BGNRegressor(max_layers=2, max_width=3, random_state=0, patience=None).fit(*rows)
+    below = deep.history_.inputs[0].width
+    assert deep.at_width(2, layer=1).network_.widths == (below, 2)
+    first = deep.at_width(1, layer=0)
+    assert first.network_.widths == (1,)
+    assert first.history_.network() == first.network_
+    assert first.at_width(2).network_.widths == (2,)
+
+
+def test_models_of_a_cluster_too(model: bgn.BGNRegressor) -> None:
+    from bgn.dask import DaskBGNRegressor
+    from bgn.estimator_state import take_over
+
+    on_cluster = take_over(DaskBGNRegressor(client="a client", max_width=6), model)
+    other = on_cluster.at_width(2)
+    assert isinstance(other, DaskBGNRegressor)
+    assert (other.client, on_cluster.network_) == ("a client", model.network_)
+    assert other.to_local().network_ == model.history_.network(2)
