@@ -29,8 +29,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.rst")), *sorted(ROOT.glob("docs/results/*.rst"))]
 PAGES = [page for page in PAGES if page.name != "sg_execution_times.rst"]  # which building them leaves behind
 
-# Text that is no code: equations, as a reader may meet them; tests/test_readme.py compares one with what is printed.
-TEXT = r"value = 1\.00 \+ |medianHouseValue \("
+# Text that is no code: equations, as a reader may meet them, and their grammar; tests/test_readme.py compares one with
+# what is printed.
+TEXT = r"value = 1\.00 \+ |medianHouseValue \(|equation +="
 SMALLER = {
     "scale.rst": [
         ("tcp://10.0.0.1:8786", "{scheduler}"),

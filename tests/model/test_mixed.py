@@ -136,8 +136,15 @@ CITY, AGE = Column("city", levels=LEVELS), Column("age", unit="years")
         ((0,), ((0.0, 0.0, 0.0),), 1.0, None, 1.0, "never"),
         ((1,), (1.0,), 65.0, True, 1.0, "age >= 65 years or age is missing"),
         ((1,), (1.0,), 65.0, True, -1.0, "age < 65 years"),
-        ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "-6 (city = Nice) + age >= 10 years"),
-        ((0, 1), ((0.0, 1.0, 0.0), -2.0), 9.0, True, 1.0, "-0.5 (city = Nice) + age <= -4.5 years or " + GAP),
+        ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "age >= 10 years, or >= 16 years where city = Nice"),
+        (
+            (0, 1),
+            ((0.0, 3.0, 0.0), -2.0),
+            8.0,
+            True,
+            1.0,
+            "age <= -4 years, or <= -2.5 years where city = Nice, or " + GAP,
+        ),
     ],
 )
 def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients, threshold, missing, weight, expected):

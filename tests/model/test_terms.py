@@ -6,6 +6,8 @@ import html.parser
 import re
 import shutil
 import subprocess
+from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -15,10 +17,12 @@ from hypothesis import strategies as st
 import bgn
 from bgn.export.condition import describe
 from bgn.export.numbers import amounts, number
+from bgn.model.question import Case, Cases, Choice, offset
 from bgn.model.schema import Column, Schema
 from bgn.printable import clean
 
 WINTER = Column("is it winter?", level_of=("season", "winter"))
+SPRING = Column("is it spring?", level_of=("season", "spring"))
 NASTY = [
     "<script>alert(1)</script>",
     "quote \" and ' and `tick`",
@@ -84,7 +88,7 @@ def test_constant_neurons_go_into_the_base() -> None:
     network = bgn.Network([bgn.Layer([[0.0], [0.0], [1.0]], [1.0, -1.0, 0.0])], [1.0, 4.0, 0.0], 10.0)
     terms = bgn.as_terms(network)
     assert (terms.base, terms.terms) == (7.0, ())
-    assert bgn.equation(network) == "prediction = 7.00"
+    assert bgn.equation(network) == "prediction = 7"
     np.testing.assert_array_equal(terms.evaluate([[0.0]]), network.predict([[0.0]]))
 
 
@@ -116,8 +120,8 @@ def test_two_answers_of_a_layer_read_as_logic() -> None:
         (1.0, -0.5, "season = winter"),
         (1.0, -1.0, "season = winter"),
         (-1.0, 0.5, "season is not winter"),
-        (1.0, -1.5, "(season = winter) >= 1.5"),
-        (1.0, 0.0, "(season = winter) >= 0"),
+        (1.0, -1.5, "never"),
+        (1.0, 0.0, "always"),
     ],
 )
 def test_one_hot_columns_read_as_categories(weight: float, bias: float, expected: str) -> None:
@@ -132,18 +136,100 @@ def test_a_name_with_an_equals_sign_is_just_a_name() -> None:
     assert bgn.equation(network.changed(schema=Schema((WINTER,)))).endswith("[season = winter]")
 
 
-def test_a_category_beside_a_number_keeps_its_coefficient() -> None:
+def test_a_category_beside_a_number_moves_its_threshold() -> None:
     schema = Schema((WINTER, Column("temp")))
     network = bgn.Network([bgn.Layer([[-3.0, 1.0]], [-0.25])], [1.0], 0.0, schema=schema)
-    assert "[-3 (season = winter) + temp >= 0.25 °C]" in bgn.equation(network, units={"temp": "°C"})
+    assert "[temp >= 0.25 °C, or >= 3.25 °C where season = winter]" in bgn.equation(network, units={"temp": "°C"})
+
+
+HOUR, WORK, REST = (
+    Column("hr"),
+    Column("workingday", whole=True, seen=(0.0, 1.0)),
+    Column("holiday", whole=True, seen=(0.0, 1.0)),
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "weights", "threshold", "expected"),
+    [
+        ((HOUR, WORK), [1.0, -5.5], 10.25, "hr >= 10.25, or >= 15.75 where workingday = 1"),
+        ((HOUR, WORK), [-1.0, -5.5], 10.0, "hr <= -10, or <= -15.5 where workingday = 1"),
+        ((HOUR, WORK), [0.3, -5.5], 10.0, "0.3 hr - 5.5 workingday >= 10"),
+        ((replace(HOUR, whole=True), WORK), [0.3, -1.0], 3.1, "hr >= 11, or >= 14 where workingday = 1"),
+        ((replace(HOUR, whole=True), WORK), [1.0, -0.25], 3.5, "hr >= 4"),
+        ((HOUR, WINTER), [1.0, -2.0], 5.0, "hr >= 5, or >= 7 where season = winter"),
+        ((HOUR, WORK, REST), [1.0, -1.0, -1.0], 5.0,
+         "hr >= 5, or >= 6 where workingday = 0 and holiday = 1, or >= 6 where workingday = 1 and holiday = 0, "
+         "or >= 7 where workingday = 1 and holiday = 1"),
+        ((replace(HOUR, whole=True),), [1.0], 3.5, "hr >= 4"),
+        ((replace(HOUR, whole=True),), [-1.0], -3.5, "hr <= 3"),
+        ((WORK,), [1.0], 0.5, "workingday = 1"),
+        ((WORK,), [-1.0], -0.5, "workingday = 0"),
+        ((WORK, REST), [1.0, 1.0], 0.5, "either of workingday, holiday"),
+        ((WORK, REST), [1.0, 1.0], 1.5, "both of workingday, holiday"),
+        ((WORK, REST), [-1.0, -1.0], -0.5, "neither of workingday, holiday"),
+        ((WORK, REST), [-1.0, -1.0], -1.5, "not both of workingday, holiday"),
+        ((WORK, REST), [1.0, -1.0], 0.5, "workingday = 1 and holiday = 0"),
+        ((WORK, REST), [1.0, -1.0], -0.5, "workingday = 1 or holiday = 0"),
+        ((WORK, REST, replace(WORK, name="c")), [1.0, 1.0, 1.0], 2.0, "at least 2 of workingday, holiday, c"),
+        ((WORK, REST, replace(WORK, name="c")), [-1.0, -1.0, -1.0], -1.0, "at most 1 of workingday, holiday, c"),
+        ((WINTER, SPRING), [1.0, 1.0], 0.5, "season in {winter, spring}"),
+        ((WINTER, SPRING), [-1.0, -1.0], -0.5, "season not in {winter, spring}"),
+    ],
+)  # fmt: skip
+def test_questions_read_by_cases(columns, weights, threshold, expected) -> None:
+    network = bgn.Network([bgn.Layer([weights], [-threshold])], [1.0], 0.0, schema=Schema(columns))
+    assert bgn.equation(network).endswith(f"[{expected}]")
+
+
+def test_cases_are_data() -> None:
+    network = bgn.Network([bgn.Layer([[1.0, -5.5]], [-10.25])], [-1.0], 0.0, schema=Schema((HOUR, WORK)))
+    (term,) = bgn.as_terms(network).terms
+    first, other = Case((), "<", Decimal("10.25")), Case((Choice(1, (1,)),), "<", Decimal("15.75"))
+    assert term.condition.reading == Cases(0, (first, other))
+    # Beyond 0 and 1 the sum decides.
+    rows = [[12.0, 0.5], [13.0, 0.5], [20.0, 2.0]]
+    np.testing.assert_array_equal(bgn.as_terms(network).evaluate(rows), network.predict(rows))
+
+
+@given(threshold=st.integers(-(10**4), 10**4), case=st.integers(-(10**4), 10**4), places=st.integers(0, 3))
+def test_an_offset_moves_the_threshold_to_the_very_float(threshold: int, case: int, places: int) -> None:
+    threshold, case = threshold / 10**places, case / 10**places
+    found = offset(threshold, case)
+    if found is None:  # the number is so small beside the threshold that its neighbours have one sum
+        assert abs(case) < abs(threshold)
+        return
+    assert case + found >= threshold > np.nextafter(case, -np.inf) + found
+    layer = bgn.Layer([[1.0, found]], [-threshold])
+    (term,) = bgn.as_terms(bgn.Network([layer], [1.0], 0.0, schema=Schema((HOUR, WORK)))).terms if found else (None,)
+    if term is not None:
+        assert term.condition.reading.cases[1].threshold == Decimal(repr(case))
+
+
+def test_fewer_digits_say_what_they_cost() -> None:
+    layer = bgn.Layer([[1.0], [1.0]], [-65.46, -20.0])
+    network = bgn.Network([layer], [0.635, -0.135], 2.275, ["income"])
+    rows = np.array([[65.46], [65.47], [10.0], [65.0]])
+    told = bgn.equation(network, digits=2).splitlines()
+    assert told[:2] == ["prediction = 1.5", "           + 1.3 [income >= 65]"]
+    assert (
+        told[-1]
+        == "Rounded to 2 digits: sums differ by up to 0.065, and rows near a threshold may be answered otherwise."
+    )
+    assert bgn.equation(network, digits=2, rows=rows).splitlines()[-1] == (
+        "Rounded to 2 digits: predictions differ by up to 1.3 on 4 rows."
+    )
+    assert bgn.equation(network, digits=9) == bgn.equation(network)
+    for form in ("latex", "markdown", "html"):
+        assert "Rounded to 2 digits" in bgn.equation(network, form, digits=2)
 
 
 def test_units_that_are_multiples_are_multiplied() -> None:
     network = bgn.Network([bgn.Layer([[1.0]], [-62.3])], [1.0], 0.0, ["income"], "value")
     text = bgn.equation(network, units={"income": "1000 USD", "value": "100000 USD"})
     assert text.splitlines() == [
-        "value (100000 USD) = -1.00",
-        " " * 19 + "+  2.00 [income >= 62.3 \N{MULTIPLICATION SIGN} 1000 USD]",
+        "value (100000 USD) = -1",
+        " " * 19 + "+  2 [income >= 62.3 \N{MULTIPLICATION SIGN} 1000 USD]",
     ]
 
 
@@ -227,7 +313,7 @@ def test_numbers() -> None:
     assert amounts([1.5e-9], [1.5e-9], 2) == ["1.5e-09"]
 
 
-@pytest.mark.parametrize(("name", "value"), [("format", "pdf"), ("digits", 0), ("digits", 2.5)])
+@pytest.mark.parametrize(("name", "value"), [("format", "pdf"), ("digits", 0), ("digits", 2.5), ("digits", True)])
 def test_wrong_arguments_are_named(name: str, value: object) -> None:
     network = bgn.Network([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0)
     with pytest.raises(ValueError, match=name):

@@ -91,7 +91,7 @@ def test_texts_of_the_drawing_stay_in_their_boxes() -> None:
         assert text.get_window_extent().x1 <= right
         assert text.get_fontsize() >= 7
     wide, high = ax.figure.get_size_inches()
-    assert wide < 16
+    assert wide < 18
     assert high < 22
 
 

@@ -209,7 +209,7 @@ def test_notebooks_show_a_drawing_and_a_card() -> None:
     assert set(reader.tags) == {"div", "svg", "line", "text", "g", "title", "rect"}
     reader = Reader()
     reader.feed(card(network))
-    assert set(reader.tags) == {"div", "p", "table", "caption", "tr", "td", "b"}
+    assert set(reader.tags) == {"div", "p", "table", "caption", "tr", "td", "b", "span"}
     assert "<script>alert(1)</script>" in reader.text
 
 

@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 
 import bgn
+from bgn.export.condition import describe
+from bgn.export.text import Signs
+from bgn.model.schema import Column, Schema
 from tests.networks import NASTY, network_of, rows_for
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -88,6 +91,32 @@ def test_the_page_predicts_as_predict_does_bit_for_bit(opened, second) -> None:
         row[column] = rest / weights[column]
     got = page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist())
     np.testing.assert_array_equal(got, network.predict(tried))
+
+
+def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:
+    flag = {"whole": True, "seen": (0.0, 1.0)}
+    columns = (Column("temp"), Column("workingday", **flag), Column("holiday", **flag), Column("humidity"))
+    weights = [[1, -5.6, 0, 0], [-1, 0, 3.25, 0], [0, 1, 1, 0], [1, 0, 0, -0.21]]
+    layer = bgn.Layer(weights, [-10.2, 4.4, -0.5, -3.4])
+    network = bgn.Network([layer], [35.5, -20.25, 14.1, 30.0], 190.3, schema=Schema(columns, target="rentals"))
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(12, 8, 200).round(1), *rng.integers(0, 2, (2, 200)), rng.integers(20, 99, 200)])
+    page = opened(network, table, network.predict(table) + rng.normal(size=200))
+    terms = bgn.as_terms(network)
+    ends = [float(case.threshold) for term in terms.terms if term.condition.reading and term.condition.leading == 0
+            for case in term.condition.reading.cases]  # fmt: skip
+    beside = [each for end in ends for each in (np.nextafter(end, -np.inf), end, np.nextafter(end, np.inf))]
+    rows = np.vstack([table, *([[value, a, b, 50.0]] for value in beside for a in (0.0, 1.0) for b in (0.0, 1.0))])
+    got = page.evaluate("rows => rows.map(window.bgn.answers)", rows.tolist())
+    np.testing.assert_array_equal(got, network.hidden(rows))
+    predicted = page.evaluate("rows => rows.map(window.bgn.predict)", rows.tolist())
+    np.testing.assert_array_equal(predicted, terms.evaluate(rows))
+    lines = page.locator("#card .equation tbody tr").all_inner_texts()
+    for line, term in zip(lines[1:], terms.terms, strict=True):
+        assert describe(term.condition, terms, Signs()) in line
+        assert f"+{term.amount}" in line.replace("\t", " ")
+    shown = float(page.inner_text("#prediction").replace("\N{MINUS SIGN}", "-"))
+    assert shown == value(page)
 
 
 def test_extreme_numbers_agree_too(opened) -> None:

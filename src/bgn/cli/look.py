@@ -18,9 +18,9 @@ from bgn.persist import read
 @click.option("--markdown", is_flag=True, help="As a Markdown table.")
 @click.option("--html", is_flag=True, help="As an HTML table.")
 @click.option("--json", is_flag=True, help="Everything about the model, for machines.")
-@click.option("--digits", type=click.IntRange(1, 17), default=3, show_default=True, help="Significant digits.")
+@click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
 @width_option
-def show_model(model: str, digits: int, width: int | None, **forms: bool) -> None:
+def show_model(model: str, digits: int | None, width: int | None, **forms: bool) -> None:
     """Print the equation of a saved MODEL.
 
     \b

@@ -9,8 +9,10 @@ from bgn.export.condition import describe
 from bgn.export.html import Html
 from bgn.export.latex import Latex
 from bgn.export.markdown import Markdown
-from bgn.export.numbers import base_and_weights, number
+from bgn.export.numbers import aligned
+from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
+from bgn.model.decimals import written
 from bgn.model.terms import Terms, as_terms, outputs_of
 from bgn.printable import clean
 
@@ -22,8 +24,16 @@ FORMATS: dict[str, Callable[[], Text]] = {
 }
 
 
-def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[str, str] | None = None) -> str:
+def equation(
+    model: Any,
+    format: str = "text",
+    digits: int | None = None,
+    units: Mapping[str, str] | None = None,
+    rows: Any = None,
+) -> str:
     """Write a model as an equation: a base value plus weighted yes/no terms, the heaviest first.
+
+    Numbers are written whole: what is printed, added up by hand, is what the model predicts.
 
     Parameters
     ----------
@@ -31,11 +41,13 @@ def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[s
         One of several outputs gets one equation per output.
     format : {"text", "latex", "markdown", "html"}, default "text"
         LaTeX is an ``align*`` that needs amsmath. HTML is one table without scripts.
-    digits : int, default 3
-        Significant digits. Thresholds that are short anyway are written whole.
+    digits : int, optional
+        Fewer digits than the model has: the text then says that it is rounded, and how far it may be off.
     units : mapping of str to str, optional
         Units by column name, written after thresholds; the target's goes beside its name. Names that the model does not
         have are left aside.
+    rows : array_like or frame, optional
+        Rows on which to measure what `digits` costs, such as those that the model was fitted to.
 
     Returns
     -------
@@ -56,20 +68,23 @@ def equation(model: Any, format: str = "text", digits: int = 3, units: Mapping[s
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
-    if not isinstance(digits, int) or not 1 <= digits <= 17:
-        raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
-    each = [model] if isinstance(model, Terms) else [as_terms(output) for output in outputs_of(model)]
-    return "\n\n".join(_written(terms, FORMATS[format](), digits, units) for terms in each)
+    check_digits(digits)
+    texts = []
+    for terms in [model] if isinstance(model, Terms) else [as_terms(output) for output in outputs_of(model)]:
+        shown = terms if digits is None else rounded(terms, digits)
+        note = "" if digits is None else loss(terms, shown, digits, rows)
+        texts.append(_written(shown, FORMATS[format](), units, note))
+    return "\n\n".join(texts)
 
 
-def _written(terms: Terms, style: Text, digits: int, units: Mapping[str, str] | None) -> str:
+def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: str) -> str:
     """Write the equation of one output."""
-    base, *weights = map(style.number, base_and_weights(terms.base, [term.weight for term in terms.terms], digits))
-    conditions = [style.asked(describe(term.condition, terms, style, digits, units)) for term in terms.terms]
-    lines = [("+", weight, condition) for weight, condition in zip(weights, conditions, strict=True)]
-    for column, slope in terms.slopes:
-        amount, name = style.number(number(abs(slope), digits)), style.scaled(style.name(terms.names[column]))
-        lines.append((style.number("-") if slope < 0 else "+", amount, name))
+    numbers = [terms.start, *(term.amount for term in terms.terms), *(written(abs(slope)) for _, slope in terms.slopes)]
+    base, *amounts = map(style.number, aligned(numbers))
+    conditions = [style.asked(describe(term.condition, terms, style, units)) for term in terms.terms]
+    lines = [("+", weight, condition) for weight, condition in zip(amounts, conditions, strict=False)]
+    for (column, slope), amount in zip(terms.slopes, amounts[len(conditions) :], strict=True):
+        lines.append((style.number("-") if slope < 0 else "+", amount, style.scaled(style.name(terms.names[column]))))
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
     names = terms.hidden_names
     return style.whole(
@@ -78,9 +93,10 @@ def _written(terms: Terms, style: Text, digits: int, units: Mapping[str, str] | 
             base=base,
             lines=lines,
             hidden=[
-                (style.name(names[each.layer, each.neuron]), describe(each, terms, style, digits, units))
+                (style.name(names[each.layer, each.neuron]), describe(each, terms, style, units))
                 for layer in terms.hidden
                 for each in layer
             ],
+            note=style.words(note),
         )
     )

@@ -36,4 +36,5 @@ class Markdown(Text):
             lines.append("")
         lines += [f"| {parts.target} | |", "|---:|:---|", f"| {parts.base} | always |"]
         lines += [f"| {sign} {amount} | {factor} |" for sign, amount, factor in parts.lines]
+        lines += ["", parts.note] if parts.note else []
         return "\n".join(lines)

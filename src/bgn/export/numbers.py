@@ -1,14 +1,59 @@
-"""Numbers as people read them."""
+"""Numbers as people read them: those of a model whole, measured ones rounded."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from decimal import Decimal
 
 import numpy as np
 
+from bgn.model.decimals import EXACT, written
+
+_MOST_PLACES = 12  # decimals that are filled up with zeros
+
+
+def whole(value: float | Decimal) -> str:
+    """Write a number with all its digits, so that ``float`` and ``Decimal`` read it back.
+
+    Examples
+    --------
+    >>> [whole(value) for value in (65.5, 622.0, 0.1 + 0.2, -0.0, 1e300, 5e-324, Decimal("1.270"))]
+    ['65.5', '622', '0.30000000000000004', '0', '1e+300', '5e-324', '1.27']
+    """
+    exact = (value if isinstance(value, Decimal) else written(value)).normalize(EXACT)
+    if not exact:
+        return "0"
+    return f"{exact:f}" if -5 < exact.adjusted() < 16 else f"{exact:e}"
+
+
+def aligned(values: Iterable[Decimal]) -> list[str]:
+    """Write numbers with all their digits, and as many decimals each.
+
+    Examples
+    --------
+    >>> aligned([Decimal(1), Decimal("1.27"), Decimal("0.3")])
+    ['1.00', '1.27', '0.30']
+    """
+    texts = [whole(value) for value in values]
+    most = places(texts)
+    return texts if most is None else [_filled(text, most) for text in texts]
+
+
+def places(texts: Iterable[str]) -> int | None:
+    """Return the most decimals among written numbers; None where they are many, or there are powers of ten."""
+    texts = list(texts)
+    most = max((len(text.partition(".")[2]) for text in texts), default=0)
+    return None if most > _MOST_PLACES or any("e" in text for text in texts) else most
+
+
+def _filled(text: str, decimals: int) -> str:
+    before, _, after = text.partition(".")
+    return f"{before}.{after:0<{decimals}}" if decimals else before
+
 
 def number(value: float, digits: int) -> str:
-    """Write a threshold or coefficient: whole when it is short, otherwise with `digits` significant digits.
+    """Write a measured number: whole when it is short, otherwise with `digits` significant digits.
 
     Digits before the point are never dropped, and halves and numbers up to two digits longer than asked are written
     whole, so that a cut between two integers (1996.5) is not rounded on to one of them.
@@ -39,8 +84,3 @@ def amounts(values: list[float], scale: list[float], digits: int) -> list[str]:
     nothing = f"{-0.0:.{places}f}"
     written = [f"{value:.{places}f}" for value in values]
     return [text[1:] if text == nothing else text for text in written]
-
-
-def base_and_weights(base: float, weights: list[float], digits: int) -> list[str]:
-    """Write the base of an equation and the weights of its terms alike."""
-    return amounts([base, *weights], weights or [base], digits)

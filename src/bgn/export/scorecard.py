@@ -18,9 +18,8 @@ from bgn.export.html import Html
 from bgn.export.latex import Latex
 from bgn.export.markdown import Markdown
 from bgn.export.text import Text
-from bgn.model.decimals import EXACT, whole_numbers, written
-from bgn.model.network import Network
-from bgn.model.terms import Condition, Term, Terms, as_terms, outputs_of
+from bgn.model.decimals import EXACT, whole_numbers
+from bgn.model.terms import Term, Terms, as_terms, outputs_of
 from bgn.printable import clean
 
 MOST_POINTS = 1000
@@ -52,7 +51,7 @@ class Scorecard:
     @property
     def questions(self) -> tuple[str, ...]:
         """The questions in words, in the order of `points`."""
-        return tuple(_worded(term.condition, self.terms, Text()) for term in self.terms.terms)
+        return tuple(describe(term.condition, self.terms, Text()) for term in self.terms.terms)
 
     def prediction(self, total: int) -> Decimal:
         """Return the prediction of a total, exactly; the float nearest to it is what the network predicts."""
@@ -141,24 +140,13 @@ def scorecard(model: Any) -> Scorecard:
     (network,) = outputs_of(model)
     weights = network.output_weights.tolist()
     with localcontext(EXACT):
-        amounts = [2 * abs(written(weights[term.neuron])) for term in terms.terms]
+        amounts = [term.amount for term in terms.terms]
         unit = _common_unit(amounts)
         points = [int(amount / unit) for amount in amounts]
-    start = _start(network, amounts)
     _check(points, unit, exact=not weights or whole_numbers([network.base, *weights]) is not None)
     order = _by_columns(terms.terms, points)
     ordered = replace(terms, terms=tuple(terms.terms[k] for k in order))
-    return Scorecard(tuple(points[k] for k in order), start.normalize(EXACT), unit.normalize(EXACT), ordered)
-
-
-def _start(network: Network, amounts: Sequence[Decimal]) -> Decimal:
-    """Return the lowest prediction: every question answered no; neurons that read nothing answer always the same."""
-    with localcontext(EXACT):
-        start = written(network.base) - sum(amounts, Decimal(0)) / 2
-        for neuron, weight in zip(network.layers[-1].neurons, network.output_weights, strict=True):
-            if not neuron.projection.columns:
-                start += written(weight) if neuron.threshold <= 0 else -written(weight)
-        return start
+    return Scorecard(tuple(points[k] for k in order), terms.start.normalize(EXACT), unit.normalize(EXACT), ordered)
 
 
 def _common_unit(amounts: Sequence[Decimal]) -> Decimal:
@@ -194,11 +182,6 @@ def _by_columns(terms: Sequence[Term], points: Sequence[int]) -> list[int]:
     return sorted(range(len(terms)), key=place)
 
 
-def _worded(condition: Condition, terms: Terms, style: Text, units: Mapping[str, str] | None = None) -> str:
-    """Write a question with all digits that its numbers have."""
-    return describe(condition, terms, style, digits=17, units=units)
-
-
 def _plain(value: Decimal) -> str:
     """Write a decimal with all its digits."""
     return f"{value:f}" if -7 < value.adjusted() < 16 else f"{value.normalize(EXACT):e}"
@@ -214,9 +197,9 @@ def _blocks(card: Scorecard, layout: CardFormat, units: Mapping[str, str] | None
         return [layout.lines([f"{target} = {start}"])]
     names = {place: style.name(name) + style.words(": ") for place, name in terms.hidden_names.items()}
     below = [each for layer in terms.hidden for each in layer]
-    hidden = [names[each.layer, each.neuron] + _worded(each, terms, style, units) for each in below]
+    hidden = [names[each.layer, each.neuron] + describe(each, terms, style, units) for each in below]
     total = style.words("total")
-    questions = [_worded(term.condition, terms, style, units) for term in terms.terms]
+    questions = [describe(term.condition, terms, style, units) for term in terms.terms]
     asked = list(zip(questions, map(str, card.points), strict=True))
     asked.append((total, f"0{style.words(' to ')}{sum(card.points)}"))
     worth = [(f"{each}", style.number(_plain(card.prediction(each)))) for each in card.totals()]

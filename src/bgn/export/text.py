@@ -8,18 +8,22 @@ from typing import ClassVar
 
 from bgn.printable import clean
 
+_WIDEST = 30  # letters of an amount, beyond which amounts do not stand in a column
+
 
 @dataclass(frozen=True)
 class Written:
     """The parts of an equation, already written in one format.
 
-    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions.
+    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions; the
+    `note` says what was rounded, if anything.
     """
 
     target: str
     base: str
     lines: list[tuple[str, str, str]]
     hidden: list[tuple[str, str]]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,10 @@ class Text:
         """Write a summand of a question."""
         return f"{coefficient} {name}"
 
+    def case(self, written: str) -> str:
+        """Write one of several cases of a question, best kept on a line."""
+        return written
+
     def asked(self, condition: str) -> str:
         """Write a condition as the factor that is 1 where it holds."""
         return f"[{condition}]"
@@ -58,10 +66,11 @@ class Text:
         if lines:
             lines.append("")
         widest = max(len(parts.base), *(len(amount) for _, amount, _ in parts.lines), 0)
+        widest = widest if widest <= _WIDEST else 0
         lines.append(f"{parts.target} = {parts.base:>{widest}}")
         margin = " " * len(parts.target)
         lines += [f"{margin} {sign} {amount:>{widest}} {factor}" for sign, amount, factor in parts.lines]
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [parts.note])])
 
 
 @dataclass(frozen=True)

@@ -5,69 +5,31 @@ network can give when its answer is the better one. So every term adds something
 base is the prediction when no term holds. A neuron whose output weight is negative is asked the other way round
 (``<`` for ``>=``).
 
-The leading coefficient of a question about numbers is 1. Networks that are grown already store it as +-1, and then a
-term holds on exactly the rows where its neuron says so; other networks are divided by their largest weight, which may
-move a row that lies within a rounding error of a threshold.
+The leading coefficient of a question about numbers is 1 where it can be had without rounding: networks that are grown
+store it as +-1. Amounts and base are exact decimals: what a network stores is read as it is written, and added up by
+hand. A term holds on exactly the rows where its neuron says so.
 """
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from itertools import product
+from math import frexp
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bgn.model.layer import Layer
+from bgn.model.decimals import EXACT, shortest, whole_numbers, written
 from bgn.model.network import Network
-from bgn.model.neuron import Coefficient, Projection
+from bgn.model.neuron import Coefficient, Neuron, Projection
+from bgn.model.question import Condition, is_flag
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 
-_RELATIONS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "<=": operator.le}
+_MOST_TRIED = 10  # answers of the layer below whose every combination is tried
 _MIRROR = {">=": "<=", "<": ">"}
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A yes/no question: ``coefficients . inputs`` stands in `relation` to `threshold`.
-
-    Parameters
-    ----------
-    layer, neuron : int
-        Which neuron asks, both counted from 0.
-    columns : tuple of int
-        Inputs the neuron reads, in order: columns of the table for the first layer, neurons of the layer below after.
-    coefficients : tuple of float or tuple of float
-        One per column, the leading one 1; of a category one per level.
-    relation : {">=", "<", ">", "<="}
-        How the sum compares when the answer is yes.
-    threshold : float
-        What the sum is compared with.
-    missing : bool or None, default None
-        The answer where a column has a gap; None where gaps are refused.
-    """
-
-    layer: int
-    neuron: int
-    columns: tuple[int, ...]
-    coefficients: tuple[Coefficient, ...]
-    relation: str
-    threshold: float
-    missing: bool | None = None
-
-    @property
-    def leading(self) -> int | None:
-        """The column whose coefficient is 1; None for a question about categories alone, or about nothing."""
-        return next((column for column, each in zip(self.columns, self.coefficients, strict=True) if each == 1.0), None)
-
-    def holds(self, inputs: NDArray[Any]) -> Bools:
-        """Return whether the answer is yes for every row of `inputs` (0/1 answers for layers after the first)."""
-        values = Projection(self.columns, self.coefficients).values(inputs)
-        answers = np.asarray(_RELATIONS[self.relation](values, self.threshold))
-        return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
 
 
 @dataclass(frozen=True)
@@ -76,14 +38,19 @@ class Term:
 
     Parameters
     ----------
-    weight : float
+    amount : Decimal
         Always above zero.
     condition : Condition
         The question.
     """
 
-    weight: float
+    amount: Decimal
     condition: Condition
+
+    @property
+    def weight(self) -> float:
+        """The amount as the nearest float."""
+        return float(self.amount)
 
     @property
     def neuron(self) -> int:
@@ -97,7 +64,7 @@ class Terms:
 
     Parameters
     ----------
-    base : float
+    start : Decimal
         The prediction when no term holds: the lowest there is, slopes left aside.
     terms : tuple of Term
         By decreasing weight.
@@ -112,12 +79,17 @@ class Terms:
         What some columns add per unit, beside the questions.
     """
 
-    base: float
+    start: Decimal
     terms: tuple[Term, ...]
     hidden: tuple[tuple[Condition, ...], ...]
     schema: Schema
     widths: tuple[int, ...]
     slopes: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def base(self) -> float:
+        """Where the sum starts, as the nearest float."""
+        return float(self.start)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -170,9 +142,12 @@ class Terms:
         -------
         ndarray of float64, shape (rows,)
         """
-        weights = np.array([term.weight for term in self.terms])
+        numbers = [self.base, *(term.weight for term in self.terms)]
+        # Short decimals are summed as whole numbers: the nearest float of the exact sum, whatever the order.
+        summed, unit = whole_numbers(numbers) or (np.array(numbers), 1.0)
+        total = (summed[0] + self.holds(X) @ summed[1:]) / unit
         rows = self.schema.encode(X, gaps=True)
-        return np.asarray(self.base + self.holds(X) @ weights + sum(rows[:, j] * slope for j, slope in self.slopes))
+        return np.asarray(total + sum(rows[:, j] * slope for j, slope in self.slopes))
 
 
 def network_of(model: Any, plain: bool = True) -> Network:
@@ -263,20 +238,21 @@ def as_terms(model: Any) -> Terms:
             f"model must have one output; got {1 + len(others)}. Take one of bgn.model.terms.outputs_of(model)."
         )
     last = network.depth - 1
-    base, terms = network.base, []
+    start, terms = written(network.base), []
     for neuron, weight in enumerate(network.output_weights.tolist()):
-        condition = _condition(network.layers[last], last, neuron, flipped=weight < 0)
         if weight == 0.0:
             continue
+        condition, size = _condition(network, last, neuron, flipped=weight < 0), written(abs(weight))
         if condition.columns:
-            base -= abs(weight)
-            terms.append(Term(2.0 * abs(weight), condition))
+            start = EXACT.subtract(start, size)
+            terms.append(Term(EXACT.add(size, size), condition))
         else:
-            base += weight if network.layers[last].bias[neuron] >= 0 else -weight
-    terms.sort(key=lambda term: -term.weight)
+            fires = bool(network.layers[last].bias[neuron] >= 0)
+            start = EXACT.add(start, size) if fires is (weight > 0) else EXACT.subtract(start, size)
+    terms.sort(key=lambda term: -term.amount)
     slopes = () if network.slopes is None else enumerate(network.slopes.tolist())
     return Terms(
-        base=base,
+        start=start,
         terms=tuple(terms),
         hidden=_hidden(network, terms),
         schema=network.schema,
@@ -290,28 +266,62 @@ def _hidden(network: Network, terms: list[Term]) -> tuple[tuple[Condition, ...],
     hidden: list[tuple[Condition, ...]] = []
     read = {column for term in terms for column in term.condition.columns}
     for layer in range(network.depth - 2, -1, -1):
-        conditions = tuple(_condition(network.layers[layer], layer, neuron, flipped=False) for neuron in sorted(read))
+        conditions = tuple(_condition(network, layer, neuron, flipped=False) for neuron in sorted(read))
         read = {column for condition in conditions for column in condition.columns}
         hidden.insert(0, conditions)
     return tuple(hidden)
 
 
-def _condition(layer: Layer, number: int, neuron: int, flipped: bool) -> Condition:
+def _condition(network: Network, layer: int, neuron: int, flipped: bool) -> Condition:
     """Return the question of one neuron, answered yes where it fires (or where it does not, when `flipped`)."""
-    asked = layer.neurons[neuron]
-    coefficients, threshold = asked.projection.coefficients, asked.threshold
-    if number > 0:
-        # Inputs +-1 become 0/1: w . (2 a - 1) >= t is w . a >= (t + sum of w) / 2.
-        threshold = (threshold + float(asked.projection.arrays[1].sum())) / 2.0
+    asked = network.layers[layer].neurons[neuron]
+    columns, coefficients = asked.projection.columns, asked.projection.coefficients
+    threshold = _of_answers(asked) if layer > 0 else asked.threshold
     relation = "<" if flipped else ">="
-    factors = [each for each in coefficients if not isinstance(each, tuple)]
-    if factors:
-        leading = next((each for each in factors if abs(each) == 1.0), max(factors, key=abs))
+    leading = _leading(columns, coefficients, None if layer else network.schema)
+    # Only signs and powers of two are divided by: nothing is rounded.
+    if leading is not None and abs(frexp(leading)[0]) == 0.5:
         coefficients = tuple(
             tuple(value / leading for value in each) if isinstance(each, tuple) else each / leading
             for each in coefficients
         )
         threshold = threshold / leading + 0.0
         relation = _MIRROR[relation] if leading < 0 else relation
-    missing = None if asked.missing is None or number > 0 else asked.missing is not flipped
-    return Condition(number, neuron, asked.projection.columns, coefficients, relation, threshold, missing)
+    missing = None if asked.missing is None or layer > 0 else asked.missing is not flipped
+    return Condition(layer, neuron, columns, coefficients, relation, threshold, missing).read(network.schema)
+
+
+def _leading(columns: tuple[int, ...], coefficients: tuple[Coefficient, ...], schema: Schema | None) -> float | None:
+    """Return the coefficient that a question is divided by: a number's before a 0/1 column's, 1 before others."""
+    factors = [
+        (column, each) for column, each in zip(columns, coefficients, strict=True) if not isinstance(each, tuple)
+    ]
+    numbers = [each for j, each in factors if schema is not None and not is_flag(schema.columns[j])]
+    for some in (numbers, [each for _, each in factors]):
+        if some:
+            return next((each for each in some if abs(each) == 1.0), max(some, key=abs))
+    return None
+
+
+def _of_answers(asked: Neuron) -> float:
+    """Return the threshold of a question that reads 0/1 answers in place of +-1: w . (2 a - 1) >= t is w . a >= this.
+
+    Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats
+    answer two combinations of one and the same sum differently there is nothing between them; thresholds that are grown
+    lie between sums.
+    """
+    factors = asked.projection.factors
+    exact = written(asked.threshold)
+    for each in factors:
+        exact = EXACT.add(exact, written(each))
+    threshold = float(EXACT.divide(exact, Decimal(2)))
+    if not 0 < len(factors) <= _MOST_TRIED:
+        return threshold
+    answers = np.array(list(product((0.0, 1.0), repeat=len(factors))))
+    compact = Projection(tuple(range(len(factors))), factors)
+    sums, fires = compact.values(answers), Neuron(compact, asked.threshold).fires(2.0 * answers - 1.0)
+    size = 1e-9 * np.abs(factors).max()
+    if np.abs(sums - threshold).min() > size or fires.all() or not fires.any():
+        return threshold
+    low, high = float(sums[~fires].max()), float(sums[fires].min())
+    return shortest(low + size, high - size) if high - low > 4 * size else threshold

@@ -8,7 +8,7 @@ from bgn.plots.style import axes, ink
 from bgn.show.drawing import PAD, Drawing, draw, importance_of, percent
 
 
-def network(model: Any, X: Any = None, *, digits: int = 3, ax: Any = None) -> Any:
+def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = None) -> Any:
     """Draw a network as in the paper: features, neurons and output, each with its share of the prediction.
 
     Features and neurons are sorted by relative importance, the largest on top. A connection is as dark as its share
@@ -20,8 +20,8 @@ def network(model: Any, X: Any = None, *, digits: int = 3, ax: Any = None) -> An
     X : array_like, frame or Importance, optional
         Rows to measure importance on, or what :func:`bgn.importance` returned. Without either, neurons are sorted by
         output weight and features show no percentage.
-    digits : int, default 3
-        Significant digits.
+    digits : int, optional
+        Fewer digits than the model has; the drawing then says that it is rounded.
     ax : matplotlib Axes, optional
         Where to draw; a figure of a fitting size otherwise.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.export.numbers import amounts, number
+from bgn.export.numbers import amounts, whole
 from bgn.export.text import Signs
 from bgn.model.schema import Column
 from bgn.plots.style import DOWN, UP, axes, ink, largest, plain, widest
@@ -29,7 +29,7 @@ def waterfall(
     most : int, default 12
         Bars to draw at most; the smallest shares go together in one.
     digits : int, default 3
-        Significant digits.
+        Significant digits of what the bars are worth.
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -46,7 +46,7 @@ def waterfall(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a = 2', 'b = 0']
     """
-    labels, values = _parts(explanation, row, by, digits)
+    labels, values = _parts(explanation, row, by)
     order = largest(values, most)
     shown, names = values[order].tolist(), [labels[i] for i in order]
     rest = float(values.sum() - np.sum(shown))
@@ -67,21 +67,21 @@ def waterfall(
     return ax
 
 
-def _parts(explanation: Any, row: int, by: str, digits: int) -> tuple[list[str], Any]:
+def _parts(explanation: Any, row: int, by: str) -> tuple[list[str], Any]:
     """Return what the bars are called and worth."""
     if by == "features":
         pairs = zip(shortened(explanation.network.schema).columns, explanation.data[row].tolist(), strict=True)
-        return [_told(column, value, digits) for column, value in pairs], explanation.values[row]
+        return [_told(column, value) for column, value in pairs], explanation.values[row]
     if by == "neurons":
-        return term_labels(explanation.network, digits), explanation.neuron_values[row]
+        return term_labels(explanation.network), explanation.neuron_values[row]
     raise ValueError(f"by must be 'features' or 'neurons'; got {by!r}.")
 
 
-def _told(column: Column, value: float, digits: int) -> str:
+def _told(column: Column, value: float) -> str:
     """Write a feature and its value; a 0/1 column that stands for a level tells whether it is that."""
     if column.level_of is not None and value in (0.0, 1.0):
         return column.name if value else "{} is not {}".format(*column.level_of)
-    return f"{column.name} = {Signs().number(number(value, digits))}"
+    return f"{column.name} = {Signs().number(whole(value))}"
 
 
 def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any, digits: int) -> None:

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect
-from bgn.export.numbers import number
+from bgn.export.numbers import number, whole
 from bgn.export.text import Signs
 from bgn.model.step import Floats
-from bgn.printable import clean
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.curve import corners, few_wholes, histogram
 from bgn.show.drawing import percent
+from bgn.show.labels import title
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600
@@ -35,8 +35,8 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         low, high = float(column.min()), float(column.max())
         places, reached = corners(curve, column)
         least, most = float(reached.min()), float(reached.max())
-        name = clean(facts.network.names[i])
-        between = " and ".join(Signs().number(number(end, digits + 1)) for end in (low, high))
+        name = title(facts.network.schema.columns[i])
+        between = " and ".join(Signs().number(whole(end)) for end in (low, high))
         steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
         reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
         text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."

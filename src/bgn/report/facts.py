@@ -22,6 +22,7 @@ from bgn.model.schema import level_word
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, network_of
 from bgn.printable import clean
+from bgn.show.labels import title
 
 WORST = 10
 """Rows that the table of residuals lists."""
@@ -147,7 +148,7 @@ def ranges(facts: Facts) -> list[dict[str, Any]]:
     """Return, for every column, its range, its median, and how many judged rows lie outside the range."""
     return [
         {
-            "name": name,
+            "name": title(of),
             "low": float(column.min()),
             "median": float(np.median(column)),
             "high": float(column.max()),
@@ -156,7 +157,7 @@ def ranges(facts: Facts) -> list[dict[str, Any]]:
             "share": float(facts.importance.relative_features[i]),
             "used": i in facts.network.features_used,
         }
-        for i, (name, column) in enumerate(zip(facts.network.names, facts.rows.T, strict=True))
+        for i, (of, column) in enumerate(zip(facts.network.schema.columns, facts.rows.T, strict=True))
     ]
 
 
@@ -204,7 +205,8 @@ def plain_network(network: Network) -> dict[str, Any]:
         ]
         for layer in network.layers
     ]
-    return {"layers": layers, "output": network.output_weights.tolist(), "base": network.base}
+    base, output, unit = network.summands
+    return {"layers": layers, "output": output.tolist(), "base": float(base), "unit": unit}
 
 
 def made(facts: Facts) -> dict[str, str]:

@@ -26,7 +26,7 @@
   function predict(row) {
     let total = network.base;
     answers(row).forEach((answer, i) => { total += answer * network.output[i]; });
-    return total;
+    return total / network.unit;
   }
 
   const holds = (term, said) => (said[term.neuron] > 0) === (network.output[term.neuron] > 0);
@@ -34,9 +34,10 @@
   // -- numbers ------------------------------------------------------------------------------------------------
 
   const minus = (text) => text.replace("-", "\u2212");
-  const amount = (value) => minus(places === null ? value.toPrecision(data.digits) : value.toFixed(places));
-  const change = (value) => (Number(value.toFixed(places ?? 20)) > 0 ? "+" : "") + amount(value);
-  const short = (value) => minus(String(Number(value.toPrecision(6))));
+  // A sum of the model's numbers has no more decimals than they have.
+  const amount = (value) => minus(places === null ? String(value) : value.toFixed(places));
+  const change = (value) => (value > 0 ? "+" : "") + amount(value);
+  const whole = (value) => minus(String(value));
 
   const bits = new DataView(new ArrayBuffer(8));
   function neighbour(value, up) {
@@ -68,7 +69,7 @@
   }
 
   function told(control, value) {
-    return control.kind === "number" ? short(value) : control.options.find((o) => o.column === value)?.name ?? "?";
+    return control.kind === "number" ? whole(value) : control.options.find((o) => o.column === value)?.name ?? "?";
   }
 
   function showControls() {
@@ -82,7 +83,7 @@
       if (byId(`c${i}`).valueAsNumber !== value) byId(`c${i}`).value = String(value);
       byId(`s${i}`).value = String(value);
       const outside = value < control.low || value > control.high;
-      byId(`o${i}`).textContent = outside ? `outside the data: ${short(control.low)} to ${short(control.high)}` : "";
+      byId(`o${i}`).textContent = outside ? `outside the data: ${whole(control.low)} to ${whole(control.high)}` : "";
     });
   }
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
-from bgn.export.numbers import amounts, base_and_weights, number
+from bgn.export.numbers import aligned, amounts, number, places, whole
 from bgn.export.text import Signs
 from bgn.printable import clean, visible
 from bgn.report import facts as told
@@ -25,6 +25,7 @@ from bgn.report.facts import Facts, quality
 from bgn.require import require
 from bgn.show.drawing import draw, percent
 from bgn.show.labels import shorten, shortened
+from bgn.show.labels import title as title_of
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
@@ -33,8 +34,8 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
     script, network, terms = _part("page.js"), facts.network, facts.terms
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures, target, controls = quality(facts), _target(facts), told.controls(facts)
-    base, *weights = base_and_weights(terms.base, [term.weight for term in terms.terms], digits)
-    picture = svg.drawing(draw(network, facts.importance, digits), _drawing_label(facts), focus=True)
+    base, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
+    picture = svg.drawing(draw(network, facts.importance), _drawing_label(facts), focus=True)
     page = _template().render(
         title=clean(title) if title else f"How {target} is predicted",
         target=target,
@@ -43,7 +44,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         base=Signs().number(base),
         weights=weights,
         terms=[term.condition for term in terms.terms],
-        describe=lambda condition: markup(describe(condition, terms, Html(), digits, units)),
+        describe=lambda condition: markup(describe(condition, terms, Html(), units)),
         colour=colour,
         quality=_quality(measures, digits),
         quality_note=_quality_note(facts, measures),
@@ -62,7 +63,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         css=markup(_part("page.css")),
         js=markup(script),
         script_hash=f"sha256-{digest}",
-        data=markup(_data(facts, weights, controls, digits)),
+        data=markup(_data(facts, [base, *weights], controls)),
     )
     return visible(str(page))
 
@@ -72,7 +73,7 @@ def _template() -> Any:
     """Return the page's template, compiled once."""
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "percent": percent, "number": _number}
+    environment.filters |= {"clean": clean, "percent": percent, "number": _number, "whole": _whole}
     return environment.from_string(_part("template.html"))
 
 
@@ -84,23 +85,20 @@ def _target(facts: Facts) -> str:
     return clean(facts.terms.target) if facts.network.target_name else "value"
 
 
+def _whole(value: float) -> str:
+    return Signs().number(whole(value))
+
+
 def _number(value: float, digits: int) -> str:
     return Signs().number(number(value, digits + 1))
 
 
-def _places(facts: Facts, digits: int) -> int | None:
-    """Return how many decimals the equation shows, None where it is in powers of ten."""
-    scale = [term.weight for term in facts.terms.terms] or [facts.terms.base]
-    written = amounts([1.0], scale, digits)[0]
-    return None if "e" in written else len(written.partition(".")[2])
-
-
 def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     """Say what the model is."""
-    count, used = len(facts.terms.terms), [clean(facts.network.names[i]) for i in facts.used]
+    count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
     target = _target(facts)
     if not count:
-        return f"This model always predicts the same {target}: {_number(facts.terms.base, 3)}."
+        return f"This model always predicts the same {target}: {Signs().number(whole(facts.terms.start))}."
     shown = ", ".join(shorten(used)[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
     questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
     explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
@@ -156,7 +154,7 @@ def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     return [
         one
         | {key: Signs().number(amounts([one[key]], scale, digits + 1)[0]) for key in told_of}
-        | {"cells": [_number(one["values"][i], digits) for i in facts.used[:8]]}
+        | {"cells": [_whole(one["values"][i]) for i in facts.used[:8]]}
         for one in rows
     ]
 
@@ -173,14 +171,14 @@ def _data_note(facts: Facts) -> str:
     return text
 
 
-def _data(facts: Facts, weights: list[str], controls: list[dict[str, Any]], digits: int) -> str:
+def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]]) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
     shares, terms = facts.importance.relative_neurons, facts.terms
     details = [
-        f"Adds {weight} if {describe(term.condition, terms, Signs(), digits)}. Its share: "
+        f"Adds {weight} if {describe(term.condition, terms, Signs())}. Its share: "
         f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
         f"({round(holds * len(facts.rows)):,})."
-        for term, weight, holds in zip(terms.terms, weights, facts.holds, strict=True)
+        for term, weight, holds in zip(terms.terms, numbers[1:], facts.holds, strict=True)
     ]
     blob = {
         "network": told.plain_network(facts.network),
@@ -191,8 +189,7 @@ def _data(facts: Facts, weights: list[str], controls: list[dict[str, Any]], digi
         ],
         "typical": told.typical(facts),
         "rows": [one["values"] for one in told.worst(facts)],
-        "places": _places(facts, digits),
-        "digits": digits,
+        "places": places(numbers),
     }
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from bgn.export.text import Signs
-from bgn.show.drawing import PAD, Drawing, percent
+from bgn.show.drawing import LINE, PAD, Box, Drawing, percent
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -49,13 +49,22 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
             f'<g class="{box.kind}"{index}{reach}><title>{escape(box.label)}</title>'
             f'<rect x="{box.x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.0f}" rx="3" '
             f'fill="currentColor" fill-opacity="0.04" {edge} stroke-width="1.4"/>'
-            f'<text x="{box.x + PAD:.1f}" y="{box.y + 3.5:.1f}">{escape(box.text)}</text>'
+            f"{_words(box)}"
         )
         if box.share is not None:
             end_x = box.x + box.width - PAD
             parts.append(f'<text x="{end_x:.1f}" y="{box.y + 3.5:.1f}" text-anchor="end">{percent(box.share)}</text>')
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
+
+
+def _words(box: Box) -> str:
+    """Return the text of a box, line under line."""
+    lines = box.text.split("\n")
+    first = box.y + 3.5 - LINE * (len(lines) - 1) / 2
+    return "".join(
+        f'<text x="{box.x + PAD:.1f}" y="{first + LINE * i:.1f}">{escape(line)}</text>' for i, line in enumerate(lines)
+    )
 
 
 def _opacity(darkness: float) -> str:

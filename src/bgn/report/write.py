@@ -50,7 +50,7 @@ def write_report(
     title : str, optional
         Heading of the page.
     digits : int, default 3
-        Significant digits.
+        Significant digits of what is measured, such as errors. The model's own numbers, and its rows', are whole.
     units : mapping of str to str, optional
         Units by column name, written after thresholds.
 
@@ -69,7 +69,7 @@ def write_report(
     ...     "What if" in written.read_text(encoding="utf-8")
     True
     """
-    if not isinstance(digits, int) or not 1 <= digits <= 17:
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     check_place(path)
     for name, values in (("y", y), ("y_test", y_test)):

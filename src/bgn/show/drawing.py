@@ -18,20 +18,27 @@ from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
 from bgn.export.condition import describe
 from bgn.export.html import colour
-from bgn.export.numbers import base_and_weights, number
+from bgn.export.numbers import aligned, whole
+from bgn.export.rounded import check_digits, rounded
 from bgn.export.text import Signs
 from bgn.model.network import Network
-from bgn.model.terms import Condition, Terms, as_terms, network_of
+from bgn.model.question import Condition
+from bgn.model.terms import Terms, as_terms, network_of
 from bgn.show.labels import shortened
 
 # Sizes in points for letters of 10 points.
-_ROW, _BOX, PAD = 24.0, 18.0, 6.0
-_LETTERS = dict.fromkeys(" .,:;|'!()[]/", 3.6) | dict.fromkeys("fijltIr", 4.0) | dict.fromkeys("mwMWQ@%≥≤<>+=", 9.0)
+_ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0
+_LETTERS_PER_LINE = 48
+_LETTERS = dict.fromkeys(" .,:;|'!()[]/", 3.6) | dict.fromkeys("fijltIr", 4.0) | dict.fromkeys("mwMWQ@%≥≤<>+=≈", 9.0)
+_LETTERS |= dict.fromkeys("0123456789", 6.4) | {"\N{MINUS SIGN}": 9.0}
 
 
 @dataclass(frozen=True)
 class Box:
-    """A feature (layer -1), a neuron or the output; `x` and `y` are its left edge and its middle."""
+    """A feature (layer -1), a neuron or the output; `x` and `y` are its left edge and its middle.
+
+    Its `text` may have several lines.
+    """
 
     kind: str
     layer: int
@@ -46,8 +53,9 @@ class Box:
 
     @property
     def label(self) -> str:
-        """What the box says."""
-        return self.text if self.share is None else f"{self.text}  {percent(self.share)}"
+        """What the box says, on one line."""
+        text = " ".join(self.text.split("\n"))
+        return text if self.share is None else f"{text}  {percent(self.share)}"
 
 
 @dataclass(frozen=True)
@@ -92,11 +100,12 @@ def importance_of(model: Any, X: Any) -> Importance:
     return X if isinstance(X, Importance) else measure(model, X)
 
 
-def draw(model: Any, importance: Importance | None = None, digits: int = 3) -> Drawing:
+def draw(model: Any, importance: Importance | None = None, digits: int | None = None) -> Drawing:
     """Lay a network of one output out.
 
     Without importances, from :func:`bgn.importance`, features keep their order and show no percentage, a neuron's share
-    is that of its output weight, and a connection's that of its weight, whatever the units.
+    is that of its output weight, and a connection's that of its weight, whatever the units. Numbers are whole;
+    with fewer `digits` the output says so.
 
     Examples
     --------
@@ -104,27 +113,45 @@ def draw(model: Any, importance: Importance | None = None, digits: int = 3) -> D
     >>> from bgn.show.drawing import draw
     >>> network = bgn.Network([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -4.0])], [0.25, 0.75], 1.0, ["a", "b"])
     >>> [box.label for box in draw(network).boxes]
-    ['a', 'b', 'a + 0.5 b ≥ 4  75%', 'a ≥ 3  25%', '0.00 + Σ']
+    ['a', 'b', 'a + 0.5 b ≥ 4  75%', 'a ≥ 3  25%', '0.0 + Σ']
     """
     network = network_of(model, plain=False)
-    terms = as_terms(network)
+    exact = as_terms(network)
+    check_digits(digits)
+    terms = exact if digits is None else rounded(exact, digits)
+    note = f" (rounded to {digits} digits)" if terms != exact else ""
     terms = replace(terms, schema=shortened(terms.schema))
-    base, *weights = map(Signs().number, base_and_weights(terms.base, [term.weight for term in terms.terms], digits))
+    base, *weights = map(Signs().number, aligned([terms.start, *(term.amount for term in terms.terms)]))
     for column, slope in terms.slopes:
-        base += f" {'+' if slope > 0 else Signs().number('-')} {number(abs(slope), digits)} {terms.names[column]}"
+        base += f" {'+' if slope > 0 else Signs().number('-')} {whole(abs(slope))} {terms.names[column]}"
     columns = [_features(network, terms, importance)]
-    columns += [[_neuron(each, terms, digits) for each in conditions] for conditions in terms.hidden]
-    columns.append(_term_boxes(network, terms, importance, digits))
-    title = "" if terms.schema.target is None else f"{terms.target} = "
-    columns.append([_box("output", network.depth, 0, f"{title}{base} + Σ")])
-    boxes, width, height = _placed(columns)
-    return Drawing(boxes, _lines(network, terms, boxes, importance, weights), width, height)
+    columns += [[_neuron(each, terms) for each in conditions] for conditions in terms.hidden]
+    columns.append(_term_boxes(network, terms, importance))
+    title = "" if terms.schema.target is None else f"{terms.target} {'≈' if note else '='} "
+    columns.append([_box("output", network.depth, 0, f"{title}{base} + Σ{note}")])
+    room = max((text_width(f"+{weight}") for weight in weights), default=0.0) + 4.0
+    boxes, width, height = _placed(columns, room)
+    return Drawing(boxes, _lines(network, terms, boxes, importance, weights, room), width, height)
 
 
 def _box(kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None) -> Box:
     """Return a box with its size but no place yet."""
-    box = Box(kind, layer, index, text, share, ink, x=0.0, y=0.0, width=0.0)
-    return replace(box, width=text_width(box.label) + 2 * PAD)
+    lines = _lines_of(text)
+    widest = max(map(text_width, lines)) + (0.0 if share is None else text_width(f"  {percent(share)}"))
+    height = _BOX + LINE * (len(lines) - 1)
+    return Box(kind, layer, index, "\n".join(lines), share, ink, 0.0, 0.0, widest + 2 * PAD, height)
+
+
+def _lines_of(text: str) -> list[str]:
+    """Break a long question between its cases."""
+    lines: list[str] = []
+    for part in text.split(", or "):
+        part = f"or {part}" if lines else part
+        if lines and len(lines[-1]) + len(part) < _LETTERS_PER_LINE:
+            lines[-1] += f", {part}"
+        else:
+            lines = [*lines[:-1], *(f"{line}," for line in lines[-1:]), part]
+    return lines
 
 
 def _features(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
@@ -136,40 +163,49 @@ def _features(network: Network, terms: Terms, importance: Importance | None) -> 
     return [_box("feature", -1, i, terms.names[i], shares[i]) for i in used]
 
 
-def _neuron(condition: Condition, terms: Terms, digits: int) -> Box:
+def _neuron(condition: Condition, terms: Terms) -> Box:
     """Return the box of a neuron below the last layer."""
     name = terms.hidden_names[condition.layer, condition.neuron]
-    return _box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs(), digits)}")
+    return _box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs())}")
 
 
-def _term_boxes(network: Network, terms: Terms, importance: Importance | None, digits: int) -> list[Box]:
+def _term_boxes(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
     """Return one box per neuron of the last layer, the most important first."""
     weights = np.abs(network.output_weights) if importance is None else importance.neurons
     total = weights[[term.neuron for term in terms.terms]].sum() or 1.0
     boxes = []
     for position, term in enumerate(terms.terms):
-        text, share = describe(term.condition, terms, Signs(), digits), float(weights[term.neuron] / total)
+        text, share = describe(term.condition, terms, Signs()), float(weights[term.neuron] / total)
         boxes.append(_box("neuron", network.depth - 1, term.neuron, text, share, colour(position)))
     return sorted(boxes, key=lambda box: -(box.share or 0.0))
 
 
-def _placed(columns: Sequence[Sequence[Box]]) -> tuple[tuple[Box, ...], float, float]:
-    """Put the columns side by side, each spread over the height; return the boxes, the width and the height."""
-    height = _ROW * max(1, *(len(column) for column in columns))
-    placed, x = [], 0.0
-    for column in columns:
-        width = max((box.width for box in column), default=0.0)
-        for row, box in enumerate(column):
-            y = height * (row + 0.5) / len(column)
-            placed.append(replace(box, x=x, y=y, width=width))
+def _placed(columns: Sequence[Sequence[Box]], room: float) -> tuple[tuple[Box, ...], float, float]:
+    """Put the columns side by side, each spread over the height; return the boxes, the width and the height.
+
+    Between the terms and the output there is `room` for amounts.
+    """
+    tall = [sum(box.height + _ROW - _BOX for box in column) for column in columns]
+    height, placed, x = max(_ROW, *tall), [], 0.0
+    for column, own in zip(columns, tall, strict=True):
+        width, y = max((box.width for box in column), default=0.0), 0.0
+        for box in column:
+            room_above = (box.height + _ROW - _BOX + (height - own) / len(column)) / 2.0
+            placed.append(replace(box, x=x, y=y + room_above, width=width))
+            y += 2.0 * room_above
         # Room for lines to fan out: more where more rows meet.
-        x += width + min(70.0 + 3.0 * len(column), 150.0)
+        x += width + max(min(70.0 + 3.0 * len(column), 150.0), room + 30.0 if column is columns[-2] else 0.0)
     last = placed[-1]
     return tuple(placed), last.x + last.width, height
 
 
 def _lines(
-    network: Network, terms: Terms, boxes: Sequence[Box], importance: Importance | None, weights: Sequence[str]
+    network: Network,
+    terms: Terms,
+    boxes: Sequence[Box],
+    importance: Importance | None,
+    weights: Sequence[str],
+    room: float,
 ) -> tuple[Line, ...]:
     """Return the connections into neurons, then those from the terms and slopes to the output."""
     places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
@@ -184,7 +220,6 @@ def _lines(
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
             lines.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
     last = len(boxes) - 1
-    room = max((text_width(f"+{weight}") for weight in weights), default=0.0) + 4.0
     for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True)):
         start = places[term.condition.layer, term.neuron]
         lines.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))

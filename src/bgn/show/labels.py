@@ -56,6 +56,11 @@ def shortened(schema: Schema, length: int = 24) -> Schema:
     return replace(schema, columns=tuple(columns), target=schema.target and clean(schema.target, length))
 
 
+def title(column: Column) -> str:
+    """Return the name of a column as questions have it; one that stands for a level of a category is called by both."""
+    return clean(column.name if column.level_of is None else f"{column.level_of[0]} = {level_word(column.level_of[1])}")
+
+
 def _shortened(column: Column, length: int) -> Column:
     """Return a column by a short name, and its levels as short words."""
     levels = None if column.levels is None else shorten(list(map(level_word, column.levels)), length)
@@ -65,11 +70,11 @@ def _shortened(column: Column, length: int) -> Column:
     return replace(column, name=f"{title} = {word}", level_of=(title, word))
 
 
-def term_labels(model: Any, digits: int = 3) -> list[str]:
+def term_labels(model: Any) -> list[str]:
     """Return the condition of every neuron of the last layer, in order; those that add nothing are blank."""
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema))
     labels = [""] * network_of(model).widths[-1]
     for term in terms.terms:
-        labels[term.neuron] = describe(term.condition, terms, Signs(), digits)
+        labels[term.neuron] = describe(term.condition, terms, Signs())
     return labels
