@@ -240,6 +240,8 @@ def _read(content: Any, size: int) -> ModelFile:
         raise ModelFileError("preparation does not make the features that the schema lists.")
     if preparation is not None:
         network = network.changed(schema=network.schema.with_levels(preparation.levels))
+    if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
+        vars(network)["summands"] = np.asarray(network.base), network.output_weights, 1.0
     parts.verify(network, found["checks"], "checks")
     if kind not in ("network", "regressor") or (kind == "regressor") != (found["settings"] is not None):
         raise strict.refuse("kind", "'network', or 'regressor' with settings", kind)

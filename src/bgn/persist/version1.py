@@ -20,7 +20,7 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
     columns = inputs if names is None else strict.array(strict.text, inputs)(names, "feature_names")
     found |= {"schema": {"columns": columns, "target": target}, "network": network}
     if isinstance(settings := found["settings"], dict):
-        found["settings"] = {"digits": None} | settings  # 0.1.0 kept the numbers that growth found
+        found["settings"] = {"digits": None, "simplicity": 0.0} | settings  # 0.1.0 kept the numbers that growth found
     if isinstance(history := found["history"], dict):
         below = _layers(history.get("inputs"), "history.inputs")
         if isinstance(paths := history.get("paths"), list) and len(below) == len(paths) > 0:
