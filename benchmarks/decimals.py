@@ -1,13 +1,15 @@
-"""What short numbers cost: test errors and times with `digits` and without, on the large tables.
+"""What short numbers and simple questions cost: test errors and times with them and without, on the large tables.
 
 ``python benchmarks/decimals.py`` prints, for every table and width, by how much the test error of networks with three
-digits is above that of networks with all digits, the mean over seeds, and how much longer a fit takes.
+digits is above that of networks with all digits, the mean over seeds, how much longer a fit takes, and the share of
+questions about several columns. ``--simplicity 0.2`` compares that setting with none instead.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 import numpy as np
 
@@ -17,32 +19,40 @@ TABLES = ("housing", "power_plant", "bike", "parking")
 WIDTHS = (5, 10, 20, 50)
 
 
-def errors(X: np.ndarray, y: np.ndarray, seed: int, digits: int | None) -> tuple[list[float], float]:
-    """Mean squared errors on a quarter of the rows at every width, and the seconds of the fit."""
+def errors(X: np.ndarray, y: np.ndarray, seed: int, setting: dict[str, Any]) -> tuple[list[float], float, float]:
+    """Mean squared errors on a quarter of the rows at every width, the seconds of the fit, and the share of pairs."""
     order = np.random.default_rng(seed).permutation(len(y))
     test, train = np.split(order, [len(y) // 4])
     started = time.process_time()
-    model = BGNRegressor(patience=None, digits=digits, random_state=seed).fit(X[train], y[train])
+    model = BGNRegressor(patience=None, random_state=seed, **setting).fit(X[train], y[train])
     seconds = time.process_time() - started
     networks = [model.history_.network(min(width, len(model.history_.paths[0]) - 1)) for width in WIDTHS]
-    return [float(np.mean((network.predict(X[test]) - y[test]) ** 2)) for network in networks], seconds
+    several = [len(neuron.projection.columns) > 1 for network in networks for neuron in network.layers[0].neurons]
+    found = [float(np.mean((network.predict(X[test]) - y[test]) ** 2)) for network in networks]
+    return found, seconds, float(np.mean(several))
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--digits", type=int, default=3)
+    parser.add_argument("--simplicity", type=float)
     parser.add_argument("--seeds", type=int, default=3)
     args = parser.parse_args()
+    settings: list[dict[str, Any]] = [{"digits": None}, {"digits": args.digits}]
+    if args.simplicity is not None:
+        settings = [{}, {"simplicity": args.simplicity}]
     worst, every = -np.inf, []
     for name in TABLES:
         data = datasets.load(name)
         X, y = np.asarray(data.X, float), np.asarray(data.y, float)
-        pairs = [[errors(X, y, seed, digits) for digits in (None, args.digits)] for seed in range(args.seeds)]
+        pairs = [[errors(X, y, seed, setting) for setting in settings] for seed in range(args.seeds)]
         rises = np.array([100 * (np.array(short[0]) / long[0] - 1) for long, short in pairs])
         longer = sum(short[1] for _, short in pairs) / sum(long[1] for long, _ in pairs)
         cells = "  ".join(f"{width}: {rise:+.2f} %" for width, rise in zip(WIDTHS, rises.mean(axis=0), strict=True))
-        print(f"{name:12} {cells}   time {longer:.2f}x", flush=True)
+        pairs_in = [np.mean([each[k][2] for each in pairs]) for k in (0, 1)]
+        shares = f"pairs {pairs_in[0]:.2f} -> {pairs_in[1]:.2f}"
+        print(f"{name:12} {cells}   time {longer:.2f}x   {shares}", flush=True)
         worst, every = max(worst, rises.mean(axis=0).max()), [*every, *rises.ravel()]
     print(f"mean {np.mean(every):+.3f} %, worst cell {worst:+.2f} %, worst run {max(every):+.2f} %")
 

@@ -109,7 +109,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
         sums, nearest = zip(*self.parts.ask(RowPart.split, output, projection, thresholds), strict=True)
-        return np.cumsum(np.sum(sums, axis=0), axis=0)[:-1], np.min(nearest, axis=0)
+        return np.sum(sums, axis=0), np.min(nearest, axis=0)
 
     def seen(self) -> list[tuple[float, float, bool]]:
         return list(zip(self._low.tolist(), self._high.tolist(), self._whole.tolist(), strict=True))
@@ -130,6 +130,9 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         self.output = output
         self._settled = self.loss.total(self._sum(RowPart.settle, output))
         return self._settled
+
+    def total_loss(self, output: Output) -> int:
+        return self.loss.total(self._sum(RowPart.limbs, output))
 
     def loss_deviation(self) -> float:
         """Standard deviation of the rows' losses."""

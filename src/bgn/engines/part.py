@@ -153,7 +153,8 @@ class Part(SharedRows, CellPart):
         line, residual = (self.columns, *projection.arrays), self.residual(output)
 
         def part(span: tuple[int, int]) -> tuple[Integers, Floats]:
-            sums, nearest = np.zeros((len(thresholds) + 1, 2), np.int64), np.full(len(thresholds), np.inf)
+            sums = np.zeros((len(thresholds), 2), np.int64)
+            nearest = np.full(len(thresholds) if len(projection.columns) > 1 else 0, np.inf)
             cuts.split_rows(line, residual, self.weight, thresholds, span, sums, nearest)
             return sums, nearest
 
@@ -240,6 +241,9 @@ class Part(SharedRows, CellPart):
 
     def _limbs(self, gap: Integers) -> Integers:
         return self._sum(4, self.loss.add_limbs, gap, self.target, self.weight)
+
+    def limbs(self, output: Output) -> Integers:
+        return self._limbs(self._gap(output))
 
     def largest(self) -> int:
         return int(np.abs(self._gap(self.output)).max(initial=0))

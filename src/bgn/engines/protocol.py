@@ -203,10 +203,9 @@ class Engine(Protocol):
         """Answer each question with its best cut, perhaps only when it is wanted; None where there is none."""
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
-        """For each of some thresholds in order, what lies below it, and how near the nearest row is.
+        """For each of some thresholds, what lies below it, and, for a sum of columns, how near the nearest row is.
 
-        What lies below is weight and sum of the residual that `output` leaves; the nearest row is one with no other
-        threshold between, if there is one.
+        What lies below is weight and sum of the residual that `output` leaves.
         """
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
@@ -217,6 +216,9 @@ class Engine(Protocol):
 
     def settle(self, output: Output) -> int:
         """Make `output` the current one; the sum of the losses."""
+
+    def total_loss(self, output: Output) -> int:
+        """The sum of the losses of `output`; the current one stays."""
 
     def residual_sum(self) -> int:
         """The current residual summed over all rows."""

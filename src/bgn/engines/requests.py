@@ -74,7 +74,7 @@ class RowPart(Protocol):
         """Sums and extremes."""
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
-        """Between some thresholds in order: weight and sum of the residual; and how near to each the nearest row is."""
+        """Weight and residual below each of some thresholds; and, for a sum, how near to it the nearest row is."""
 
     def put(self, slot: int, neuron: Neuron) -> Integers:
         """Store a neuron's answers; weight and target sum of the rows where it fires, and how many are new."""
@@ -84,6 +84,9 @@ class RowPart(Protocol):
 
     def settle(self, output: Output) -> Integers:
         """Make `output` the current one; the limbs of the sum of the losses."""
+
+    def limbs(self, output: Output) -> Integers:
+        """The limbs of the sum of the losses of `output`; the current one stays."""
 
     def largest(self) -> int:
         """The largest gap of the current output."""

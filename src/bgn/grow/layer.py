@@ -173,7 +173,7 @@ class LayerGrowth:
         elif self._short is None:
             neuron, otherwise = found.neuron, False
         else:
-            neuron, otherwise = self._short.neuron(self.rows.train, output, found)
+            neuron, otherwise = self._short.neuron(self.rows.train, self.rows.sample, output, found)
         self._asked[slot : slot + 1] = [neuron]
         self._otherwise -= {slot}
         if otherwise:
@@ -234,8 +234,7 @@ class LayerGrowth:
         places = [self._aside(slot) if slot in self._otherwise else slot for slot in range(len(weights))]
         spread = np.zeros(max(places, default=-1) + 1, np.int64)
         spread[places] = steps
-        learnt, validated, deviation = train.settle(Output(spread, whole)), math.nan, math.nan
-        train.settle(self.state.output)
+        learnt, validated, deviation = train.total_loss(Output(spread, whole)), math.nan, math.nan
         if rows is not None:
             validated = loss.mean(rows.settle(Output(steps, whole)), rows.total)
             deviation = loss.in_units(rows.loss_deviation())

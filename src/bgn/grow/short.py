@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import Cut, Engine, Floats, Output
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output
 from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
 
@@ -21,6 +21,7 @@ _MOST_MORE = 8  # where no shorter one will do
 _TRIED = 30  # thresholds between two projections
 # A shorter threshold may cost a cut this share of its gain, and answer this share of the rows otherwise.
 _COSTS, _MOVES = 0.02, 0.002
+_FAR = 4  # times as many rows of a sample are beyond doubt too many
 _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
 
 
@@ -36,46 +37,48 @@ class Shortener:
         """Amounts are multiples of ten to this power; None where the targets do not differ."""
         return written(self.spread).adjusted() - self.digits + 1 if 0 < self.spread < math.inf else None
 
-    def neuron(self, rows: Engine, output: Output, cut: Cut) -> tuple[Neuron, bool]:
+    def neuron(self, rows: Engine, sample: Engine | None, output: Output, cut: Cut) -> tuple[Neuron, bool]:
         """The cut's neuron with a short threshold, and whether it answers some rows otherwise.
 
         A threshold between the cut's neighbours answers no row otherwise. Where that takes many digits, the shortest
-        is taken among the cuts nearby that gain nearly as much.
+        is taken among the cuts nearby that gain nearly as much; a sample of the rows tells which are far away.
         """
-        room = self._roundings(rows, cut)
+        reach = _reach(rows, cut.neuron.projection)
+        room = _ROUNDINGS * reach if len(cut.neuron.projection.columns) > 1 else 0.0
         low, high = cut.below + room, cut.above - room
         most = self.digits + _MORE_FOR_THRESHOLDS
         found = self._between(rows, cut, low, high) if low < high else cut.neuron.threshold
-        if len(written(found).normalize(EXACT).as_tuple().digits) <= most:
+        if _length(found, reach) <= most:
             return replace(cut.neuron, threshold=found), False
-        tried = multiples(cut.below, cut.above, self.digits + _MOST_MORE)
-        thresholds = np.array(sorted(tried))
+        for digits in (most, self.digits + _MOST_MORE):
+            tried = multiples(cut.below, cut.above, digits)
+            if sample is not None and sample is not rows:
+                tried = _not_far(sample, cut, tried)
+            for threshold in self._nearby(rows, output, cut, tried, room):
+                if _as_written(rows, cut.neuron.projection, threshold):
+                    return replace(cut.neuron, threshold=threshold), True
+        return replace(cut.neuron, threshold=found), False
+
+    def _nearby(self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float) -> list[float]:
+        """Those of some thresholds that cut nearly as well."""
+        if not tried:
+            return []
+        thresholds = np.array(sorted(set(tried)))
         below, nearest = rows.split(output, cut.neuron.projection, thresholds)
         total, enough, most_moved = cut.fired_sum + cut.silent_sum, (1.0 - _COSTS) * cut.gain, _MOVES * rows.total
+        near = nearest if len(nearest) else np.full(len(thresholds), np.inf)
         good = {
             float(threshold)
-            for threshold, (n, s), near in zip(thresholds, below.tolist(), nearest.tolist(), strict=True)
-            if 0 < n < rows.total and near > room and abs(n - cut.silent) <= most_moved
+            for threshold, (n, s), apart in zip(thresholds, below.tolist(), near.tolist(), strict=True)
+            if 0 < n < rows.total and apart > room and abs(n - cut.silent) <= most_moved
             if gain(n, s, rows.total, total) >= enough
         }
-        for threshold in tried:  # the shortest first
-            if threshold in good and _as_written(rows, cut.neuron.projection, threshold):
-                return replace(cut.neuron, threshold=threshold), True
-        return replace(cut.neuron, threshold=found), False
+        return [threshold for threshold in tried if threshold in good]
 
     def _between(self, rows: Engine, cut: Cut, low: float, high: float) -> float:
         """The shortest threshold between two projections that asks floats what it asks decimals."""
         tried = [*islice(between(low, high), _TRIED)]
         return next((each for each in tried if _as_written(rows, cut.neuron.projection, each)), tried[0])
-
-    def _roundings(self, rows: Engine, cut: Cut) -> float:
-        """How far a sum of floats may be from the sum of what they write; nothing where there is no sum."""
-        line = cut.neuron.projection
-        if len(line.columns) < 2:
-            return 0.0
-        seen = rows.seen()
-        parts = (abs(c) * max(map(abs, seen[j][:2])) for j, c in zip(line.columns, line.factors, strict=True))
-        return _ROUNDINGS * sum(parts)
 
     def amounts(self, base: float, weights: Floats, inverse: Floats | None, more: int) -> tuple[float, Floats]:
         """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.
@@ -97,6 +100,26 @@ class Shortener:
             values[k] = short
         noes = written(rounded(values.item(0) - math.fsum(values[1:].tolist()), power))
         return float(sum_of([noes, *map(written, values[1:].tolist())])), values[1:]
+
+
+def _reach(rows: Engine, line: Projection) -> float:
+    """A value that no projection exceeds."""
+    seen = rows.seen()
+    return sum(abs(c) * max(map(abs, seen[j][:2])) for j, c in zip(line.columns, line.factors, strict=True))
+
+
+def _length(threshold: float, reach: float) -> int:
+    """Digits of a threshold, from the first that numbers up to `reach` have."""
+    last = int(written(threshold).normalize(EXACT).as_tuple().exponent)
+    return 0 if threshold == 0 else max(written(reach).adjusted(), written(threshold).adjusted()) - last + 1
+
+
+def _not_far(sample: Engine, cut: Cut, tried: list[float]) -> list[float]:
+    """Those of some thresholds that move few rows of a sample."""
+    line, thresholds = cut.neuron.projection, np.array(sorted({*tried, cut.neuron.threshold}))
+    below = dict(zip(thresholds.tolist(), sample.split(NO_OUTPUT, line, thresholds)[0][:, 0].tolist(), strict=True))
+    most = _FAR * _MOVES * sample.total
+    return [each for each in tried if abs(below[each] - below[cut.neuron.threshold]) <= most]
 
 
 def _as_written(rows: Engine, line: Projection, threshold: float) -> bool:

@@ -119,16 +119,12 @@ class TensorPart(RowPart):
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
         z, residual = self._project(projection), self.residual(output)[0]
-        edges = torch.from_numpy(thresholds).to(z.device)
-        place = torch.bucketize(z, edges, right=True)
-        heavy = torch.ones_like(residual) if self.weight is None else self.weight
-        sums = torch.zeros((len(edges) + 1, 2), dtype=torch.int64, device=z.device)
-        sums.index_add_(0, place, torch.stack([heavy, heavy * residual], dim=1))
-        ends = torch.nn.functional.pad(edges, (1, 1), value=torch.inf)
-        nearest = torch.full((len(edges) + 2,), torch.inf, dtype=torch.float64, device=z.device)
-        for side in (place, place + 1):
-            nearest.scatter_reduce_(0, side, (ends[side] - z).abs(), "amin")
-        return sums.cpu().numpy(), nearest[1:-1].cpu().numpy()
+        sums, nearest = [], []
+        for threshold in torch.from_numpy(thresholds).to(z.device):
+            below = z < threshold
+            sums += [count(below) if self.weight is None else (self.weight * below).sum(), self._sum(residual, below)]
+            nearest += [(z - threshold).abs().min()] if len(projection.columns) > 1 else []
+        return numbers(sums).reshape(-1, 2), numbers(nearest) if nearest else np.empty(0)
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
@@ -170,12 +166,15 @@ class TensorPart(RowPart):
         return gap, residual, self._total(self._sum(residual))
 
     def settle(self, output: Output) -> Integers:
-        gap, residual, total = self._found(output)
-        self.output, self._known = output, [(output, gap, residual, total)]
-        return self._limbs(gap) if total.limbs is None else total.limbs.cpu().numpy()
+        self.output, self._known = output, [(output, *self._found(output))]
+        return self.limbs(output)
 
     def _limbs(self, gap: Tensor) -> Integers:
         return numbers([self._sum(limb) for limb in self.loss.limbs(gap, self.target)])
+
+    def limbs(self, output: Output) -> Integers:
+        gap, _, total = self._found(output)
+        return self._limbs(gap) if total.limbs is None else total.limbs.cpu().numpy()
 
     def largest(self) -> int:
         return int(self._found(self.output)[0].abs().max())

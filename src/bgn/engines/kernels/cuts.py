@@ -10,6 +10,8 @@ import numpy as np
 from bgn.compiled import compiled
 from bgn.engines.kernels.rows import BLOCK, project, shift
 
+_WITHOUT_SIGN = (1 << 63) - 1
+
 
 @compiled
 def add_to_cells(rows, cell_sums):
@@ -73,26 +75,40 @@ def fill_cells(line, leftover, weight, place, span, cells, cell_sums):
 
 @compiled
 def split_rows(line, residual, weight, thresholds, span, sums, nearest):
-    """Add weight and residual of the rows of a span to those between `thresholds`, which are in order.
+    """Add to ``sums[k]`` weight and residual of the rows of a span below threshold k; how near to it a row is.
 
-    ``sums[k]`` is what lies below threshold k and not below the one before; `nearest` how near to each a row is.
+    `nearest` is left alone where it is empty. One loop per threshold, which the compiler can turn to vector
+    instructions.
     """
     columns, index, coefficients = line
-    z, last = np.empty(BLOCK), len(thresholds)
+    z, apart = np.empty(BLOCK), np.empty(BLOCK)
+    bits, bits_of_nearest = apart.view(np.int64), nearest.view(np.int64)  # floats without sign are in their order
     for begin in range(span[0], span[1], BLOCK):
         end = min(begin + BLOCK, span[1])
         project(columns, index, coefficients, begin, end, z)
-        for i in range(end - begin):
-            k = 0
-            while k < last and z[i] >= thresholds[k]:
-                k += 1
-            w = weight[begin + i] if len(weight) > 0 else 1
-            sums[k, 0] += w
-            sums[k, 1] += w * residual[begin + i]
-            if k < last:
-                nearest[k] = min(nearest[k], thresholds[k] - z[i])
-            if k > 0:
-                nearest[k - 1] = min(nearest[k - 1], z[i] - thresholds[k - 1])
+        values = residual[begin:end]
+        for k in range(len(thresholds)):
+            threshold, n, s = thresholds[k], 0, 0
+            if len(weight) > 0:
+                heavy = weight[begin:end]
+                for i in range(end - begin):
+                    below = np.int64(z[i] < threshold) * heavy[i]
+                    n += below
+                    s += below * values[i]
+            else:
+                for i in range(end - begin):
+                    below = np.int64(z[i] < threshold)
+                    n += below
+                    s += values[i] & -below
+            sums[k, 0] += n
+            sums[k, 1] += s
+            if len(nearest) > 0:
+                least = bits_of_nearest[k]
+                for i in range(end - begin):
+                    apart[i] = z[i] - threshold
+                for i in range(end - begin):
+                    least = min(least, bits[i] & _WITHOUT_SIGN)
+                bits_of_nearest[k] = least
 
 
 @compiled
