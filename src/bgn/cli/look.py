@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import numpy as np
 
@@ -9,6 +11,7 @@ import bgn
 from bgn.cli.source import read_model, width_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.refusal import Refused
+from bgn.model.question import Cases, Count
 from bgn.persist import read
 
 
@@ -48,6 +51,7 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
                     "coefficients": list(term.condition.coefficients),
                     "relation": term.condition.relation,
                     "threshold": term.condition.threshold,
+                    "cases": _cases(term.condition.reading),
                 }
                 for term in terms.terms
             ],
@@ -62,6 +66,20 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
             "library": file.library,
         }
     )
+
+
+def _cases(reading: Cases | Count | None) -> list[dict[str, Any]] | None:
+    """Thresholds of one number by what 0/1 columns and categories hold; None for a question of another kind."""
+    if not isinstance(reading, Cases):
+        return None
+    return [
+        {
+            "where": [{"column": each.column, "values": list(each.values)} for each in case.where],
+            "relation": case.relation,
+            "threshold": float(case.threshold),
+        }
+        for case in reading.cases
+    ]
 
 
 @click.command()
