@@ -49,7 +49,7 @@ def every_model_goes_through_a_file() -> Iterator[None]:
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Callable[..., BGNRegressor]:
-    """Fit a model on rows that live in one place or another; see `tests.engines`."""
+    """Fit a model on rows that live in one place or another; see `tests.every_engine`."""
     for package in {"dask": ["distributed"], "torch cpu": ["torch"], "torch cuda": ["torch"]}.get(request.param, ()):
         pytest.importorskip(package)
     return ENGINES[request.param]

@@ -302,7 +302,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
             given = given.in_memory()
             return r2(given.y, self.predict(given.X), given.weight)
         pieces = self._pieces(known_columns(self, given.opened(names_of(self))))
-        # What is kept of a block is a few numbers a row.
+        # What is kept of a block is a few numbers per row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
         targets, predicted, weight = (
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)

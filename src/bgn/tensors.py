@@ -65,7 +65,7 @@ def _vector(values: Any, X: Tensor, name: str) -> Tensor:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != X.shape[:1]:
-        raise ValueError(f"{name} must have one entry a row of X ({len(X)}); got shape {tuple(values.shape)}.")
+        raise ValueError(f"{name} must have one entry per row of X ({len(X)}); got shape {tuple(values.shape)}.")
     if not bool(torch.isfinite(torch.stack(torch.aminmax(values))).all()):
         _refuse(values, f"{name} contains {{}}", "Drop those rows.")
     return values.contiguous()

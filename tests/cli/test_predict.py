@@ -275,7 +275,8 @@ def test_show(model: Path) -> None:
     assert plain["target"] == "price"
     assert plain["base"] == 500.0 - 111.5
     assert plain["terms"][0] == {
-        "weight": 200.0, "columns": [3, 4], "coefficients": [1.0, 0.1], "relation": ">=", "threshold": 2020.6, "cases": None,
+        "weight": 200.0, "columns": [3, 4], "coefficients": [1.0, 0.1], "relation": ">=", "threshold": 2020.6,
+        "cases": None,
     }  # fmt: skip
     single = next(term for term in plain["terms"] if term["columns"] == [0])
     assert single["cases"] == [{"where": [], "relation": single["relation"], "threshold": single["threshold"]}]

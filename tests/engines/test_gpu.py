@@ -189,7 +189,7 @@ def test_what_is_wrong_with_a_tensor_is_said():
         (lambda: tensors.source_of(bad, y, None), r"X contains NaN in column 1 \(1 of 4 rows\)"),
         (lambda: tensors.source_of(X, y / 0, None), r"y contains NaN \(4 of 4 rows\)"),
         (lambda: tensors.source_of(X, 1 / y, None), r"y contains infinity \(4 of 4 rows\)"),
-        (lambda: tensors.source_of(X, y[1:], None), r"y must have one entry a row of X \(4\); got shape \(3,\)"),
+        (lambda: tensors.source_of(X, y[1:], None), r"y must have one entry per row of X \(4\); got shape \(3,\)"),
         (lambda: tensors.source_of(X, None, None), "y must hold the targets"),
         (lambda: tensors.source_of(X, y, y - 1), "Negative values in data passed to `sample_weight`"),
         (lambda: tensors.predict(network, bad), "X has NaN or infinity in column 'age'"),

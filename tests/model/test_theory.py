@@ -173,12 +173,12 @@ def test_records_are_read_only():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"y": [1.0]}, r"y must have one entry a row of X \(2\); got shape \(1,\)"),
+        ({"y": [1.0]}, r"y must have one entry per row of X \(2\); got shape \(1,\)"),
         ({"y": [1.0, np.nan]}, "y must be finite; got nan"),
         ({"y": [1e200, -1e200]}, "y must have squares that float64 can hold; got 1e\\+200"),
         ({"sample_weight": [1.0, -1.0]}, "sample_weight must not be negative; got -1.0"),
         ({"sample_weight": [0.0, 0.0]}, "sample_weight must not be all zero"),
-        ({"sample_weight": [1.0]}, "sample_weight must have one entry a row"),
+        ({"sample_weight": [1.0]}, "sample_weight must have one entry per row"),
         ({"X": np.empty((0, 1)), "y": []}, "X must have at least one row"),
         ({"X": [1.0, 2.0]}, "X must have 1 columns"),
         ({"X": 3.0}, "X must have 1 columns"),

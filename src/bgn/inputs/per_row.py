@@ -59,7 +59,7 @@ def numbers_per_row(values: Any, name: str, rows: int) -> Floats:
     unmasked(values, name)
     found = np.asarray(values, dtype=np.float64, order="C")
     if found.shape != (rows,):
-        raise ValueError(f"{name} must have one entry a row of X ({rows}); got shape {found.shape}.")
+        raise ValueError(f"{name} must have one entry per row of X ({rows}); got shape {found.shape}.")
     if not np.isfinite(found).all():
         wrong = f"{name} must be finite; got {found[~np.isfinite(found)][0]}"
         raise ValueError(f"{name} has NaN or infinity: {wrong}. Drop or fill those rows.")
