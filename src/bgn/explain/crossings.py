@@ -31,8 +31,7 @@ def summand(neuron: Neuron, place: int, rows: Floats) -> Floats:
 
     A gap adds an infinity of the sign that gives the neuron's answer for gaps, whatever the other columns add.
     """
-    projection = neuron.projection
-    values = Projection((projection.columns[place],), (projection.coefficients[place],)).values(rows)
+    values = neuron.projection.at(place).values(rows)
     if neuron.missing is None:
         return values
     return np.where(np.isnan(values), np.inf if neuron.missing else -np.inf, values)

@@ -58,10 +58,14 @@ def expanded(network: Network) -> Network:
         columns += [Column(f"{column.name} is missing")] * gaps
     weights = np.zeros((first.width, len(columns)))
     for row, neuron in zip(weights, first.neurons, strict=True):
-        for j, coefficient in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
+        projection = neuron.projection
+        for place, (j, coefficient) in enumerate(zip(projection.columns, projection.coefficients, strict=True)):
             values = np.atleast_1d(coefficient)
             row[starts[j] : starts[j] + len(values)] = values
-            if gaps:
+            if projection.gaps is not None:
+                gap = projection.gaps[place]
+                row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * coefficient
+            elif gaps:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
     schema = Schema(tuple(columns), network.schema.target, network.schema.target_unit)
     slopes = None

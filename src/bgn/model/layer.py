@@ -42,7 +42,7 @@ class Layer:
     >>> layer.width, layer.n_inputs
     (1, 2)
     >>> layer.neurons
-    (Neuron(projection=Projection(columns=(0,), coefficients=(1.0,)), threshold=65.5, missing=None),)
+    (Neuron(projection=Projection(columns=(0,), coefficients=(1.0,), gaps=None), threshold=65.5, missing=None),)
     """
 
     width: int
@@ -113,9 +113,15 @@ class Layer:
 
     @cached_property
     def takes_gaps(self) -> bool:
-        """True where every neuron, and there are some, has an answer for a gap."""
-        answers = [neuron.missing is not None for neuron in vars(self).get("neurons", ())]
-        return bool(answers) and all(answers)
+        """True where some neuron has an answer for a gap."""
+        return any(neuron.takes_gaps for neuron in vars(self).get("neurons", ()))
+
+    @cached_property
+    def refuses_gaps(self) -> Bools:
+        """Which columns must have no gap: those read by a neuron that has no answer for one; all where none has."""
+        if not self.takes_gaps:
+            return np.ones(self.n_inputs, dtype=bool)
+        return self.inputs_of(np.array([not neuron.takes_gaps for neuron in self.neurons]))
 
     @cached_property
     def n_weights(self) -> int:
@@ -199,12 +205,16 @@ def _canonical(neuron: Neuron, n_inputs: int) -> Neuron:
         raise ValueError(f"a neuron's columns must be different and below {n_inputs}; got {projection.columns}.")
     if not np.isfinite([neuron.threshold, *projection.numbers]).all():
         raise ValueError(f"a neuron's numbers must be finite; got {neuron}.")
-    pairs = sorted(zip(projection.columns, projection.coefficients, strict=True))
-    kept = [(column, each) for column, each in pairs if isinstance(each, tuple) or each != 0.0]
-    if len(kept) == len(pairs) and pairs == list(zip(projection.columns, projection.coefficients, strict=True)):
+    if len(projection.gaps or projection.columns) != len(projection.columns):
+        raise ValueError(f"a projection's gaps must be one per column; got {neuron}.")
+    places = sorted(range(len(projection.columns)), key=projection.columns.__getitem__)
+    if not neuron.takes_gaps:
+        places = [k for k in places if projection.coefficients[k] != 0.0]
+    if places == list(range(len(projection.columns))):
         return neuron
-    columns, coefficients = zip(*kept, strict=True) if kept else ((), ())
-    return Neuron(Projection(columns, coefficients), neuron.threshold, neuron.missing)
+    kept = [tuple(each[k] for k in places) for each in (projection.columns, projection.coefficients)]
+    gaps = None if projection.gaps is None else tuple(projection.gaps[k] for k in places)
+    return Neuron(Projection(kept[0], kept[1], gaps), neuron.threshold, neuron.missing)  # type: ignore[arg-type]
 
 
 def stacked(layers: Iterable[Layer]) -> tuple[Layer, ...]:

@@ -194,7 +194,11 @@ class Network:
 
     def _rows(self, X: Any) -> Floats:
         """Return `X` as the first layer reads it, or say what is wrong."""
-        return self.schema.encode(X, gaps=self.layers[0].takes_gaps and self.slopes is None)
+        refused = np.ones(self.n_inputs, dtype=bool) if self.slopes is not None else self.layers[0].refuses_gaps
+        typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
+        rows = self.schema.encode(X, gaps=~(refused & np.isnan(typical)))
+        gaps = np.isnan(rows) & refused
+        return np.where(gaps, typical, rows) if gaps.any() else rows
 
     def hidden(self, X: Any, layer: int = -1) -> Floats:
         """Return the +-1 answers of one hidden layer.

@@ -2,7 +2,8 @@
 
 A column of numbers enters the sum times a coefficient; a category enters with one value per level, so that "city in
 Lille, Nice" is a value of 1 for either and a threshold of 1, and "hour >= 10, or >= 16 on working days" is a sum of
-both kinds. Rows are arrays of float64 in which a category is the number of its level and NaN stands for a gap.
+both kinds. Rows are arrays of float64 in which a category is the number of its level and NaN stands for a gap: either
+a neuron has an answer for gaps, or its projection says what a gap in each column counts as.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class Projection:
         The columns it reads, in order.
     coefficients : tuple of float or tuple of float
         For each column a factor, or, for a category, one value per level.
+    gaps : tuple of float or None, default None
+        What a gap counts as, column by column: a value of the column, or, for a category, what it adds to the sum. None
+        where a gap leaves no sum.
 
     Examples
     --------
@@ -37,10 +41,13 @@ class Projection:
     >>> from bgn.model.neuron import Projection
     >>> Projection((0, 2), (1.0, (0.0, -6.0))).values(np.array([[12.0, 5.0, 0.0], [12.0, 5.0, 1.0]]))
     array([12.,  6.])
+    >>> Projection((0, 1), (1.0, 0.5), gaps=(20.0, 3.0)).values(np.array([[np.nan, 4.0], [12.0, np.nan]]))
+    array([22. , 13.5])
     """
 
     columns: tuple[int, ...]
     coefficients: tuple[Coefficient, ...]
+    gaps: tuple[float, ...] | None = None
 
     @cached_property
     def arrays(self) -> tuple[NDArray[np.int64], Floats]:
@@ -62,21 +69,31 @@ class Projection:
         """Every number in it."""
         for each in self.coefficients:
             yield from each if isinstance(each, tuple) else (each,)
+        yield from self.gaps or ()
+
+    def at(self, place: int) -> Projection:
+        """What the column at a place of `columns` adds, as a projection of its own."""
+        gaps = None if self.gaps is None else self.gaps[place : place + 1]
+        return Projection(self.columns[place : place + 1], self.coefficients[place : place + 1], gaps)
 
     def values(self, rows: NDArray[Any]) -> Floats:
-        """Return the sum for every row; NaN where a column it reads has a gap."""
+        """Return the sum for every row; NaN where a column it reads has a gap that counts as nothing."""
         total = np.zeros(len(rows))
-        for count, (column, coefficient) in enumerate(zip(self.columns, self.coefficients, strict=True)):
+        gaps = self.gaps or (np.nan,) * len(self.columns)
+        for count, (column, coefficient, gap) in enumerate(zip(self.columns, self.coefficients, gaps, strict=True)):
             part = rows[:, column]
-            part = _looked_up(part, coefficient) if isinstance(coefficient, tuple) else part * coefficient
+            if isinstance(coefficient, tuple):
+                part = _looked_up(part, coefficient, gap)
+            else:
+                part = (part if self.gaps is None else np.where(np.isnan(part), gap, part)) * coefficient
             total = total + part if count else part
         return total
 
 
-def _looked_up(levels: Floats, values: tuple[float, ...]) -> Floats:
-    """Return the value of every row's level, NaN for a gap."""
-    gap = np.isnan(levels)
-    return np.append(values, np.nan)[np.where(gap, len(values), levels).astype(np.int64)]
+def _looked_up(levels: Floats, values: tuple[float, ...], gap: float) -> Floats:
+    """Return the value of every row's level, or of a gap."""
+    missing = np.isnan(levels)
+    return np.append(values, gap)[np.where(missing, len(values), levels).astype(np.int64)]
 
 
 @dataclass(frozen=True)
@@ -88,7 +105,8 @@ class Neuron:
     projection : Projection
     threshold : float
     missing : bool or None, default None
-        Whether it fires where a column that it reads has a gap; None where gaps are refused.
+        Whether it fires where a gap leaves no sum; None where gaps are refused, or count as something. A neuron that
+        reads one column with coefficient 0 asks for gaps alone.
 
     Examples
     --------
@@ -96,11 +114,18 @@ class Neuron:
     >>> from bgn.model.neuron import Neuron, Projection
     >>> Neuron(Projection((0,), (1.0,)), 65.5, missing=True).fires(np.array([[65.5], [65.4], [np.nan]]))
     array([ True, False,  True])
+    >>> Neuron(Projection((0,), (0.0,)), 1.0, missing=True).fires(np.array([[65.5], [np.nan]]))
+    array([False,  True])
     """
 
     projection: Projection
     threshold: float
     missing: bool | None = None
+
+    @property
+    def takes_gaps(self) -> bool:
+        """True where it has an answer for gaps."""
+        return self.missing is not None or self.projection.gaps is not None
 
     def fires(self, rows: NDArray[Any]) -> Bools:
         """Return whether it fires, for every row."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.step import Floats
+from bgn.model.step import Bools, Floats
 
 Level = str | float | bool
 
@@ -37,6 +37,9 @@ class Column:
         The least and the greatest number among the rows that a network was made from.
     whole : bool, default False
         Whether all of those were whole numbers.
+    typical : float, optional
+        What a gap counts as where no question has an answer for it: the median of those numbers or, for a category, the
+        number of the commonest level.
     level_of : (str, level), optional
         For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
 
@@ -55,6 +58,7 @@ class Column:
     unit: str = ""
     seen: tuple[float, float] | None = None
     whole: bool = False
+    typical: float | None = None
     level_of: tuple[str, Level] | None = None
 
     @property
@@ -175,15 +179,15 @@ class Schema:
         told = (replace(column, level_of=levels.get(column.name, column.level_of)) for column in self.columns)
         return replace(self, columns=tuple(told))
 
-    def encode(self, X: Any, gaps: bool = False) -> Floats:
+    def encode(self, X: Any, gaps: bool | Bools = False) -> Floats:
         """Return a table as a network reads it.
 
         Parameters
         ----------
         X : array_like or frame, shape (rows, columns)
             A frame's columns are taken by name where the schema has names.
-        gaps : bool, default False
-            Whether NaN, None and levels never seen may stand in it, as NaN.
+        gaps : bool or array of bool, default False
+            Whether NaN, None and levels never seen may stand in it, as NaN; in all columns or one by one.
 
         Returns
         -------
@@ -193,10 +197,10 @@ class Schema:
             raise ValueError(f"X must be a table in memory; got the path {str(X)!r}. Loop over bgn.read_blocks of it.")
         X = self._by_name(X)
         rows = self._numbers(X) if self.all_numbers else self._mixed(X)
-        wrong = ~np.isfinite(rows) if not gaps else np.isinf(rows)
+        wrong = np.isinf(rows) | (np.isnan(rows) & ~np.asarray(gaps))
         if rows.dtype.kind == "f" and wrong.any():
             column = int(np.flatnonzero(wrong.any(axis=0))[0])
-            what = "infinity" if gaps else "NaN or infinity"
+            what = "infinity" if np.broadcast_to(gaps, rows.shape[1:])[column] else "NaN or infinity"
             raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
         return rows.astype(np.float64, copy=False)
 

@@ -101,7 +101,8 @@ def _column_in(value: Any, where: str) -> Column:
         return Column(strict.text(value, where))
     parts: dict[str, Reader[Any]] = {
         "name": strict.text, "levels": strict.array(level_in), "ordered": strict.boolean, "unit": strict.text,
-        "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "level_of": strict.array(level_in, 2),
+        "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "typical": strict.number,
+        "level_of": strict.array(level_in, 2),
     }  # fmt: skip
     found = strict.record(value, where, parts, optional=[*parts][1:])
     found |= {name: tuple(found[name]) for name in ("levels", "seen", "level_of") if name in found}
@@ -120,6 +121,8 @@ def neuron_out(neuron: Neuron) -> dict[str, Any]:
         "weights": [np.asarray(each, np.float64).tolist() for each in neuron.projection.coefficients],
         "threshold": float(neuron.threshold),
     }
+    if neuron.projection.gaps is not None:
+        found["gaps"] = [float(each) for each in neuron.projection.gaps]
     return found if neuron.missing is None else found | {"missing": bool(neuron.missing)}
 
 
@@ -132,7 +135,7 @@ def neuron_in(inputs: Levels) -> Reader[Neuron]:
         return tuple(strict.array(strict.number, levels)(value, where))
 
     def read(value: Any, where: str) -> Neuron:
-        found = strict.record(value, where, parts, optional=("missing",))
+        found = strict.record(value, where, parts, optional=("missing", "gaps"))
         columns = found["columns"]
         if len(set(columns)) < len(columns) or not all(column < len(inputs) for column in columns):
             raise ModelFileError(f"{where}.columns must be different and below {len(inputs)}.")
@@ -141,11 +144,14 @@ def neuron_in(inputs: Levels) -> Reader[Neuron]:
             weight(each, f"{where}.weights[{k}]", inputs[column])
             for k, (each, column) in enumerate(zip(weights, columns, strict=True))
         ]
-        return Neuron(Projection(tuple(columns), tuple(coefficients)), found["threshold"], found.get("missing"))
+        gaps = None
+        if "gaps" in found:
+            gaps = tuple(strict.array(strict.number, len(columns))(found["gaps"], f"{where}.gaps"))
+        return Neuron(Projection(tuple(columns), tuple(coefficients), gaps), found["threshold"], found.get("missing"))
 
     parts: dict[str, Reader[Any]] = {
         "columns": strict.array(strict.whole(MOST_WEIGHTS)), "weights": strict.anything,
-        "threshold": strict.number, "missing": strict.boolean,
+        "threshold": strict.number, "missing": strict.boolean, "gaps": strict.anything,
     }  # fmt: skip
     return read
 

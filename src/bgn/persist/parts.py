@@ -128,7 +128,7 @@ def _threshold_rows(network: Network) -> Floats:
     cuts: dict[int, list[float]] = {}
     for neuron in layer.neurons:
         for j, weight in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
-            if not isinstance(weight, tuple) and math.isfinite(cut := neuron.threshold / weight):
+            if not isinstance(weight, tuple) and weight and math.isfinite(cut := neuron.threshold / weight):
                 cuts.setdefault(j, []).append(cut)
     rows = np.zeros((_CHECKS, len(columns)))
     for j, found in cuts.items():
@@ -136,7 +136,8 @@ def _threshold_rows(network: Network) -> Floats:
     for j, column in enumerate(columns):
         if column.levels is not None:
             rows[:, j] = np.arange(_CHECKS) % len(column.levels) if column.levels else np.nan
-    rows[-1] = np.nan if gaps else rows[-1]
+    if gaps:
+        rows[-1, ~layer.refuses_gaps] = np.nan
     return rows
 
 

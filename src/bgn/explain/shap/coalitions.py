@@ -50,7 +50,7 @@ class SortedColumns:
     def order(self, neuron: Neuron, place: int) -> Ints:
         """Return the rows' numbers, the smallest summand of the column at a place of a neuron's projection first."""
         column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
-        if isinstance(factor, tuple) or neuron.missing is not None:
+        if isinstance(factor, tuple) or neuron.takes_gaps:
             return np.argsort(summand(neuron, place, self.by_column))
         if column not in self._orders:
             self._orders[column] = np.argsort(self.by_column[:, column])
@@ -59,7 +59,7 @@ class SortedColumns:
     def largest_first(self, neuron: Neuron, place: int) -> Floats:
         """Return the summands of the column at a place of a neuron's projection, sorted downwards."""
         column, factor = neuron.projection.columns[place], neuron.projection.coefficients[place]
-        if isinstance(factor, tuple) or neuron.missing is not None:
+        if isinstance(factor, tuple) or neuron.takes_gaps:
             return np.sort(summand(neuron, place, self.by_column))[::-1]
         if column not in self._sorted:
             self._sorted[column] = np.sort(self.by_column[:, column])
