@@ -29,6 +29,7 @@ from bgn.inputs.per_row import number_target, weights
 from bgn.inputs.tables import nothing_lost, table
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
+from bgn.model.schema import Schema
 from bgn.sources import RowArguments, known_columns, names_of, source_of
 
 
@@ -230,7 +231,8 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
             engines, scaled = assign_roles(source, evaluation, self.validation_fraction, seed, threads)
             names, monitor = names_of(self), Monitor(self.max_seconds, callbacks, show)
             nothing_lost(engines.train.lost(), names)
-            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, names, name)
+            schema = Schema.of_numbers(self.n_features_in_, names, name)
+            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
             self.network_: Network = self.history_.network()
 
     def _source(

@@ -15,12 +15,21 @@ from bgn.model.neuron import Projection
 def project(columns: Tensor, direction: Projection) -> Tensor:
     """The projection of every row in float64, one rounding a step, columns in order."""
     z = None
-    for j, c in zip(direction.columns, direction.factors, strict=True):
+    for j, c in zip(direction.columns, direction.coefficients, strict=True):
+        if isinstance(c, tuple):
+            term = look_up(columns[j], c)
+            z = term if z is None else torch.add(z.double(), term)
+            continue
         # A column times one is the column; a factor of one entry makes the product a float64.
         term = columns[j] if c == 1.0 else columns[j] * torch.full((1,), c, dtype=torch.float64, device=columns.device)
         z = term if z is None else torch.add(z if torch.float64 in (z.dtype, term.dtype) else z.double(), term)
     assert z is not None
     return z.double()
+
+
+def look_up(levels: Tensor, values: tuple[float, ...]) -> Tensor:
+    """What the level of every row adds."""
+    return torch.tensor(values, dtype=torch.float64, device=levels.device)[levels.long()]
 
 
 def numbers(values: Iterable[Tensor]) -> NDArray[Any]:
