@@ -61,6 +61,10 @@ class Coding:
         """The engine's column that marks the gaps of one."""
         return self.n_columns + self.marked.index(column)
 
+    def owner(self, column: int) -> int:
+        """The table's column that an engine's belongs to."""
+        return column if column < self.n_columns else self.marked[column - self.n_columns]
+
     def columns(self, raw: NDArray[Any]) -> NDArray[Any]:
         """The columns of an engine, (columns, rows), given those of the table."""
         gaps = np.isnan(raw).any(axis=1)
@@ -82,32 +86,34 @@ class Coding:
 
     def neuron(self, asked: Neuron, seen: Sequence[tuple[float, float, bool]]) -> Neuron:
         """The question that an engine's neuron asks of the table; `seen` is the engine's."""
-        own = [column for column in asked.projection.columns if column < self.n_columns]
-        if not own:
-            missing = asked.projection.columns[0] - self.n_columns
-            return Neuron(Projection((self.marked[missing],), (self._nothing(self.marked[missing]),)), 1.0, True)
-        if len(own) == 1:
-            return self._about_one(own[0], asked, seen[own[0]])
-        if not any(column in self.marked or column in self.subsets for column in own):
-            return Neuron(self._projection(asked.projection, None), asked.threshold)
-        gaps = tuple(self._gap(column, each) for column, each in zip(own, asked.projection.coefficients, strict=True))
-        return Neuron(self._projection(asked.projection, gaps), asked.threshold)
+        line = asked.projection
+        owners = tuple(map(self.owner, line.columns))
+        if len(set(owners)) == 1:
+            return self._about_one(owners[0], asked, seen[owners[0]])
+        coefficients = tuple(map(self._coefficient, line.columns, line.coefficients))
+        if not any(column in self.marked or column in self.subsets for column in owners):
+            return Neuron(Projection(owners, coefficients), asked.threshold)
+        gaps = tuple(map(self._gap, line.columns, line.coefficients))
+        columns, coefficients, gaps = zip(*sorted(zip(owners, coefficients, gaps, strict=True)), strict=True)
+        return Neuron(Projection(columns, coefficients, gaps), asked.threshold)
 
     def _about_one(self, column: int, asked: Neuron, seen: tuple[float, float, bool]) -> Neuron:
         """A question about one column, and perhaps the marks of its gaps."""
         coefficient, *mark = asked.projection.coefficients
         threshold = asked.threshold
+        if asked.projection.columns[0] >= self.n_columns:  # its gaps alone
+            return Neuron(Projection((column,), (self._nothing(column),)), 1.0, True)
         if isinstance(coefficient, tuple):  # some levels, the gap last
             *yes, missing = (value >= threshold for value in coefficient)
             return Neuron(Projection((column,), (tuple(map(float, yes)),)), 1.0, missing)
         if column not in self.marked:
             threshold = self._threshold(column, threshold)
-            return Neuron(self._projection(Projection((column,), (coefficient,)), None), threshold)
+            return Neuron(Projection((column,), (self._coefficient(column, coefficient),)), threshold)
         gap = coefficient * self.typical[column] + sum(mark)  # type: ignore[arg-type]
         low, high = sorted(coefficient * each for each in seen[:2])
         if threshold > high or threshold <= low:  # asks for gaps alone
             return Neuron(Projection((column,), (self._nothing(column),)), float(threshold > high), gap >= threshold)
-        projection = self._projection(Projection((column,), (coefficient,)), None)
+        projection = Projection((column,), (self._coefficient(column, coefficient),))
         return Neuron(projection, self._threshold(column, threshold), gap >= threshold)
 
     def _threshold(self, column: int, threshold: float) -> float:
@@ -123,18 +129,18 @@ class Coding:
         """What a gap counts as beside other columns."""
         if isinstance(coefficient, tuple):
             return coefficient[-1]
+        if column >= self.n_columns:
+            return coefficient
         return self.typical[column] * (1.0 if self.levels[column] is None else coefficient)
 
-    def _projection(self, asked: Projection, gaps: tuple[float, ...] | None) -> Projection:
-        coefficients: list[Coefficient] = []
-        for column, each in zip(asked.columns, asked.coefficients, strict=True):
-            levels = self.levels[column]
-            if isinstance(each, tuple):
-                each = each[:-1]
-            elif levels is not None:
-                each = tuple(each * code for code in range(levels))
-            coefficients.append(each)
-        return Projection(asked.columns, tuple(coefficients), gaps)
+    def _coefficient(self, column: int, asked: Coefficient) -> Coefficient:
+        """The coefficient of a table's column, given that of an engine's."""
+        if column >= self.n_columns:
+            return self._nothing(self.owner(column))
+        levels = self.levels[column]
+        if isinstance(asked, tuple):
+            return asked[:-1]
+        return asked if levels is None else tuple(asked * code for code in range(levels))
 
 
 def coding_of(columns: Sequence[Column], gaps: NDArray[np.bool_], sample: NDArray[Any], weight: Integers) -> Coding:

@@ -88,10 +88,10 @@ class Shortener:
         return next((each for each in tried if _as_written(rows, line, each)), tried[0])
 
     def _numbers(self, line: Projection) -> Projection:
-        """A projection without the marks of gaps, which a threshold need not be told apart from."""
-        if self.coding is None or line.columns[-1] < self.coding.n_columns or len(line.columns) == 1:
+        """A projection without the marks of its own column's gaps, which a threshold need not be told apart from."""
+        if self.coding is None or len(line.columns) != 2 or len({*map(self.coding.owner, line.columns)}) == 2:
             return line
-        return Projection(line.columns[:-1], line.coefficients[:-1])
+        return Projection(line.columns[:1], line.coefficients[:1])
 
     def amounts(self, base: float, weights: Floats, inverse: Floats | None, more: int) -> tuple[float, Floats]:
         """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.

@@ -25,7 +25,7 @@ from bgn.model.decimals import whole_numbers
 from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
-from bgn.model.step import Bools, Floats, frozen
+from bgn.model.step import Bools, Floats, frozen, shaped
 from bgn.printable import clean
 
 
@@ -110,7 +110,7 @@ class Network:
                 f"output_weights must have one entry per neuron of the last layer ({layers[-1].width}); "
                 f"got {len(weights)}."
             )
-        bases = _matching(base, "base", weights.shape[1:])
+        bases = shaped(base, "base", weights.shape[1:])
         with np.errstate(over="ignore"):
             largest = np.abs(bases) + np.abs(weights).sum(axis=0)
         if not np.isfinite(largest).all():
@@ -118,7 +118,7 @@ class Network:
                 "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
                 "predictions would be infinite. Rescale the target."
             )
-        lines = None if slopes is None else _matching(slopes, "slopes", (len(schema), *weights.shape[1:]))
+        lines = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
             slopes=lines if lines is not None and lines.any() else None,
@@ -339,14 +339,6 @@ class Network:
     def _repr_html_(self) -> str:
         """Return the drawing that notebooks show."""
         return str(ANSWERS["picture"](self))
-
-
-def _matching(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-    """Return a read-only array of one shape, or say what is wrong with it."""
-    array = frozen(value, name, len(shape))
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
-    return array
 
 
 def _any_output(numbers: Floats) -> Bools:

@@ -94,10 +94,14 @@ class SingleLines:
         self._count = np.stack([np.bincount(each, weight, FINE).astype(np.int64) for each in self._codes])
         self._n_columns, self._plain = n_columns, len(self.lines) == n_columns
 
-    def best(self, values: Integers, rows: int, total: int) -> tuple[Floats, Integers]:
-        """What every column gains, and along which of its lines."""
+    def gains(self, values: Integers, rows: int, total: int) -> Floats:
+        """What every line gains; the engine's columns come first."""
         gains = np.zeros(len(self._codes))
         single_gains(self._codes, self._count, values, rows, total, gains)
+        return gains
+
+    def best(self, gains: Floats) -> tuple[Floats, Integers]:
+        """What every column of the table gains, and along which of its lines."""
         if self._plain:
             return gains, np.arange(len(gains))
         best, which = np.full(self._n_columns, -1.0), np.zeros(self._n_columns, np.int64)

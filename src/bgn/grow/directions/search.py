@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, combinations
 
@@ -18,11 +18,12 @@ import numpy as np
 
 from bgn.engines.part import BITS, Part
 from bgn.engines.protocol import Floats, Integers, Output, Question
-from bgn.grow.directions.angles import logarithm, turn
+from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
 from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
 from bgn.grow.directions.lines import SingleLines, Subsets
-from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, different
+from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
+from bgn.grow.directions.pairs import WIDTH, Binned, Pairs, different
 from bgn.grow.directions.protocol import Others
 from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions
 from bgn.grow.roles import Roles
@@ -36,7 +37,7 @@ _TURNED = 2  # of the best, how many are tried at other angles
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
-_LUCK_STEPS = 1 << 14
+_BESIDE_GAPS = 3  # columns that gain most alone: where one has a gap, each of the others may be asked otherwise
 _FLAG = np.array([0.0, 1.0])
 
 
@@ -51,23 +52,6 @@ class _Judged:
 
 def _by_promise(judged: _Judged) -> float:
     return -judged.promise
-
-
-@dataclass(frozen=True)
-class _Luck:
-    """What single columns, pairs, and the levels of each category seem to gain by chance."""
-
-    single: float = 0.0
-    pair: float = 0.0
-    levels: Mapping[int, float] = field(default_factory=dict)
-
-    def of(self, direction: Projection, several: bool) -> float:
-        """What there is in one direction."""
-        chosen = sum(self.levels.get(j, 0.0) for j in direction.columns) if self.levels else 0.0
-        return (self.pair if several else self.single) + chosen
-
-
-_NO_LUCK = _Luck()
 
 
 class Search:
@@ -89,11 +73,13 @@ class Search:
             columns[list(coding.subsets)] = 0.0
         self._columns = columns
         subsets = () if coding is None else coding.subsets
-        numbers = np.arange(len(columns)) < self._n_columns
+        numbers = (np.arange(len(columns)) < self._n_columns) | (max_features <= 2)
         numbers[list(subsets)] = False
         self._products = InnerProducts(rows.train, numbers)
-        self._paired = np.sort([*np.flatnonzero(self._products.usable).tolist(), *subsets]).astype(np.int64)
-        self._usable = self._paired if coding is None else np.union1d(self._paired, coding.marked).astype(np.int64)
+        usable = np.sort([*np.flatnonzero(self._products.usable).tolist(), *subsets]).astype(np.int64)
+        self._owner = [j if coding is None else coding.owner(j) for j in range(len(columns))]
+        self._usable = np.unique([self._owner[j] for j in usable]).astype(np.int64)
+        self._paired = usable[usable < self._n_columns]
         values = [_FLAG if j in subsets else different(column) for j, column in enumerate(columns)]
         self._lines = SingleLines(columns, values, weight, coding, rows.train)
         self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
@@ -113,24 +99,27 @@ class Search:
         if len(self._usable) == 0:
             return []
         values, total = self._values(output)
-        luck, chance = self._luck(output, total, others), self._chance(output, others, values, total)
-        singles, lines = self._lines.best(values, self._sample.total, total)
+        chance = self._chance(output, others, values, total)
+        luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
+        singles = self._lines.gains(values, self._sample.total, total)
         self._choose_levels(values, total, singles)
-        ranked = self._usable[np.argsort(-singles[self._usable], kind="stable")]
+        best_of, lines = self._lines.best(singles)
+        ranked = self._usable[np.argsort(-best_of[self._usable], kind="stable")]
         candidates = [self._lines.lines[lines[j]] for j in ranked[:_SINGLES]]
-        ranked = ranked if len(self._paired) == len(self._usable) else ranked[np.isin(ranked, self._paired)]
+        ranked = self._paired[np.argsort(-singles[self._paired], kind="stable")]
         if self._most > 1 and len(ranked) > 1:
             if self._answers is not None:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
             else:
-                candidates += self._best_pairs(self._worth_pairing(ranked), values, total)
+                pairs = [*combinations(self._worth_pairing(ranked).tolist(), 2), *self._beside_gaps(candidates)]
+                candidates += self._best_pairs(np.array(pairs), values, total)
         fitted = self._debiased(output) if self._most > 1 and len(ranked) > 1 else []
         best = self._judge(output, others, chance, candidates, luck, fitted)
         turned = [each.projection for each in best[:_TURNED] if self._asks(each.projection) == 2]
         if turned and self._answers is None:
             finer = [other for direction in turned for other in self._turned(direction)]
             best = sorted([*best, *self._judge(output, others, chance, finer, luck)], key=_by_promise)
-        while best and 2 <= self._asks(best[0].projection) < self._most:
+        while best and 2 <= self._asks(best[0].projection) < self._most and not self._marks(best[0].projection):
             wider = self._judge(output, others, chance, self._extended(best[0].projection, values, total), luck)
             if not wider or wider[0].promise - best[0].promise <= 0.01 * abs(best[0].promise):
                 break
@@ -139,7 +128,11 @@ class Search:
 
     def _asks(self, direction: Projection) -> int:
         """How many columns of the table a direction asks about; marks of gaps belong to theirs."""
-        return sum(j < self._n_columns for j in direction.columns)
+        return len({self._owner[j] for j in direction.columns})
+
+    def _marks(self, direction: Projection) -> bool:
+        """True for a direction that asks for gaps."""
+        return direction.columns[-1] >= self._n_columns
 
     def _choose_levels(self, values: Integers, total: int, singles: Floats) -> None:
         """Ask for those levels of every category that gain most, as if each were a column of 0 and 1."""
@@ -165,32 +158,8 @@ class Search:
             values = values * self._part.weight
         return values, int(values.sum())
 
-    def _luck(self, output: Output, total: int, others: Others) -> _Luck:
-        """What chance alone lets the best of all single columns, and of all pairs at all angles, seem to gain.
-
-        On noise, the largest of K gains is about ``2 log K`` times the variance. The more rows there are, the less of
-        a residual is noise: luck fades above 500 rows and is gone at 1,500. A direction from least squares needs none.
-        What there is in choosing the levels of a category never fades.
-        """
-        n, rows = len(self._usable), self._sample.total
-        share = min(max(1.5 - rows / self._rows.unit / 1000, 0.0), 1.0)
-        if share == 0.0 and self._subsets is None:
-            return _NO_LUCK
-        residual = self._part.residual(output)
-        unit = max(1, int(np.abs(residual).max(initial=0)))
-        whole = np.rint(residual * (_LUCK_STEPS / unit)).astype(np.int64)  # whole, so that order does not matter
-        squares = int((whole * whole * (self._part.weight if len(self._part.weight) else 1)).sum())
-        step, mean = unit / _LUCK_STEPS, total / rows
-        variance = squares / rows * (step * step) - mean * mean
-        variance *= self._rows.unit
-        levels = {} if self._subsets is None else self._subsets.luck()
-        by_level = {j: each * variance * (others.total / rows) for j, each in levels.items()}
-        variance *= share
-        pairs = 2 * logarithm(max(1, n * (n - 1) // 2 * ANGLES)) * variance
-        return _Luck(2 * logarithm(n) * variance, pairs, by_level)
-
     def _judge(
-        self, output: Output, others: Others, chance: Floats, picked: Sequence[Projection], luck: _Luck,
+        self, output: Output, others: Others, chance: Floats, picked: Sequence[Projection], luck: Luck,
         fitted: Sequence[Projection] = (),
     ) -> list[_Judged]:  # fmt: skip
         """What each direction promises, the largest promise first, and where on it the cut should be.
@@ -220,13 +189,13 @@ class Search:
 
         self._share(judge, len(directions), _DIRECTIONS_PER_THREAD)
         judged = [
-            _Judged(self._promise(gain, direction, luck if k < first_fitted else _NO_LUCK), direction, (low, high))
+            _Judged(self._promise(gain, direction, luck if k < first_fitted else NO_LUCK), direction, (low, high))
             for k, (direction, (gain, low, high)) in enumerate(zip(directions, found.tolist(), strict=True))
             if gain > 0
         ]
         return sorted(judged, key=_by_promise)
 
-    def _promise(self, gain: float, direction: Projection, luck: _Luck) -> float:
+    def _promise(self, gain: float, direction: Projection, luck: Luck) -> float:
         """What a direction gains beyond luck; several columns count for less, where simple questions are preferred."""
         several = self._asks(direction) > 1
         beyond = gain - luck.of(direction, several)
@@ -259,9 +228,17 @@ class Search:
         asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
-    def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Projection]:
+    def _beside_gaps(self, singles: Sequence[Projection]) -> list[tuple[int, int]]:
+        """Pairs of a column and the marks of another's gaps, of those that gain most alone."""
+        coding, top = self._rows.coding, [direction.columns[0] for direction in singles[:_BESIDE_GAPS]]
+        if coding is None or not coding.marked:
+            return []
+        top = [coding.owner(j) for j in top]
+        return [(j, coding.mark_of(k)) for j in top for k in top if j != k and k in coding.marked]
+
+    def _best_pairs(self, pairs: Integers, values: Integers, total: int) -> list[Projection]:
         """Directions of the pairs with the highest screened gain."""
-        pairs, rows = np.array(list(combinations(columns.tolist(), 2))), self._sample.total
+        rows = self._sample.total
         found = self._pairs.best(pairs, values, rows, total)
         found = found.at(np.argsort(-found.gains, kind="stable")[:_PAIRS])
         angles = self._pairs.near(found, rows, total).tolist()
