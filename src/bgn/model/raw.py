@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.model.dates import Stamps, TimePart, zone_name
-from bgn.model.step import Floats
+from bgn.model.step import Bools, Floats
 
 Level = str | float | bool
 
@@ -37,6 +37,11 @@ class RawValues:
 
     holds: str
     """What to say that it holds."""
+
+    @property
+    def gaps(self) -> Bools:
+        """Which rows have no value."""
+        return np.zeros(1, bool)
 
     def numbers(self) -> Floats:
         """Return the values as numbers."""
@@ -59,6 +64,10 @@ class Nothing(RawValues):
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
 
+    @property
+    def gaps(self) -> Bools:
+        return np.ones(self.n_rows, bool)
+
     def numbers(self) -> Floats:
         return np.full(self.n_rows, np.nan)
 
@@ -73,6 +82,10 @@ class Numbers(RawValues):
 
     def __init__(self, values: Floats, loose: bool = False) -> None:
         self.values, self.loose = values, loose
+
+    @property
+    def gaps(self) -> Bools:
+        return np.isnan(self.values)
 
     def numbers(self) -> Floats:
         return self.values
@@ -96,6 +109,10 @@ class Coded(RawValues):
         self, codes: NDArray[Any], levels: Iterable[Level], *, ordered: bool = False, loose: bool = False
     ) -> None:
         self.codes, self.levels, self.ordered, self.loose = codes, tuple(levels), ordered, loose
+
+    @property
+    def gaps(self) -> Bools:
+        return self.codes < 0
 
     @property
     def holds(self) -> str:  # type: ignore[override]
@@ -129,10 +146,14 @@ class Times(RawValues):
         self.stamps: Stamps = stamps.astype("M8[us]")
         self.zone = zone_name(zone)
 
+    @property
+    def gaps(self) -> Bools:
+        return np.isnat(self.stamps)
+
     def part(self, part: TimePart) -> Floats:
         if part.part == "duration":
             return super().part(part)
-        if (self.zone is None) != (part.zone is None) and not np.isnat(self.stamps).all():
+        if (self.zone is None) != (part.zone is None):
             had, has = ("one", "no") if self.zone is None else ("none", "a")
             raise Misread(f"holds times that have {has} time zone, and had {had} at fit")
         return part.of(self.stamps)
@@ -145,6 +166,10 @@ class Durations(RawValues):
 
     def __init__(self, lengths: NDArray[Any]) -> None:
         self.days: Floats = lengths.astype("m8[us]") / np.timedelta64(1, "D")
+
+    @property
+    def gaps(self) -> Bools:
+        return np.isnan(self.days)
 
     def part(self, part: TimePart) -> Floats:
         return self.days if part.part == "duration" else super().part(part)

@@ -45,6 +45,11 @@ class AnyTable:
         named = self.labels is not None and all(isinstance(label, str) for label in self.labels)
         return tuple(map(str, self.labels or ())) if named else None
 
+    @property
+    def text(self) -> bool:
+        """True for an array of text, in which numbers would be text, too."""
+        return self.labels is None and self._X.dtype.kind == "U"
+
     def column(self, place: int) -> RawValues:
         """Return what one column holds."""
         X = self._X
@@ -91,8 +96,8 @@ def as_array(X: Any) -> NDArray[Any]:
     if isinstance(X, np.ma.MaskedArray):
         cells, masked = np.asarray(X.data), np.ma.getmaskarray(X)
         cells = cells.astype(object) if cells.dtype.kind not in "fiubmM" else cells
-        gap = {"O": None, "m": np.timedelta64("NaT"), "M": np.datetime64("NaT")}.get(cells.dtype.kind, np.nan)
-        return np.where(masked, gap, cells) if masked.any() else cells
+        gaps: dict[str, Any] = {"O": None, "m": np.timedelta64("NaT"), "M": np.datetime64("NaT")}
+        return np.where(masked, gaps.get(cells.dtype.kind, np.nan), cells) if masked.any() else cells
     rows = np.asarray(X)
     # NumPy makes words of all cells where some are.
     return np.asarray(X, dtype=object) if rows.dtype.kind == "U" and not isinstance(X, np.ndarray) else rows

@@ -84,9 +84,14 @@ class Column:
 
     def encoded(self, values: RawValues) -> Floats:
         """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`."""
-        if self.part_of is not None:
-            return values.part(self.part_of)
-        return values.numbers() if self.levels is None else values.codes_in(self.levels)
+        try:
+            if self.part_of is not None:
+                return values.part(self.part_of)
+            return values.numbers() if self.levels is None else values.codes_in(self.levels)
+        except Misread:
+            if not values.gaps.all():
+                raise
+            return np.full(len(values.gaps), np.nan)
 
 
 @dataclass(frozen=True)
