@@ -202,7 +202,7 @@ def of_objects(values: NDArray[Any]) -> RawValues:
     if not kinds:
         return Nothing(len(values))
     if kinds <= {"word", "number", "truth"}:
-        return _words(values, gaps) if "word" in kinds or kinds == {"truth"} else _numbers(values, gaps)
+        return _numbers(values, gaps) if kinds == {"number"} else _words(values, gaps)
     if kinds == {"time"}:
         return _times(values, gaps)
     if kinds == {"duration"}:
@@ -231,7 +231,7 @@ def _numbers(values: NDArray[Any], gaps: set[type]) -> RawValues:
 
 
 def _words(values: NDArray[Any], gaps: set[type]) -> Coded:
-    """Words, perhaps among numbers and truths. As these are equal at times (True is 1), they are told by their word."""
+    """Words and truths, perhaps among numbers. As these are equal at times (True is 1), they are told by their word."""
     distinct = [value for value in dict.fromkeys(values) if type(value) not in gaps and value == value]
     if all(isinstance(value, str) for value in distinct):
         known: dict[Any, int] = {value: code for code, value in enumerate(distinct)}
