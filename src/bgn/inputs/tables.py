@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bgn.inputs.per_row import array_of, number_target, unmasked
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
+from bgn.model.reading import labels_of
 from bgn.model.step import Floats
 
 LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
@@ -71,22 +72,16 @@ def enough_rows(rows: int, least: int = 2) -> None:
 
 
 def different_columns(X: Any) -> list[Any]:
-    """Columns of different names, which are returned."""
-    if type(X).__name__ == "LazyFrame":
-        raise ValueError("X must be a table that is there; got a LazyFrame. Call its collect() first.")
-    if type(X).__module__.partition(".")[0] == "pyarrow":
-        raise ValueError(
-            f"X must be an array or a frame; got a pyarrow {type(X).__name__}. Call its to_pandas() first."
-        )
-    names = list(getattr(X, "columns", ()))
-    if len(set(names)) < len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
-    return names
+    """Columns of different names, which are returned; none where there are no names."""
+    return labels_of(X) or []
 
 
 def plain_columns(X: Any) -> None:
     """Columns of different names, and no dates, which would be read as numbers."""
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        raise ValueError(
+            f"X must be an array or a frame; got a pyarrow {type(X).__name__}. Call its to_pandas() first."
+        )
     names = different_columns(X)
     kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
     kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
