@@ -25,6 +25,7 @@ from bgn.explain.shap import shap_values
 from bgn.inputs.per_row import no_dates
 from bgn.inputs.tables import enough_rows, representable
 from bgn.model.network import Network
+from bgn.model.schema import Schema
 from bgn.require import require
 from bgn.sources import RowArguments, names_of
 
@@ -218,12 +219,12 @@ class DaskBGNRegressor(BGNRegressor):
     # -- checking what came in -----------------------------------------------------------------------------
 
     def _source(
-        self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
-    ) -> tuple[RowSource, str | None]:
-        """Check collections as far as can be told without reading them. Also the target's name."""
+        self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
+    ) -> tuple[RowSource, Schema]:
+        """Check collections as far as can be told without reading them; also what their columns are."""
         from bgn.engines.cluster.partitions import rows_on_cluster
 
-        named = hasattr(given.X, "columns")
+        named, reset = hasattr(given.X, "columns"), schema is None
         if not named and (given.target is not None or given.columns is not None):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = given.in_memory() if named else given
@@ -233,7 +234,8 @@ class DaskBGNRegressor(BGNRegressor):
         least = 0 if given.weight is not None else 2 if reset else 1
         check = partial(_check_surveys, least=least)
         source = rows_on_cluster(self._calls, given.X, given.y, given.weight, check)
-        return source, given.target_name if hasattr(given.y, "map_partitions") else None
+        name = given.target_name if hasattr(given.y, "map_partitions") else None
+        return source, schema or Schema.of_numbers(self.n_features_in_, names_of(self), name)
 
     def _checked(self, X: Any, reset: bool = False, name: str = "X") -> Any:
         """A table in whole rows, with as many columns, and the names, that are known."""

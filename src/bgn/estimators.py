@@ -26,11 +26,11 @@ from bgn.grow.progress import progress_bar
 from bgn.grow.roles import assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.per_row import number_target, weights
-from bgn.inputs.tables import nothing_lost, table
+from bgn.inputs.tables import nothing_lost, numbers_alone, table
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
 from bgn.model.schema import Schema
-from bgn.sources import RowArguments, known_columns, names_of, source_of
+from bgn.sources import RowArguments, known_columns, names_of, rows_in_memory, source_of
 
 
 class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
@@ -76,6 +76,9 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
     simplicity : float, default 0.0
         How much more a question about several columns must gain than one about a single column to be asked first, as a
         share of its gain: 0 for nothing, near 1 for single columns almost always. For ``direction="search"``.
+    categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
+        Columns that are categories whatever they hold, numbers too. Columns of words, of true and false and of pandas'
+        and polars' categories are categories anyway; None refuses them.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional
@@ -128,6 +131,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
+        categorical_features: Any = "from_dtype",
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
         verbose: int = 0,
@@ -147,6 +151,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         self.select = select
         self.digits = digits
         self.simplicity = simplicity
+        self.categorical_features = categorical_features
         self.max_seconds = max_seconds
         self.callbacks = callbacks
         self.verbose = verbose
@@ -225,20 +230,23 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
-            source, name = self._source(given, scratch, seed)
+            source, schema = self._source(given, scratch, seed)
             held_out = given.to_validate(eval_set)
-            evaluation = None if held_out is None else self._source(held_out, scratch, seed, reset=False)[0]
-            engines, scaled = assign_roles(source, evaluation, self.validation_fraction, seed, threads)
-            names, monitor = names_of(self), Monitor(self.max_seconds, callbacks, show)
-            nothing_lost(engines.train.lost(), names)
-            schema = Schema.of_numbers(self.n_features_in_, names, name)
+            evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
+            engines, scaled = assign_roles(
+                source, evaluation, self.validation_fraction, seed, threads, columns=schema.columns
+            )
+            if self.direction != "search":
+                numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)
+            monitor = Monitor(self.max_seconds, callbacks, show)
+            nothing_lost(engines.train.lost(), schema.names if schema.named else None)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
             self.network_: Network = self.history_.network()
 
     def _source(
-        self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
-    ) -> tuple[RowSource, str | None]:
-        return source_of(self, given, scratch, seed, reset)
+        self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
+    ) -> tuple[RowSource, Schema]:
+        return source_of(self, given, scratch, seed, schema)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of every row.
@@ -261,7 +269,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         if on_gpu(X):
             return self.network_.predict(X)
         if not on_disk(X):
-            return self.network_.predict(table(self, X, reset=False))
+            return self.network_.predict(rows_in_memory(self, X))
         if isinstance(X, np.memmap):
             table(self, in_memory(X[:1], "X"), reset=False)
         rows = known_columns(self, FileTable(X, known=names_of(self)))
@@ -310,6 +318,12 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
         )
         return r2(targets, predicted, weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        searches = self.direction == "search"
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = searches
+        return tags
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the card of a fitted model."""

@@ -59,7 +59,7 @@ def grow_network(
     """Grow layer upon layer; each is fixed at its best width and feeds the next. `schema` is the table's."""
     if settings.direction != "search":
         rows = replace(rows, sample=None)
-    schema, told = _schema(rows, schema), _in_the_table_s_words(rows)
+    schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
     n_validation = 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
     records: list[Record] = []
@@ -97,15 +97,15 @@ def grow_network(
     )  # fmt: skip
 
 
-def _schema(rows: Roles, schema: Schema | None) -> Schema:
-    """The columns of the table, with what was seen in them."""
+def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
+    """The columns of the table, with what was seen in them; and, where gaps may come, what they count as."""
     known = rows.train.seen()
     others = known if rows.validation is None else rows.validation.seen()
     n_columns = rows.train.n_columns if rows.coding is None else rows.coding.n_columns
     schema = schema or Schema.of_numbers(n_columns)
     columns = []
     for j, (column, a, b) in enumerate(zip(schema.columns, known, others, strict=False)):
-        typical = None if rows.coding is None else rows.coding.typical[j]
+        typical = None if rows.coding is None or not gaps else rows.coding.typical[j]
         if column.levels is None:
             column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2])
         columns.append(replace(column, typical=typical))

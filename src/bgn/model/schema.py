@@ -211,7 +211,7 @@ class Schema:
             raise ValueError(f"X must be a table in memory; got the path {str(X)!r}. Loop over bgn.read_blocks of it.")
         table = AnyTable(X)
         places = self._places(table)
-        rows = table.matrix(places) if self._plain else None
+        rows = table.matrix(places) if self.plain else None
         if rows is None:
             rows = self._columns(table, places)
         elif rows.dtype not in (np.float64, np.float32, np.int8):
@@ -229,7 +229,7 @@ class Schema:
         return tuple(dict.fromkeys(column.raw for column in self.columns))
 
     @cached_property
-    def _plain(self) -> bool:
+    def plain(self) -> bool:
         """True where an array of numbers is what is read, as it stands."""
         return self.all_numbers and len(self.raws) == len(self.columns)
 

@@ -294,9 +294,9 @@ def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[s
         raise ModelFileError(f"settings has {name}, which this version of bgn does not know. Upgrade bgn.")
     model = BGNRegressor(**settings)
     model.network_ = network
-    model.n_features_in_ = network.n_inputs
-    if network.feature_names is not None:
-        model.feature_names_in_ = np.array(network.feature_names, dtype=object)
+    model.n_features_in_ = len(network.schema.raws)
+    if network.schema.named:
+        model.feature_names_in_ = np.array(network.schema.raws, dtype=object)
     if history is not None:
         model.history_ = growth.history_of(history, network)
     return model

@@ -15,9 +15,10 @@ from bgn.model.neuron import Projection
 def project(columns: Tensor, direction: Projection) -> Tensor:
     """The projection of every row in float64, one rounding a step, columns in order."""
     z = None
-    for j, c in zip(direction.columns, direction.coefficients, strict=True):
-        if isinstance(c, tuple):
-            term = look_up(columns[j], c)
+    gaps = direction.gaps or (None,) * len(direction.columns)
+    for j, c, gap in zip(direction.columns, direction.coefficients, gaps, strict=True):
+        if isinstance(c, tuple) or gap is not None:
+            term = look_up(columns[j], c, gap) if isinstance(c, tuple) else _filled(columns[j], c, gap)
             z = term if z is None else torch.add(z.double(), term)
             continue
         # A column times one is the column; a factor of one entry makes the product a float64.
@@ -27,9 +28,17 @@ def project(columns: Tensor, direction: Projection) -> Tensor:
     return z.double()
 
 
-def look_up(levels: Tensor, values: tuple[float, ...]) -> Tensor:
-    """What the level of every row adds."""
-    return torch.tensor(values, dtype=torch.float64, device=levels.device)[levels.long()]
+def look_up(levels: Tensor, values: tuple[float, ...], gap: float | None = None) -> Tensor:
+    """What the level of every row adds, and a gap."""
+    table = torch.tensor([*values, torch.nan if gap is None else gap], dtype=torch.float64, device=levels.device)
+    return table[torch.where(levels.isnan(), len(values), levels).long()]
+
+
+def _filled(column: Tensor, factor: float, gap: float | None) -> Tensor:
+    """What the value of every row adds where a gap counts as something."""
+    assert gap is not None
+    term = column * torch.full((1,), factor, dtype=torch.float64, device=column.device)
+    return torch.where(term.isnan(), gap * (factor or 1.0), term)
 
 
 def numbers(values: Iterable[Tensor]) -> NDArray[Any]:
