@@ -90,10 +90,10 @@ def known_again(estimator: Any, X: Any, reset: bool = False) -> None:
 
 def among_others(X: Any, names: Sequence[str]) -> Any:
     """Return the columns of a frame that are known, where it has others beside them; everything else as it is."""
-    there = set(getattr(X, "columns", ())) if hasattr(X, "columns") else set()
+    there = set(labels_of(X) or ())
     if not len(names) or len(there) <= len(names) or not there.issuperset(names):
         return X
-    return X[list(names)]
+    return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
 
 
 def finite_target(y: Any) -> Floats:
