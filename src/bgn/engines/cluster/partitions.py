@@ -42,12 +42,9 @@ def schema_on_cluster(
     kinds = replace(types, columns=tuple(each if each.settled else ColumnKind(each.name) for each in types.columns))
     told = categorical_features
     if types.named:
-        names = list(types.unsettled)
-        X = X[names]
-        if types.words:
-            chosen = chosen_columns(told, tuple(each.name for each in types.columns), len(types.columns))
-            told = [name for place, name in enumerate(each.name for each in types.columns) if place in chosen]
-            told = [name for name in told if name in names]
+        names = tuple(each.name for each in types.columns)
+        chosen = chosen_columns(told, names, len(names))
+        X, told = X[list(types.unsettled)], sorted(names[place] for place in chosen) if types.words else None
     look = dask.delayed(Kinds.of, pure=False)
     return kinds.merged(*tasks.results("kinds", [look(part, told) for part in _delayed(X)])).schema(target)
 
