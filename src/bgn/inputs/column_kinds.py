@@ -129,6 +129,8 @@ class ColumnKind:
         if np.isinf([*self.numbers]).any():
             raise Misread("holds infinity, which cannot be a level")
         mixed = "word" in self.kinds and len(self.kinds) > 1
+        if mixed and "number" in self.kinds and not self.numbers:  # of columns of two types, in two files for instance
+            raise Misread("holds numbers in one place and words in another")
         numbers = sorted(self.numbers | {float(truth) for truth in self.truths})
         if mixed:
             example = level_word([*numbers, 0.0][0])

@@ -8,6 +8,7 @@ tells of all blocks what :meth:`Kinds.of` would have told of the whole.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,13 +107,20 @@ class Kinds:
                 f"X must have column names that are all words, or none that is; got {odd[0]!r} among words."
             )
         names = table.names or tuple(f"x{place}" for place in range(table.shape[1]))
-        forced = chosen_columns(categorical_features, table.names, table.shape[1])
-        columns = []
+        chosen = chosen_columns(categorical_features, table.names, table.shape[1])
+        columns = {}
         for place, name in enumerate(names):
             values = table.column(place)
-            values = _no_text_of_numbers(values) if table.text else values
-            columns.append(ColumnKind.of(name, values, place in forced))
-        return cls(tuple(columns), table.names is not None, categorical_features is not None)
+            columns[name] = _no_text_of_numbers(values) if table.text else values
+        forced = [names[place] for place in chosen]
+        return cls.of_columns(columns, forced, table.names is not None, categorical_features is not None)
+
+    @classmethod
+    def of_columns(
+        cls, columns: Mapping[str, RawValues], forced: Container[str] = (), named: bool = True, words: bool = True
+    ) -> Kinds:
+        """Return what columns tell, of which those in `forced` are categories whatever they hold."""
+        return cls(tuple(ColumnKind.of(name, each, name in forced) for name, each in columns.items()), named, words)
 
     def merged(self, *others: Kinds) -> Kinds:
         """Return what this and other blocks of one table tell together; a block may lack columns."""
@@ -125,11 +133,6 @@ class Kinds:
     def unsettled(self) -> tuple[str, ...]:
         """Names of the columns whose values decide, not their type alone."""
         return tuple(column.name for column in self.columns if not column.settled)
-
-    @property
-    def categorical_features(self) -> tuple[str, ...] | None:
-        """What :meth:`of` is to be told for blocks of some of these columns."""
-        return tuple(column.name for column in self.columns if column.category) if self.words else None
 
     def schema(self, target: str | None = None) -> Schema:
         """Return the schema; all columns that cannot be learnt from are named in one error."""

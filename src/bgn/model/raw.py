@@ -206,7 +206,7 @@ def of_objects(values: NDArray[Any]) -> RawValues:
     if kinds == {"time"}:
         return _times(values, gaps)
     if kinds == {"duration"}:
-        return Durations(np.array([_gap_or(value, gaps, "m8[us]") for value in values], "m8[us]"))
+        return Durations(_filled(values, gaps).astype("m8[us]"))
     strange = sorted(each.__name__ for each in types if sorts[each] == "other")
     if strange:
         return Strange(f"values of the type {', '.join(strange)}")
@@ -271,13 +271,17 @@ def _times(values: NDArray[Any], gaps: set[type]) -> RawValues:
     zones = {zone_name(each) for each in clocks}
     if len(zones) > 1:
         return Strange(f"times {'with and without a time zone' if None in zones else 'of several time zones'}")
-    return Times(np.array([_gap_or(value, gaps, "M8[us]") for value in values], "M8[us]"), *zones)
+    if zones != {None}:
+        values = np.array([_in_utc(value) for value in values], dtype=object)
+    return Times(_filled(values, gaps).astype("M8[us]"), *zones)
 
 
-def _gap_or(value: Any, gaps: set[type], dtype: str) -> Any:
-    """Return a moment, in UTC if it has a zone, or a duration, as NumPy has it."""
-    if type(value) in gaps:
-        return np.array("NaT", dtype)[()]
-    if getattr(value, "tzinfo", None) is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    return value if isinstance(value, np.generic) else np.array(value, dtype)[()]
+def _in_utc(value: Any) -> Any:
+    return value.astimezone(datetime.UTC).replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
+
+
+def _filled(values: NDArray[Any], gaps: set[type]) -> NDArray[Any]:
+    """Return objects with None in the place of every gap."""
+    if gaps <= {type(None)}:
+        return values
+    return np.array([None if type(value) in gaps else value for value in values], dtype=object)

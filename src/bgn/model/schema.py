@@ -210,7 +210,7 @@ class Schema:
         if isinstance(X, str | os.PathLike):
             raise ValueError(f"X must be a table in memory; got the path {str(X)!r}. Loop over bgn.read_blocks of it.")
         table = AnyTable(X)
-        places = self._places(table)
+        places = self.places(table.labels, table.shape)
         rows = table.matrix(places) if self.plain else None
         if rows is None:
             rows = self._columns(table, places)
@@ -233,15 +233,32 @@ class Schema:
         """True where an array of numbers is what is read, as it stands."""
         return self.all_numbers and len(self.raws) == len(self.columns)
 
-    def _places(self, table: AnyTable) -> list[int]:
-        """Return where in a table each column is read from, or say which are missing."""
-        if table.labels is None or not self.named:
-            if len(table.shape) == 2 and table.shape[1] == len(self.raws):
+    def places(self, labels: Sequence[Any] | None, shape: Sequence[int]) -> list[int]:
+        """Return where in a table each column is read from, or say which are missing.
+
+        Parameters
+        ----------
+        labels : sequence, optional
+            The names of the table's columns, if it has names.
+        shape : (rows, columns)
+
+        Returns
+        -------
+        list of int
+
+        Examples
+        --------
+        >>> from bgn.model.schema import Schema
+        >>> Schema.of_numbers(2, ["age", "height"]).places(["height", "weight", "age"], (10, 3))
+        [2, 0]
+        """
+        if labels is None or not self.named:
+            if len(shape) == 2 and shape[1] == len(self.raws):
                 return [self.raws.index(column.raw) for column in self.columns]
-            if len(table.shape) != 2 or table.shape[1] != len(self.columns):
-                raise ValueError(f"X must have {len(self.raws)} columns; got shape {tuple(table.shape)}.")
+            if len(shape) != 2 or shape[1] != len(self.columns):
+                raise ValueError(f"X must have {len(self.raws)} columns; got shape {tuple(shape)}.")
             return [*range(len(self.columns))]
-        there = {label: place for place, label in enumerate(table.labels)}
+        there = {label: place for place, label in enumerate(labels)}
         found = [there.get(column.raw, there.get(column.name)) for column in self.columns]
         lacking = dict.fromkeys(column.raw for column, place in zip(self.columns, found, strict=True) if place is None)
         if lacking:
