@@ -14,9 +14,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.engines.disk.arrays import in_memory
 from bgn.engines.disk.engine import Scratch
-from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, FileTable, Piece, on_disk
+from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.requests import RowSource
 from bgn.estimator_state import EveryWidth, as_it_is, growth_settings, take_over, unfitted
 from bgn.grow.history import History, Record
@@ -26,11 +25,11 @@ from bgn.grow.progress import progress_bar
 from bgn.grow.roles import assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.per_row import number_target, weights
-from bgn.inputs.tables import nothing_lost, numbers_alone, table
+from bgn.inputs.tables import nothing_lost, numbers_alone
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
 from bgn.model.schema import Schema
-from bgn.sources import RowArguments, known_columns, names_of, rows_in_memory, source_of
+from bgn.sources import RowArguments, known_columns, names_of, opened_again, rows_in_memory, source_of
 
 
 class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
@@ -270,9 +269,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
             return self.network_.predict(X)
         if not on_disk(X):
             return self.network_.predict(rows_in_memory(self, X))
-        if isinstance(X, np.memmap):
-            table(self, in_memory(X[:1], "X"), reset=False)
-        rows = known_columns(self, FileTable(X, known=names_of(self)))
+        rows = known_columns(self, opened_again(self, RowArguments(X)))
         predicted, done = np.empty(rows.n_rows), 0
         for _, some in self._pieces(rows):
             predicted[done : done + len(some)] = some
@@ -282,7 +279,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
     def _pieces(self, rows: BlockwiseRows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
         """Yield rows on disk, a block at a time, with their predictions."""
         for piece in rows.pieces(BLOCK_BYTES):
-            yield piece, self.network_.predict(piece.columns.T)
+            yield piece, self.network_.predict_encoded(piece.columns.T)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
         """Return the share of the target's variance that the predictions explain, R^2.
@@ -311,7 +308,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         if not on_disk(X):
             given = given.in_memory()
             return r2(given.y, self.predict(given.X), given.weight)
-        pieces = self._pieces(known_columns(self, given.opened(names_of(self))))
+        pieces = self._pieces(known_columns(self, opened_again(self, given, scored=True)))
         # What is kept of a block is a few numbers per row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
         targets, predicted, weight = (

@@ -49,14 +49,14 @@ class RowArguments:
         name = None if on_disk(self.y) else getattr(self.y, "name", None)
         return None if name is None else str(name)
 
-    def opened(self, known: Sequence[str] | None) -> BlockwiseRows:
+    def opened(self, known: Sequence[str] | None, targets: bool = True, **reading: Any) -> BlockwiseRows:
         """Rows on disk; of the columns `known`, where the columns have names."""
         if isinstance(self.X, BlockwiseRows):
             return self.X
         aim = self.y if self.target is None else self.target
-        if aim is None:
+        if aim is None and targets:
             raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
-        return FileTable(self.X, columns=self.columns, target=aim, weight=self.weight, known=known)
+        return FileTable(self.X, columns=self.columns, target=aim, weight=self.weight, known=known, **reading)
 
     def in_memory(self) -> RowArguments:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
@@ -113,11 +113,13 @@ def source_of(
     if on_gpu(given.X):
         return _on_gpu(estimator, given, schema)
     if on_disk(given.X):
-        table = known_columns(estimator, given.opened(None if schema is None else names_of(estimator)), schema is None)
-        rows = OnDisk(table, scratch, seed)
-        tables.representable(rows.largest, rows.low, rows.high, names_of(estimator))
-        name = table.target_name or given.target_name
-        return rows, schema or Schema.of_numbers(table.n_columns, names_of(estimator), name)
+        reading = {"schema": schema, "gaps": estimator.direction == "search"}
+        reading["categorical_features"] = estimator.categorical_features
+        table = given.opened(None if schema is None else names_of(estimator), **reading)
+        rows = OnDisk(known_columns(estimator, table, schema is None), scratch, seed)
+        found = replace(table.schema, target=table.target_name or given.target_name)
+        tables.representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
+        return rows, schema or found
     given = given.in_memory()
     X, y, schema = _in_memory(estimator, given, schema)
     reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in X.T]
@@ -176,17 +178,28 @@ def rows_in_memory(estimator: Any, X: Any) -> Any:
 
 def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> BlockwiseRows:
     """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
+    raws = table.schema.raws
     if reset:
         tables.enough_rows(table.n_rows)
-        estimator.n_features_in_ = table.n_columns
-        if table.names is not None:
-            estimator.feature_names_in_ = np.array(table.names, dtype=object)
-    elif table.n_columns != estimator.n_features_in_:
+        estimator.n_features_in_ = len(raws)
+        if table.schema.named:
+            estimator.feature_names_in_ = np.array(raws, dtype=object)
+    elif len(raws) != estimator.n_features_in_:
         raise ValueError(
-            f"X has {table.n_columns} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            f"X has {len(raws)} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
             "features as input."
         )
     return table
+
+
+def opened_again(estimator: Any, given: RowArguments, scored: bool = False) -> BlockwiseRows:
+    """Rows on disk as the network of a fitted estimator reads them; with their targets where they are `scored`."""
+    schema = estimator.network_.schema
+    known = names_of(estimator)
+    if isinstance(given.X, np.memmap):
+        tables.table(estimator, in_memory(given.X[:1], "X"), reset=False, gaps=True)
+    gaps = any(column.typical is not None for column in schema.columns)
+    return given.opened(known, targets=scored, schema=schema, gaps=gaps)
 
 
 def names_of(estimator: Any) -> tuple[str, ...] | None:

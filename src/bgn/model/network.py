@@ -192,11 +192,11 @@ class Network:
 
     # -- values --------------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> Floats:
-        """Return `X` as the first layer reads it, or say what is wrong."""
+    def _rows(self, X: Any, encoded: bool = False) -> Floats:
+        """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
         refused = np.ones(self.n_inputs, dtype=bool) if self.slopes is not None else self.layers[0].refuses_gaps
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
-        rows = self.schema.encode(X, gaps=~(refused & np.isnan(typical)))
+        rows = X if encoded else self.schema.encode(X, gaps=~(refused & np.isnan(typical)))
         gaps = np.isnan(rows) & refused
         return np.where(gaps, typical, rows) if gaps.any() else rows
 
@@ -237,7 +237,10 @@ class Network:
         -------
         ndarray of float64, shape (rows,) or (rows, outputs)
         """
-        rows, (base, weights, over) = self._rows(X), self.summands
+        return self._raw_score(self._rows(X))
+
+    def _raw_score(self, rows: Floats) -> Floats:
+        base, weights, over = self.summands
         total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
         sums = total.T  # one contiguous sum per output, added to in a fixed order
         for column, slope in enumerate(() if self.slopes is None else self.slopes):
@@ -275,6 +278,10 @@ class Network:
         if on_gpu(X):
             return ANSWERS["predict"](self, X)
         return LINKS[self.link](self.raw_score(X))
+
+    def predict_encoded(self, rows: Floats) -> Floats:
+        """Return what :meth:`predict` says of rows that the schema has encoded."""
+        return LINKS[self.link](self._raw_score(self._rows(rows, encoded=True)))
 
     def changed(self, **parts: Any) -> Network:
         """Return the same network but for some of its parts.

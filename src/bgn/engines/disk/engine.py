@@ -155,7 +155,7 @@ class OnDisk(RowSource):
     def _store(self, piece: Piece, seed: int) -> dict[str, str]:
         """Write the raw rows of a block."""
         assert piece.target is not None
-        reach = np.maximum(piece.columns.max(axis=1), -piece.columns.min(axis=1))
+        reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in piece.columns]
         self.largest = np.maximum(self.largest, reach)
         self.low, self.high = min(self.low, piece.target.min()), max(self.high, piece.target.max())
         arrays = {"columns": piece.columns, "target": piece.target, "weight": piece.weight}
