@@ -21,6 +21,7 @@ from bgn.model.network import Network
 from bgn.persist import growth, parts, strict, version1
 from bgn.persist import network as networks
 from bgn.persist.strict import ModelFileError
+from bgn.pipelines import is_wrapped, see_through
 from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
@@ -104,6 +105,7 @@ def save(
     ...     bgn.load(os.path.join(folder, "model.json")) == network
     True
     """
+    model, rows = _undone(model, rows)
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
@@ -120,6 +122,20 @@ def save(
     except ModelFileError as error:
         raise ValueError(f"model cannot be saved: {error}") from None
     write_whole(path, written)
+
+
+def _undone(model: Any, rows: Any) -> tuple[Any, Any]:
+    """Return a pipeline's estimator, with a network that reads the table itself; refuse where there is none."""
+    if not is_wrapped(model):
+        return model, rows
+    seen = see_through(model)
+    if not seen.whole:
+        raise ValueError(
+            f"model must read the table itself to be saved, and steps of this {type(model).__name__} cannot be undone. "
+            f"{seen.note} Save its estimator instead, which reads what the steps make: "
+            "bgn.save(bgn.pipelines.see_through(model).estimator, path)."
+        )
+    return seen.model, seen.rows(rows)
 
 
 def _content(
