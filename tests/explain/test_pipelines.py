@@ -274,6 +274,17 @@ def test_a_pipeline_that_is_undone_whole_is_saved_and_predicts_the_table(tmp_pat
     assert np.array_equal(loaded.predict(X[NUMBERS]), pipeline.predict(X[NUMBERS]))
 
 
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_a_frame_may_be_shown_to_what_was_fitted_to_an_array():
+    array = X[NUMBERS].to_numpy()
+    steps = make_column_transformer((PCA(1), [0, 1]), ("passthrough", [2]))
+    pipeline = make_pipeline(steps, small()).fit(array, y)
+    seen = see_through(pipeline)
+    assert np.array_equal(seen.rows(array), seen.rows(X[NUMBERS]))
+    assert bgn.equation(pipeline, digits=1, rows=array).count("rounded") == 1
+    assert "made" in bgn.equation(pipeline, digits=1, rows=array)
+
+
 def test_one_column_read_twice_is_one_column():
     steps = make_column_transformer((StandardScaler(), ["age"]), (MinMaxScaler(), ["age", "income"]))
     pipeline = make_pipeline(steps, small()).fit(X, y)

@@ -262,9 +262,9 @@ def _gaps(
 
 def _missing(neuron: Neuron, read: Sequence[Source], schema: Schema) -> bool | None:
     """Return the answer where a gap leaves no sum: as before, or that of what gaps were filled with."""
-    if neuron.missing is None or not read or read[0].filled is None:
+    if neuron.missing is None or len(read) != 1 or read[0].filled is None:
         return neuron.missing
-    (source, *_), column = read, schema.columns[read[0].column]
+    (source,), column = read, schema.columns[read[0].column]
     value = source.computed(float(source.filled)) if column.levels is None else float(column.codes([source.filled])[0])
     row: Floats = np.full((1, max(neuron.projection.columns) + 1), value)
     return bool(neuron.fires(row)[0])

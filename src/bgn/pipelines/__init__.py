@@ -58,7 +58,7 @@ class SeenThrough:
     def transformed(self, X: Any) -> Any:
         """Return a table as the estimator reads it."""
         for _, step in self.steps:
-            X = X if isinstance(step, str) or step is None else step.transform(X)
+            X = step.transform(X)
         return X.toarray() if hasattr(X, "toarray") else X
 
     def rows(self, X: Any) -> Any:

@@ -99,8 +99,8 @@ def column_at(table: Any, root: Root) -> Floats:
     """Return one column of a stage's table as a network reads it."""
     table = table.toarray() if hasattr(table, "toarray") else table
     if hasattr(table, "columns"):
-        name = root.column.name if root.stage == 0 else table.columns[root.place]
-        values = np.asarray(table[name])
+        by_name = root.stage == 0 and root.column.name in set(table.columns)
+        values = np.asarray(table[root.column.name if by_name else table.columns[root.place]])
     else:
         values = np.asarray(table)[:, root.place]
     return Schema((root.column,), named=False).encode(values.reshape(-1, 1), gaps=True)[:, 0]
