@@ -25,7 +25,7 @@ def bits(network: Network) -> tuple[Any, ...]:
     """Return everything in a network, to the bit."""
     parts = [(neuron, [number.hex() for number in neuron.projection.numbers]) for neuron in network.layers[0].neurons]
     parts += [array.tobytes() for layer in network.layers[1:] for array in (layer.weights, layer.bias)]
-    return (network.schema, *parts, network.output_weights.tobytes(), network.base.hex(), network.feature_names, network.target_name)
+    return (network.schema, *parts, network.output_weights.tobytes(), network.base.hex())
 
 
 def timeless(history: Any) -> str:

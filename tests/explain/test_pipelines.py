@@ -70,7 +70,7 @@ def network_of(model):
     return see_through(model).model.network_
 
 
-@pytest.mark.parametrize("scaler", SCALERS, ids=str)
+@pytest.mark.parametrize("scaler", SCALERS, ids=range(len(SCALERS)))
 @pytest.mark.parametrize("table", [X[NUMBERS], X[NUMBERS].to_numpy()], ids=["frame", "array"])
 def test_a_scaler_is_undone(scaler, table):
     if not hasattr(table, "columns") and "slice" in str(scaler):
