@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
+from bgn.inputs.written import GAPS, FileFormat, Written
 from bgn.model.step import Floats
 from bgn.require import require
 
@@ -159,6 +160,11 @@ class Preparation:
         One per raw column.
     decimal : str
         Decimal mark of the text file the model was fitted to, and of those it reads unless told otherwise.
+    written : tuple of Written
+        How columns of that file, the target among them, write numbers, where that is not all: decimal mark, mark of
+        thousands, unit.
+    gaps : tuple of str
+        Cells of text files that count as missing.
 
     Examples
     --------
@@ -169,6 +175,8 @@ class Preparation:
 
     columns: tuple[Number | Category | Date, ...]
     decimal: str = "."
+    written: tuple[Written, ...] = ()
+    gaps: tuple[str, ...] = GAPS
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -200,8 +208,26 @@ class Preparation:
             found += [Feature(name, column.column, kind, x) for name, x in zip(column.names, levels, strict=True)]
         return tuple(found)
 
+    def how(self, column: str) -> Written:
+        """Return how text writes the numbers of a column."""
+        plain = Written(column, self.decimal)
+        return next((written for written in self.written if written.column == column), plain)
+
+    def told(self, form: FileFormat) -> Preparation:
+        """Return the same for a file of which a user tells how it is written."""
+        decimal = form.decimal if isinstance(form.decimal, str) else self.decimal
+        names = {column.column for column in self.columns} | {written.column for written in self.written}
+        written = (form.rewritten(self.how(name)) for name in sorted(names))
+        return replace(self, decimal=decimal, written=tuple(w for w in written if w != Written(w.column, decimal)))
+
     def apply(
-        self, data: Any, *, sep: str | None = None, decimal: str | None = None, sheet: str | None = None
+        self,
+        data: Any,
+        *,
+        sep: str | None = None,
+        decimal: str | Mapping[str, str] | None = None,
+        thousands: str | Mapping[str, str] | None = None,
+        sheet: str | None = None,
     ) -> Prepared:
         """Turn any later raw table into the numbers a network reads, as at fit.
 
@@ -209,8 +235,8 @@ class Preparation:
         ----------
         data : path, frame or mapping
             As for :func:`fit`; columns are found by name, in any order, and others are ignored.
-        sep, decimal, sheet : str, optional
-            As for :func:`fit`; `decimal` is the one of the fit unless told.
+        sep, decimal, thousands, sheet : str, optional
+            As for :func:`fit`; text is read as at fit unless told.
 
         Returns
         -------
@@ -228,8 +254,7 @@ class Preparation:
         require("pyarrow", extra="parquet")
         from bgn.inputs import training
 
-        read_as = self if decimal is None else replace(self, decimal=decimal)
-        return training.apply(read_as, data, sep, sheet)
+        return training.apply(self, data, FileFormat(sep, decimal, thousands, sheet, gaps=self.gaps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +308,9 @@ def fit(
     max_categories: int = 50,
     missing: str = "refuse",
     sep: str | None = None,
-    decimal: str = ".",
+    decimal: str | Mapping[str, str] | None = None,
+    thousands: str | Mapping[str, str] | None = None,
+    gaps: Sequence[str] = GAPS,
     sheet: str | None = None,
 ) -> Prepared:
     """Read a raw table, decide once what each of its columns is, and return its rows as numbers.
@@ -305,8 +332,13 @@ def fit(
         A column with more different words is refused.
     missing : {"refuse", "drop", "impute"}, default "refuse"
         What to do with rows that lack a value; imputed are the median and the commonest word.
-    sep, decimal, sheet : str, optional
-        Separator and decimal mark of a text file, sheet of a workbook. A separator is found from the header.
+    sep, sheet : str, optional
+        Separator of a text file, sheet of a workbook. A separator is found from the header.
+    decimal, thousands : str or mapping of str, optional
+        Decimal mark and mark of thousands of a text file, or of some of its columns, as ``{"price": ","}``. Found from
+        the cells where these leave no doubt; so are currencies and percent. `notes` tells what was found.
+    gaps : sequence of str, optional
+        Cells of a file that count as missing, beside empty ones; `notes` tells which did.
 
     Returns
     -------
@@ -330,5 +362,5 @@ def fit(
     from bgn.inputs import prepare, training
 
     drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
-    choices = prepare.Choices(target, drop, categorical, dates, date_format, max_categories, missing, decimal)
-    return training.fit(data, choices, sep, sheet)
+    choices = prepare.Choices(target, drop, categorical, dates, date_format, max_categories, missing)
+    return training.fit(data, choices, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))

@@ -20,13 +20,13 @@ from bgn.cli.look import path, show_model
 from bgn.cli.measure import effect, margin
 from bgn.cli.predict import predict
 from bgn.cli.simplify import simplify
-from bgn.cli.terminal import say
+from bgn.cli.terminal import say, say_all
 from bgn.inputs.refusal import spoken_to_a_shell
 from bgn.printable import message
 
 
 class OneLine(click.Group):
-    """Turns a refusal into one line on standard error and exit code 1; wrong usage stays 2."""
+    """Turns a refusal into a line per problem on standard error and exit code 1; wrong usage stays 2."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         with _short_usage():
@@ -45,7 +45,7 @@ class OneLine(click.Group):
             if isinstance(error, OSError) and error.filename and error.strerror:
                 say(f"{error.filename}: {error.strerror}.")
             else:
-                say(str(error) or type(error).__name__)
+                say_all(getattr(error, "problems", None) or [str(error) or type(error).__name__])
             ctx.exit(1)
 
 

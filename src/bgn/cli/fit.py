@@ -13,12 +13,13 @@ import click
 
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
-from bgn.cli.source import DataFile, OpenedData, file_options, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.terminal import note, show_json
 from bgn.cli.train import TrainingRows, Wanted, training_rows
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
+from bgn.inputs.written import FileFormat
 from bgn.require import require
 from bgn.whole_file import check_place, goes_through
 
@@ -145,6 +146,7 @@ _result_options = grouped(
 @_machine_options
 @_result_options
 @file_options
+@gaps_option
 def fit(data: str, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
@@ -158,14 +160,14 @@ def fit(data: str, **options: Any) -> None:
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
-    source = DataFile(data, options["sep"], options["decimal"], options["sheet"]).open(options["date_format"])
+    told = FileFormat(**{field.name: options[field.name] for field in fields(FileFormat)})
+    source = DataFile(data, told).open()
     options["target"] = options["target"] or source.target
     if options["target"] is None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
     _check_places(data, options)
     if options["report"]:
         require("jinja2", extra="report")
-    options["decimal"] = options["decimal"] or "."
     choices = Choices(**{field.name: options[field.name] for field in fields(Choices)})
     rows = _rows(Wanted(source, choices, options["test"], options["random_state"], options["units"]), options)
     if not options["quiet"]:

@@ -39,7 +39,7 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     for name, kind in own.items():
         if not binary and (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             raise Refused(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
-    rows, kinds = ModelRows(file, opened, keep, decimal=data.decimal), {n: _kept(k, binary) for n, k in own.items()}
+    rows, kinds = ModelRows(file, opened, keep, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
     schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:

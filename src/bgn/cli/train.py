@@ -88,7 +88,7 @@ class Wanted:
 def training_rows(wanted: Wanted) -> TrainingRows:
     """Read a whole table and split it; test rows are chosen by their content, so that equal rows stay on one side."""
     source, features = wanted.source, wanted.features()
-    found = decide(source.table.read([*features, wanted.target]), features, wanted.choices, source.name)
+    found = decide(source.table, features, wanted.choices, source.name)
     X, y, usable = found.X, found.y, found.usable
     held = np.zeros(len(y), dtype=bool)
     held[usable] = lowest(row_hashes(X[usable].T, y[usable], wanted.test_seed), None, wanted.test)

@@ -1,0 +1,76 @@
+"""Columns of text: which cells say missing, and what the others are, decided once for a whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bgn.inputs import cells
+from bgn.inputs.numerals import Columns, Met
+from bgn.inputs.refusal import listed, option
+from bgn.inputs.written import FileFormat
+
+GapCounts = dict[str, dict[str, int]]
+"""How often each word says missing, column by column."""
+
+
+def without_gaps(table: pa.Table, gaps: Sequence[str]) -> tuple[pa.Table, GapCounts]:
+    """Return columns of text with null where a cell says missing."""
+    words = pa.array(["", *gaps], pa.string())
+    columns = {name: cells.without_gaps(table.column(name), words) for name in table.column_names}
+    counts = {name: said for name, (_, said) in columns.items() if said}
+    return pa.table({name: column for name, (column, _) in columns.items()}), counts
+
+
+def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table, Met]:
+    """Return columns of text as what all of their cells can be read as, and what was met on the way."""
+    table, gaps = without_gaps(table, form.gaps)
+    doubtful = Columns(separator, form.decimal if isinstance(form.decimal, str) else None)
+    columns = {}
+    for name in table.column_names:
+        text, (decimal, thousands) = table.column(name), form.marks(name)
+        columns[name] = cells.guess(text, decimal or ".", form.date_format)
+        if columns[name] is text:
+            doubtful.add(name, _different(text), (decimal, thousands))
+    if doubtful.need_points:
+        for name, column in columns.items():
+            text, number = table.column(name), pa.types.is_floating(column.type)
+            if number and form.marks(name)[0] is None and pc.any(pc.match_substring(text, ".")).as_py():
+                doubtful.add_plain(name, _different(text))
+    met = doubtful.settle()
+    for written in met.written:
+        if written.thousands or written.unit or columns[written.column] is table.column(written.column):
+            columns[written.column] = cells.numbers(table.column(written.column), written)
+    infinite = [name for name, column in columns.items() if _beyond_floats(column)]
+    told = (
+        f"column{'s' * (len(infinite) > 1)} {listed(infinite)}: numbers beyond what a float can hold count as missing."
+    )
+    notes = (*_gap_notes(gaps), *met.notes, *([told] if infinite else []))
+    return pa.table(columns), replace(met, notes=notes, gaps=form.gaps)
+
+
+def _different(text: pa.ChunkedArray) -> pa.Array:
+    """Return the different cells of a column, blanks around them left out."""
+    return pc.unique(pc.utf8_trim_whitespace(text.drop_null()))
+
+
+def _beyond_floats(column: pa.ChunkedArray) -> bool:
+    return pa.types.is_floating(column.type) and bool(pc.any(pc.is_inf(column)).as_py())
+
+
+def _gap_notes(gaps: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Say which words count as missing, and where."""
+    places: dict[str, dict[str, int]] = {}
+    for name, said in gaps.items():
+        for word, count in said.items():
+            places.setdefault(word, {})[name] = count
+    notes = []
+    for word, columns in places.items():
+        first = sorted(columns, key=lambda name: -columns[name])
+        where = ", ".join(f"{name!r} {columns[name]:,}" for name in first[:4])
+        more = f" and {len(first) - 4} more columns" if len(first) > 4 else ""
+        notes.append(f"{word!r} is read as missing: {where}{more}. If it is a value, say so with {option('gaps')}.")
+    return notes
