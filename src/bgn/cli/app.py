@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from bgn import __version__
+from bgn.cli.check import check
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.explain import explain, report
@@ -66,11 +67,14 @@ def bgn() -> None:
 
     \b
     bgn fit                                     a first model, of the diabetes data
+    bgn check houses.csv --target price         what its columns are, and what may be wrong
     bgn fit houses.csv --target price --out model.json
     bgn show model.json                         its equation; with 20 questions: --width 20
     bgn predict model.json new.csv -o predicted.csv
     """
 
 
-for _command in (fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data):
+for _command in (
+    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data,
+):  # fmt: skip
     bgn.add_command(_command)

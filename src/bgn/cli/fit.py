@@ -234,7 +234,8 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     model.history_ = replace(model.history_, schema=schema)
     model.network_ = model.history_.network()
     seconds = time.perf_counter() - started
-    units = {**(source.units or {}), **options["units"]}
+    found = {written.column: written.unit for written in rows.preparation.written if written.unit}
+    units = {**(source.units or {}), **found, **options["units"]}
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
     kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": rows.preparation}

@@ -129,8 +129,8 @@ class Columns:
             self._ways[name] = [point]
         self._values[name] = values
 
-    def settle(self) -> Met:
-        """Decide how every column is written, or ask."""
+    def settle(self) -> tuple[list[Written], Met]:
+        """Decide how every column is written, or ask; also what is to be told and kept."""
         proofs = {name: mark for name, (way, *more) in self._ways.items() if not more and (mark := self._proof(way))}
         marks = set(proofs.values())
         written, notes, problems = list[Written](), list[str](), dict[str, str]()
@@ -150,7 +150,7 @@ class Columns:
                 notes.append(self._note(way, why))
         decimal = self.told or ("," if marks == {","} else ".")
         others = [way for way in written if way != Written(way.column, decimal)]
-        return Met(decimal, tuple(others), notes=tuple(notes), problems=problems)
+        return written, Met(decimal, tuple(others), notes=tuple(notes), problems=problems)
 
     def _has(self, name: str, mark: str) -> bool:
         return bool(pc.any(pc.match_substring(self._values[name], mark)).as_py())
@@ -183,7 +183,7 @@ class Columns:
     def _note(self, way: Written, why: str) -> str:
         cell, (number,) = self._examples([way])
         reason = f", {why}" if why else ""
-        otherwise = "" if not why else f" If it is not, add {option('decimal')} or {option('thousands')}."
+        otherwise = "" if not why else f" If that is wrong, say so with {option('decimal')} or {option('thousands')}."
         return f"column {way.column!r}: {cell[:40]!r} is read as {_written_out(number)} ({way}{reason}).{otherwise}"
 
     def _question(self, name: str, ways: Sequence[Written]) -> str:

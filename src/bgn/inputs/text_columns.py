@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from bgn.inputs import cells
 from bgn.inputs.numerals import Columns, Met
 from bgn.inputs.refusal import listed, option
-from bgn.inputs.written import FileFormat
+from bgn.inputs.written import FileFormat, Written
 
 GapCounts = dict[str, dict[str, int]]
 """How often each word says missing, column by column."""
@@ -40,9 +40,9 @@ def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table
             text, number = table.column(name), pa.types.is_floating(column.type)
             if number and form.marks(name)[0] is None and pc.any(pc.match_substring(text, ".")).as_py():
                 doubtful.add_plain(name, _different(text))
-    met = doubtful.settle()
-    for written in met.written:
-        if written.thousands or written.unit or columns[written.column] is table.column(written.column):
+    settled, met = doubtful.settle()
+    for written in settled:
+        if written != Written(written.column):
             columns[written.column] = cells.numbers(table.column(written.column), written)
     infinite = [name for name, column in columns.items() if _beyond_floats(column)]
     told = (
@@ -63,14 +63,16 @@ def _beyond_floats(column: pa.ChunkedArray) -> bool:
 
 def _gap_notes(gaps: Mapping[str, Mapping[str, int]]) -> list[str]:
     """Say which words count as missing, and where."""
-    places: dict[str, dict[str, int]] = {}
+    places: dict[str, list[tuple[int, str]]] = {}
     for name, said in gaps.items():
         for word, count in said.items():
-            places.setdefault(word, {})[name] = count
-    notes = []
+            places.setdefault(word, []).append((-count, name))
+    told = []
     for word, columns in places.items():
-        first = sorted(columns, key=lambda name: -columns[name])
-        where = ", ".join(f"{name!r} {columns[name]:,}" for name in first[:4])
-        more = f" and {len(first) - 4} more columns" if len(first) > 4 else ""
-        notes.append(f"{word!r} is read as missing: {where}{more}. If it is a value, say so with {option('gaps')}.")
-    return notes
+        first = [f"{-count:,} in {name!r}" for count, name in sorted(columns)[:3]]
+        more = [f"{len(columns) - 3} more columns"] if len(columns) > 3 else []
+        told.append(f"{word!r} ({', '.join(first + more)})")
+    if not told:
+        return []
+    remedy = f"If one of these is a value, list those that are none: {option('gaps')}."
+    return [f"read as missing: {', '.join(told)}. {remedy}"]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bgn.inputs import cells, prepare
+from bgn.inputs.check import serious_notes
 from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
@@ -49,7 +50,7 @@ def decide(raw: RawTable, features: Sequence[str], choices: Choices, origin: str
         preparation, notes = prepare.learn(table.select(known), choices)
     problems.tell()
     preparation = replace(preparation, decimal=raw.met.decimal, written=raw.met.written, gaps=raw.met.gaps)
-    notes = [*raw.met.notes, *notes]
+    notes = [*raw.met.notes, *serious_notes(table, target), *notes]
     if not preparation.columns:
         raise Refused(f"{origin} has no column with values to learn from.")
     X = prepare.apply(preparation, table).X
