@@ -23,6 +23,7 @@ from bgn.inputs.written import PLAIN, Written
 
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
+_FIRST = 64
 _HEX = "^0[xX][0-9a-fA-F]{1,15}$"  # with 16 digits Arrow reads some as negative
 _TIME = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 _TRUE, _FALSE = ("true", "yes", "y", "t", "on", "1", "1.0"), ("false", "no", "n", "f", "off", "0", "0.0")
@@ -66,6 +67,7 @@ def guess(text: pa.ChunkedArray, decimal: str = ".", date_format: str | None = N
     for cells in (text,) if bare is text else (text, bare):
         for reader in readers:
             try:
+                reader(cells.slice(0, _FIRST))  # what fails there fails soon
                 return reader(cells)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 continue

@@ -150,7 +150,7 @@ class SurveyedColumn:
 
     def _kind_of_numbers(self) -> str:
         numbers = self.level_numbers
-        if pa.types.is_boolean(self.type) or set(numbers.tolist()) == {0.0, 1.0}:
+        if pa.types.is_boolean(self.type) or (len(numbers) == 2 and {*numbers.tolist()} == {0.0, 1.0}):
             return "yes/no"
         if not (numbers == np.floor(numbers)).all():
             return "number"
