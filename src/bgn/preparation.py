@@ -26,14 +26,14 @@ array([[4., 0., 1.],
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
-from bgn.inputs.written import GAPS, FileFormat, Written
+from bgn.inputs.file_format import GAPS, FileFormat, Numerals
 from bgn.model.step import Floats
 from bgn.require import require
 
@@ -160,9 +160,8 @@ class Preparation:
         One per raw column.
     decimal : str
         Decimal mark of the text file the model was fitted to, and of those it reads unless told otherwise.
-    written : tuple of Written
-        How columns of that file, the target among them, write numbers, where that is not all: decimal mark, mark of
-        thousands, unit.
+    written : tuple of Numerals
+        How columns of that file, the target among them, write numbers beyond that: with marks of thousands, a unit.
     gaps : tuple of str
         Cells of text files that count as missing.
 
@@ -175,7 +174,7 @@ class Preparation:
 
     columns: tuple[Number | Category | Date, ...]
     decimal: str = "."
-    written: tuple[Written, ...] = ()
+    written: tuple[Numerals, ...] = ()
     gaps: tuple[str, ...] = GAPS
 
     @property
@@ -208,17 +207,10 @@ class Preparation:
             found += [Feature(name, column.column, kind, x) for name, x in zip(column.names, levels, strict=True)]
         return tuple(found)
 
-    def how(self, column: str) -> Written:
+    def how(self, column: str) -> Numerals:
         """Return how text writes the numbers of a column."""
-        plain = Written(column, self.decimal)
+        plain = Numerals(column, self.decimal)
         return next((written for written in self.written if written.column == column), plain)
-
-    def told(self, form: FileFormat) -> Preparation:
-        """Return the same for a file of which a user tells how it is written."""
-        decimal = form.decimal if isinstance(form.decimal, str) else self.decimal
-        names = {column.column for column in self.columns} | {written.column for written in self.written}
-        written = (form.rewritten(self.how(name)) for name in sorted(names))
-        return replace(self, decimal=decimal, written=tuple(w for w in written if w != Written(w.column, decimal)))
 
     def apply(
         self,
@@ -318,27 +310,21 @@ def fit(
     Parameters
     ----------
     data : path, frame or mapping
-        A CSV, TSV, Parquet or Excel file (text files may end in ``.gz``), a table of pandas, polars or pyarrow, or
-        columns by name.
+        A CSV, TSV, Parquet or Excel file (also ``.csv.gz``), a table of pandas, polars or pyarrow, or columns by name.
     target : str, optional
         The column to predict; rows without it are left out.
     drop, categorical : str or sequence of str, optional
         Columns to leave out, and columns whose numbers are names.
-    dates : {"refuse", "expand"}, default "refuse"
-        Whether dates become year, month, day, weekday and hour, those of them that vary.
-    date_format : str, optional
-        How a text file writes dates, such as ``%d/%m/%Y``; ISO 8601 unless told.
+    dates, date_format : str, optional
+        "expand" makes dates year, month, day, weekday and hour; written as "%d/%m/%Y" says, or as ISO 8601.
     max_categories : int, default 50
         A column with more different words is refused.
     missing : {"refuse", "drop", "impute"}, default "refuse"
         What to do with rows that lack a value; imputed are the median and the commonest word.
-    sep, sheet : str, optional
-        Separator of a text file, sheet of a workbook. A separator is found from the header.
+    sep, sheet, gaps : optional
+        Separator of a text file, found from its header unless told; sheet of a workbook; cells that count as missing.
     decimal, thousands : str or mapping of str, optional
-        Decimal mark and mark of thousands of a text file, or of some of its columns, as ``{"price": ","}``. Found from
-        the cells where these leave no doubt; so are currencies and percent. `notes` tells what was found.
-    gaps : sequence of str, optional
-        Cells of a file that count as missing, beside empty ones; `notes` tells which did.
+        Marks of a text file, or of columns (``{"price": ","}``); like units found where cells leave no doubt.
 
     Returns
     -------
@@ -350,10 +336,8 @@ def fit(
     >>> import bgn
     >>> raw = {"rooms": [2, 3, None], "kind": ["flat", "house", "flat"], "id": ["a", "b", "c"], "price": [1, 2, 3]}
     >>> houses = bgn.preparation.fit(raw, "price", drop="id", missing="impute")
-    >>> houses.X, houses.y
-    (array([[2. , 1. , 0. ],
-           [3. , 0. , 1. ],
-           [2.5, 1. , 0. ]]), array([1., 2., 3.]))
+    >>> houses.X[:, 0], houses.y
+    (array([2. , 3. , 2.5]), array([1., 2., 3.]))
     """
     chosen("dates", dates, ("refuse", "expand"))
     chosen("missing", missing, ("refuse", "drop", "impute"))

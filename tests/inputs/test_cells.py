@@ -22,10 +22,10 @@ from bgn.cli.app import bgn as bgn_command
 from bgn.cli.source import ModelRows, OpenedData
 from bgn.inputs import cells, prepare
 from bgn.inputs.delimited import Delimited
+from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import open_table
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
-from bgn.inputs.written import FileFormat
 from bgn.persist import ModelFile, parts, read
 from bgn.preparation import Date, Number, Preparation
 from tests.command import call

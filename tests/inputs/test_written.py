@@ -18,9 +18,9 @@ import bgn
 from bgn.cli.source import DataFile
 from bgn.inputs import numerals
 from bgn.inputs.delimited import Delimited
+from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.refusal import Refused, did_you_mean
 from bgn.inputs.text_stream import TextStream
-from bgn.inputs.written import FileFormat, Written
 from bgn.persist import parts, read
 from bgn.preparation import Number, Preparation
 from tests.command import call
@@ -32,7 +32,7 @@ def fitted(text: str | bytes, sep: str = ",", target: str | None = None, **optio
     return table.read(table.names), table.met
 
 
-def spelled(number: Decimal, written: Written) -> str:
+def spelled(number: Decimal, written: Numerals) -> str:
     """A number written so, from the definition: digits in groups of three from the decimal mark on."""
     whole, _, rest = f"{abs(number):f}".partition(".")
     groups = [whole[max(0, end - 3) : end] for end in range(len(whole), 0, -3)][::-1]
@@ -42,7 +42,7 @@ def spelled(number: Decimal, written: Written) -> str:
 
 
 ways = st.builds(
-    Written,
+    Numerals,
     st.just("a"),
     st.sampled_from(".,"),
     st.sampled_from(["", ",", ".", " ", "'", "\u00a0", "\u202f"]),
@@ -52,14 +52,14 @@ amounts = st.decimals(-(10**9), 10**9, places=2, allow_nan=False)
 
 
 @given(st.lists(amounts, min_size=1, max_size=5), ways)
-def test_numbers_are_read_as_they_were_written(numbers: list[Decimal], written: Written) -> None:
+def test_numbers_are_read_as_they_were_written(numbers: list[Decimal], written: Numerals) -> None:
     text = pa.array([spelled(number, written) for number in numbers])
     assert numerals.read(text, written).to_pylist() == [float(number) for number in numbers]
     assert written.decimal in [way.decimal for way in numerals.readings(text, "a", None, None)]
 
 
 @given(st.lists(amounts, min_size=1, max_size=5), ways, st.sampled_from(";\t|"))
-def test_what_a_file_was_read_as_is_kept_and_read_again(numbers: list[Decimal], written: Written, sep: str) -> None:
+def test_what_a_file_was_read_as_is_kept_and_read_again(numbers: list[Decimal], written: Numerals, sep: str) -> None:
     cells = [spelled(number, written) for number in numbers]
     table, met = fitted(f"a{sep}y\n" + "".join(f'"{cell}"{sep}1\n' for cell in cells))
     assert not met.problems  # two digits behind the mark leave no doubt

@@ -9,7 +9,7 @@ import click
 from bgn.cli.source import DataFile, file_options, gaps_option, json_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.check import check_opened
-from bgn.inputs.written import FileFormat
+from bgn.inputs.file_format import FileFormat
 
 
 @click.command()

@@ -17,9 +17,9 @@ from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grou
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.terminal import note, show_json
 from bgn.cli.train import TrainingRows, Wanted, training_rows
+from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
-from bgn.inputs.written import FileFormat
 from bgn.require import require
 from bgn.whole_file import check_place, goes_through
 

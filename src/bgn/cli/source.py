@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from bgn import datasets
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
+from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.refusal import Refused, check_characters, check_there, listed
-from bgn.inputs.written import AS_FOUND, GAPS, FileFormat
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Number, Preparation, Prepared
@@ -211,7 +211,7 @@ class ModelRows:
     ) -> None:  # fmt: skip
         self._opened = opened
         self._origin = "standard input" if opened.name == "-" else opened.name
-        self._preparation = preparation_of(file).told(form)
+        self._preparation = prepare.told(preparation_of(file), form)
         self._keep = list(keep)
         features = self._preparation.features
         self._only = {features[i].column for i in (range(len(features)) if every else file.network.features_used)}

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import numerals
+from bgn.inputs.file_format import PLAIN, Numerals
 from bgn.inputs.refusal import option
-from bgn.inputs.written import PLAIN, Written
 
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
@@ -74,7 +74,7 @@ def guess(text: pa.ChunkedArray, decimal: str = ".", date_format: str | None = N
     return text
 
 
-def numbers(column: pa.ChunkedArray, written: Written = PLAIN) -> pa.ChunkedArray:
+def numbers(column: pa.ChunkedArray, written: Numerals = PLAIN) -> pa.ChunkedArray:
     """Return any column of numbers as float64; true and false count 1 and 0."""
     column = plain(column)
     if is_text(column.type):
@@ -215,7 +215,7 @@ def _wholes(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     return _numbers(text, decimal)
 
 
-def _written(text: pa.ChunkedArray, written: Written) -> pa.ChunkedArray:
+def _written(text: pa.ChunkedArray, written: Numerals) -> pa.ChunkedArray:
     if written.thousands or written.unit:
         return numerals.read(text, written)
     return _numbers(text, written.decimal)

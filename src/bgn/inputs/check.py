@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from bgn.inputs.file_format import GAPS, FileFormat
 from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.findings import Finding, all_findings, pending, serious
 from bgn.inputs.refusal import check_there
 from bgn.inputs.survey import ColumnFacts, surveyed
-from bgn.inputs.written import GAPS, FileFormat
 from bgn.printable import clean, visible
 
 _WIDTH, _NAME_WIDTH = 96, 28

@@ -18,12 +18,12 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from bgn.inputs.file_format import AS_FOUND, FileFormat
 from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused, named
 from bgn.inputs.stamp import Stamp
 from bgn.inputs.text_columns import guessed, without_gaps
 from bgn.inputs.text_stream import TextStream, ragged_lines
-from bgn.inputs.written import AS_FOUND, FileFormat
 
 BLOCK_BYTES = 2**20
 _MOST_HEADER = 2**24
@@ -53,7 +53,7 @@ class Delimited:
 
     def read(self, names: Sequence[str]) -> pa.Table:
         found, met = guessed(self._whole(names), self._form, self._sep)
-        self.met = replace(met, notes=(*self.met.notes, *met.notes))
+        self.met = replace(met, notes=(*self._encoding_note(), *met.notes))
         return found
 
     def _whole(self, names: Sequence[str]) -> pa.Table:
@@ -77,6 +77,7 @@ class Delimited:
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         for batch in self._batches(names):
             yield without_gaps(batch, self._form.gaps)[0]
+        self.met = Met(notes=self._encoding_note())
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield all rows as text, block by block."""
@@ -90,8 +91,10 @@ class Delimited:
                 self._unchanged()
             finally:
                 rest.wait()
-            if self._text.encoding != "UTF-8":
-                self.met = replace(self.met, notes=(f"{self._origin} is read as {self._text.encoding}, not UTF-8.",))
+
+    def _encoding_note(self) -> tuple[str, ...]:
+        encoding = self._text.encoding
+        return () if encoding == "UTF-8" else (f"{self._origin} is read as {encoding}, not UTF-8.",)
 
     def _unchanged(self) -> None:
         """Refuse a file that is another by now; what comes from a pipe cannot be looked at again."""

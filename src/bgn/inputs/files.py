@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from bgn.inputs import cells
 from bgn.inputs.delimited import BLOCK_BYTES, Delimited
+from bgn.inputs.file_format import AS_FOUND, USUAL_GAPS, FileFormat
 from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused, check_characters, named, option
 from bgn.inputs.stamp import Stamp
 from bgn.inputs.tables import different_columns
-from bgn.inputs.written import AS_FOUND, USUAL_GAPS, FileFormat
 
 BLOCK_ROWS = 250_000
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"

@@ -192,7 +192,9 @@ def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:
     numbers, counts = column.level_numbers[order], column.counts[order]
     if len(numbers) < FEW:
         return
-    low, middle, high = np.quantile(column.numbers[column.codes >= 0], [0.01, 0.5, 0.99])
+    with np.errstate(over="ignore"):
+        low, middle, high = np.quantile(column.numbers[column.codes >= 0], [0.01, 0.5, 0.99])
+        least, most = low - _FAR * (high - low), high + _FAR * (high - low)
     for end, next_one in ((0, 1), (-1, -2)):
         value, beside = float(numbers[end]), float(numbers[next_one])
         spread = abs(float(numbers[1 if end else -2]) - beside)
@@ -200,7 +202,7 @@ def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:
         if value in _SENTINELS and counts[end] > 1 and apart:
             told = f"{column.name!r} is {value:g} in {counts[end]:,} rows, apart from all other numbers: a gap?"
             yield Finding("gaps", (column.name,), told, f"Then say so: {option('gaps', repr(f'{value:g}'))}.")
-        elif high > low and not low - _FAR * (high - low) <= value <= high + _FAR * (high - low):
+        elif high > low and not least <= value <= most:
             told = f"{column.name!r} goes to {value:.6g}, far from the others (half are at most {middle:.6g})."
             yield Finding("outlier", (column.name,), told, "Is it a slip, or another unit?")
 

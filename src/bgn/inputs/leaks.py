@@ -37,7 +37,8 @@ def _outputs(target: SurveyedColumn, rows: NDArray[np.int64]) -> Floats | None:
     """Return what is to be predicted: a number, or one 0/1 column per class; nothing when it does not vary."""
     codes = target.codes[rows]
     if target.is_number:
-        outputs = target.numbers[rows][:, None]
+        numbers = target.numbers[rows][:, None]
+        outputs = numbers / max(float(np.abs(numbers).max(initial=0)), 1e-300)  # squares that a float can hold
     elif target.is_text and len(target.levels) <= _MOST_CLASSES:
         outputs = (codes[:, None] == np.arange(len(target.levels))).astype(float)
     else:

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bgn.inputs.file_format import GAPS, Numerals
 from bgn.inputs.refusal import option, option_of
-from bgn.inputs.written import GAPS, Written
 
 _BLANKS = " \u00a0\u2009\u202f"
 _THOUSANDS = f",.'\u2019{_BLANKS}"
@@ -42,13 +42,13 @@ class Met:
     """
 
     decimal: str = "."
-    written: tuple[Written, ...] = ()
+    written: tuple[Numerals, ...] = ()
     gaps: tuple[str, ...] = GAPS
     notes: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
-def read(text: Any, written: Written) -> Any:
+def read(text: Any, written: Numerals) -> Any:
     """Return text without blanks around it as float64; `pyarrow.ArrowInvalid` where a cell is written otherwise."""
     if not pc.all(pc.match_substring_regex(text, _pattern(written)), min_count=0).as_py():
         raise pa.ArrowInvalid("a number is written otherwise")
@@ -57,7 +57,7 @@ def read(text: Any, written: Written) -> Any:
     return pc.replace_substring(text, written.decimal, ".").cast(pa.float64())
 
 
-def _pattern(written: Written) -> str:
+def _pattern(written: Numerals) -> str:
     """Return what a number so written looks like."""
     decimal, thousands, unit = map(re.escape, (written.decimal, written.thousands, written.unit))
     whole = rf"(\d+|[1-9]\d{{0,2}}({thousands}\d{{3}})+)" if thousands else r"\d+"
@@ -68,17 +68,17 @@ def _pattern(written: Written) -> str:
     return f"^([-+]?{unit}{blank}{number}|{unit}{blank}[-+]{number}|[-+]?{number}{blank}{unit})$"
 
 
-def readings(values: pa.Array, column: str, decimal: str | None, thousands: str | None) -> list[Written]:
+def readings(values: pa.Array, column: str, decimal: str | None, thousands: str | None) -> list[Numerals]:
     """Return the ways to read all of a column's different cells that give different numbers; marks may be told."""
     like = _NUMBER_LIKE.fullmatch(values[0].as_py()) if len(values) else None
     if like is None:
         return []
     unit = like[1] or like[3] or ""
     marks = [mark for mark in _THOUSANDS if pc.any(pc.match_substring(values, mark)).as_py()]
-    found: list[tuple[Written, Any]] = []
+    found: list[tuple[Numerals, Any]] = []
     for point in (decimal,) if decimal else (".", ","):
         for mark in (thousands, "") if thousands else ("", *marks):
-            written = Written(column, point, mark, unit)
+            written = Numerals(column, point, mark, unit)
             if point == mark:
                 continue
             try:
@@ -91,7 +91,7 @@ def readings(values: pa.Array, column: str, decimal: str | None, thousands: str 
 
 
 @dataclass
-class Columns:
+class DoubtfulColumns:
     """The columns of a text file of which more must be known than a cell says.
 
     Parameters
@@ -104,7 +104,7 @@ class Columns:
 
     separator: str
     told: str | None = None
-    _ways: dict[str, list[Written]] = field(default_factory=dict)
+    _ways: dict[str, list[Numerals]] = field(default_factory=dict)
     _values: dict[str, pa.Array] = field(default_factory=dict)
 
     def add(self, name: str, values: pa.Array, marks: tuple[str | None, str | None]) -> None:
@@ -121,7 +121,7 @@ class Columns:
 
     def add_plain(self, name: str, values: pa.Array) -> None:
         """Take the different cells of a column of plain numbers, some with a point: perhaps a mark of thousands."""
-        point, groups = Written(name), Written(name, ",", ".")
+        point, groups = Numerals(name), Numerals(name, ",", ".")
         try:
             read(values, groups)
             self._ways[name] = [point, groups]
@@ -129,11 +129,11 @@ class Columns:
             self._ways[name] = [point]
         self._values[name] = values
 
-    def settle(self) -> tuple[list[Written], Met]:
+    def settle(self) -> tuple[list[Numerals], Met]:
         """Decide how every column is written, or ask; also what is to be told and kept."""
         proofs = {name: mark for name, (way, *more) in self._ways.items() if not more and (mark := self._proof(way))}
         marks = set(proofs.values())
-        written, notes, problems = list[Written](), list[str](), dict[str, str]()
+        written, notes, problems = list[Numerals](), list[str](), dict[str, str]()
         for name, ways in self._ways.items():
             why, way = "", ways[0]
             if len(ways) > 1:
@@ -146,33 +146,33 @@ class Columns:
             if not self._has(name, way.decimal) and marks == {","} and way.thousands != ",":
                 way = replace(way, decimal=",")
             written.append(way)
-            if way != Written(name, self.told or ".") and (way.thousands or way.unit or self._has(name, way.decimal)):
+            if way != Numerals(name, self.told or ".") and (way.thousands or way.unit or self._has(name, way.decimal)):
                 notes.append(self._note(way, why))
         decimal = self.told or ("," if marks == {","} else ".")
-        others = [way for way in written if way != Written(way.column, decimal)]
+        others = [way for way in written if way != Numerals(way.column, decimal)]
         return written, Met(decimal, tuple(others), notes=tuple(notes), problems=problems)
 
     def _has(self, name: str, mark: str) -> bool:
         return bool(pc.any(pc.match_substring(self._values[name], mark)).as_py())
 
-    def _proof(self, way: Written) -> str | None:
+    def _proof(self, way: Numerals) -> str | None:
         """Return the decimal mark that a column proves, which can be read in one way only."""
         if way.thousands in (",", ".") or self._has(way.column, way.decimal):
             return way.decimal
         return None
 
-    def _evidence(self, ways: Sequence[Written], proofs: Mapping[str, str]) -> tuple[str | None, str]:
+    def _evidence(self, ways: Sequence[Numerals], proofs: Mapping[str, str]) -> tuple[str | None, str]:
         """Return the decimal mark that the rest of the file speaks for, and why."""
         marks = set(proofs.values())
         if len(marks) == 1:
             return marks.pop(), f"as column {next(iter(proofs))!r} is written"
-        plain = any(way == Written(way.column) for way in ways)
+        plain = any(way == Numerals(way.column) for way in ways)
         if not marks and not plain and self.separator in ",;":
             commas = self.separator == ","
             return "." if commas else ",", f"as the file separates by {'commas' if commas else 'semicolons'}"
         return None, ""
 
-    def _examples(self, ways: Sequence[Written]) -> tuple[str, list[float]]:
+    def _examples(self, ways: Sequence[Numerals]) -> tuple[str, list[float]]:
         """Return the first cell that the ways read differently, or that has a mark, and what each makes of it."""
         values = self._values[ways[0].column]
         numbers = [read(values, way) for way in ways]
@@ -180,13 +180,13 @@ class Columns:
         place = max(0, pc.index(differ, True).as_py())
         return str(values[place].as_py()), [each[place].as_py() for each in numbers]
 
-    def _note(self, way: Written, why: str) -> str:
+    def _note(self, way: Numerals, why: str) -> str:
         cell, (number,) = self._examples([way])
         reason = f", {why}" if why else ""
         otherwise = "" if not why else f" If that is wrong, say so with {option('decimal')} or {option('thousands')}."
         return f"column {way.column!r}: {cell[:40]!r} is read as {_written_out(number)} ({way}{reason}).{otherwise}"
 
-    def _question(self, name: str, ways: Sequence[Written]) -> str:
+    def _question(self, name: str, ways: Sequence[Numerals]) -> str:
         cell, numbers = self._examples(ways)
         told = []
         for way, number in zip(ways, numbers, strict=True):
@@ -195,7 +195,7 @@ class Columns:
         return f"column {name!r}: {cell[:40]!r} can be read in {len(ways)} ways; add {' or '.join(told)}."
 
 
-def _marked(values: pa.Array, way: Written) -> Any:
+def _marked(values: pa.Array, way: Numerals) -> Any:
     """Return which cells show how a column is written."""
     mark = way.thousands or (way.decimal if way.decimal != "." else "")
     return pc.match_substring(values, mark or way.unit)

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bgn.inputs import cells
+from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.refusal import Problems, Refused, did_you_mean, option
-from bgn.inputs.written import Written
 from bgn.model.step import Floats
 from bgn.preparation import PARTS, Category, Date, Number, Preparation, Prepared
 
@@ -201,6 +201,14 @@ def apply_blocks(
         first += block.num_rows
 
 
+def told(preparation: Preparation, form: FileFormat) -> Preparation:
+    """Return a preparation for a file of which a user tells how it is written."""
+    decimal = form.decimal if isinstance(form.decimal, str) else preparation.decimal
+    names = {column.column for column in (*preparation.columns, *preparation.written)}
+    written = (form.rewritten(preparation.how(name)) for name in sorted(names))
+    return replace(preparation, decimal=decimal, written=tuple(w for w in written if w != Numerals(w.column, decimal)))
+
+
 @contextmanager
 def placed(column: str, origin: str, first: int) -> Iterator[None]:
     """Refuse a cell that cannot be read by naming the file, the row and the column."""
@@ -226,7 +234,7 @@ def finite(values: pa.ChunkedArray) -> Floats:
     return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers
 
 
-def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray, written: Written) -> tuple[Any, ...]:
+def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray, written: Numerals) -> tuple[Any, ...]:
     """Set the 0/1 columns of one category; return values that were not there at fit."""
     wordy = not column.values or isinstance(column.values[0], str)
     known = pa.array(column.values, pa.string() if wordy else pa.float64())

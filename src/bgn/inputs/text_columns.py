@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells
-from bgn.inputs.numerals import Columns, Met
+from bgn.inputs.file_format import FileFormat, Numerals
+from bgn.inputs.numerals import DoubtfulColumns, Met
 from bgn.inputs.refusal import listed, option
-from bgn.inputs.written import FileFormat, Written
 
 GapCounts = dict[str, dict[str, int]]
 """How often each word says missing, column by column."""
@@ -28,7 +28,7 @@ def without_gaps(table: pa.Table, gaps: Sequence[str]) -> tuple[pa.Table, GapCou
 def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table, Met]:
     """Return columns of text as what all of their cells can be read as, and what was met on the way."""
     table, gaps = without_gaps(table, form.gaps)
-    doubtful = Columns(separator, form.decimal if isinstance(form.decimal, str) else None)
+    doubtful = DoubtfulColumns(separator, form.decimal if isinstance(form.decimal, str) else None)
     columns = {}
     for name in table.column_names:
         text, (decimal, thousands) = table.column(name), form.marks(name)
@@ -42,13 +42,13 @@ def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table
                 doubtful.add_plain(name, _different(text))
     settled, met = doubtful.settle()
     for written in settled:
-        if written != Written(written.column):
+        if written != Numerals(written.column):
             columns[written.column] = cells.numbers(table.column(written.column), written)
     infinite = [name for name, column in columns.items() if _beyond_floats(column)]
     told = (
         f"column{'s' * (len(infinite) > 1)} {listed(infinite)}: numbers beyond what a float can hold count as missing."
     )
-    notes = (*_gap_notes(gaps), *met.notes, *([told] if infinite else []))
+    notes = (*_gap_notes(gaps), *met.notes, *([told] if infinite else []), *_break_notes(columns))
     return pa.table(columns), replace(met, notes=notes, gaps=form.gaps)
 
 
@@ -59,6 +59,14 @@ def _different(text: pa.ChunkedArray) -> pa.Array:
 
 def _beyond_floats(column: pa.ChunkedArray) -> bool:
     return pa.types.is_floating(column.type) and bool(pc.any(pc.is_inf(column)).as_py())
+
+
+def _break_notes(columns: Mapping[str, pa.ChunkedArray]) -> list[str]:
+    """Say which columns have line breaks in their cells: all that an open quote swallows looks like that."""
+    words = {name: column for name, column in columns.items() if cells.is_text(column.type)}
+    found = [name for name, text in words.items() if pc.any(pc.match_substring_regex(text, r"[\r\n]")).as_py()]
+    told = f"column{'s' * (len(found) > 1)} {listed(found)}: some cells have line breaks. If that is not meant, a quote"
+    return [f"{told} is left open, and rows are missing."] if found else []
 
 
 def _gap_notes(gaps: Mapping[str, Mapping[str, int]]) -> list[str]:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from bgn.inputs import cells, prepare
 from bgn.inputs.check import serious_notes
+from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
-from bgn.inputs.written import FileFormat
 from bgn.model.step import Floats
 from bgn.preparation import Preparation, Prepared
 
@@ -112,7 +112,7 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
 
 def apply(preparation: Preparation, data: Any, form: FileFormat) -> Prepared:
     """Do what :meth:`bgn.preparation.Preparation.apply` says."""
-    preparation = preparation.told(form)
+    preparation = prepare.told(preparation, form)
     table, origin = open_any(data, form)
     names = [column.column for column in preparation.columns]
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.inputs.written import GAPS, Written
+from bgn.inputs.file_format import GAPS, Numerals
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.persist import strict
@@ -54,9 +54,9 @@ def _mark(value: Any, where: str) -> str:
     return found
 
 
-def _written_in(value: Any, where: str) -> Written:
+def _written_in(value: Any, where: str) -> Numerals:
     parts: dict[str, Reader[Any]] = {"column": strict.text, "decimal": _mark, "thousands": strict.text}
-    found = Written(**strict.record(value, where, parts | {"unit": strict.text}))
+    found = Numerals(**strict.record(value, where, parts | {"unit": strict.text}))
     if len(found.thousands) > 1 or found.thousands == found.decimal:
         raise strict.refuse(
             f"{where}.thousands", "one character, another than the decimal mark, or none", found.thousands

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bgn.inputs.written import USUAL_GAPS
+from bgn.inputs.file_format import USUAL_GAPS
 from bgn.persist import strict
 
 _KEYS = (

@@ -15,7 +15,7 @@ GAPS = (*USUAL_GAPS, "-", "--", "?", "na", "n.a.", "N.A.", "unknown", "Unknown",
 
 
 @dataclass(frozen=True)
-class Written:
+class Numerals:
     """How a column of text writes its numbers.
 
     Parameters
@@ -41,7 +41,7 @@ class Written:
         return ", ".join([*said, *([f"unit {self.unit!r}"] if self.unit else [])])
 
 
-PLAIN = Written()
+PLAIN = Numerals()
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class FileFormat:
             decimal = "." if thousands == "," else ","
         return decimal, thousands
 
-    def rewritten(self, written: Written) -> Written:
+    def rewritten(self, written: Numerals) -> Numerals:
         """Return how a later file writes a column: as at fit, unless told otherwise."""
         decimal, thousands = self.marks(written.column)
         if decimal is None and thousands is None:
