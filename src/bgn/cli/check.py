@@ -27,7 +27,8 @@ def check(data: str, target: str | None, as_json: bool, **form: Any) -> None:
     bgn check houses.csv --target price
     """
     opened = DataFile(data, FileFormat(**form)).open()
-    found = check_opened(opened.table, opened.name, target or opened.target)
+    name = "standard input" if opened.name == "-" else opened.name
+    found = check_opened(opened.table, name, target or opened.target)
     if as_json:
         show_json(found.as_plain())
     else:
