@@ -21,7 +21,7 @@ class Done(NamedTuple):
 
 
 def run(*arguments: object, code: int = 0, stdin: bytes | str = b"", env: dict[str, str] | None = None) -> Done:
-    """Run the command and check its exit code, and that a refusal is one line without a traceback."""
+    """Run the command and check its exit code, and that a refusal is a line per problem without a traceback."""
     for package in EXTRAS["cli"]:
         if find_spec(package) is None:
             raise ModuleNotFoundError(f"the command needs {package}", name=package)
@@ -47,7 +47,7 @@ def _checked(status: int, out: str, err: str, code: int) -> Done:
     assert "Traceback" not in err
     if code == 1:
         lines = [line for line in err.splitlines() if not line.startswith("note: ")]
-        assert len(lines) == 1, err
         assert lines[0].startswith("bgn: "), err
-        err = lines[0]
+        assert all(line.startswith("  - ") for line in lines[1:]), err
+        err = "\n".join(lines)
     return Done(out, err)

@@ -245,7 +245,7 @@ def run(folder: Path, arguments: list[str], outputs: list[str]) -> int:
     assert "Traceback" not in done.stderr
     if done.exit_code == 1:
         assert len([line for line in lines if not line.startswith("note: ")]) >= 1, done.stderr
-        assert lines[-1].startswith("bgn: "), done.stderr
+        assert [line[:5] for line in lines if not line.startswith(("note: ", "  - "))] == ["bgn: "], done.stderr
     there = {path.name for path in folder.iterdir()}
     assert there <= before | set(outputs), there - before
     for name in outputs:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bgn.explain.simplify import simplify as simplify
     from bgn.export.equation import equation as equation
     from bgn.export.scorecard import scorecard as scorecard
+    from bgn.inputs.check import check as check
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.step import step as step
@@ -54,6 +55,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.explain.simplify": "simplify",
         "bgn.export.equation": "equation",
         "bgn.export.scorecard": "scorecard",
+        "bgn.inputs.check": "check",
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",

@@ -26,13 +26,14 @@ array([[4., 0., 1.],
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
+from bgn.inputs.file_format import GAPS, FileFormat, Numerals
 from bgn.model.step import Floats
 from bgn.require import require
 
@@ -159,6 +160,10 @@ class Preparation:
         One per raw column.
     decimal : str
         Decimal mark of the text file the model was fitted to, and of those it reads unless told otherwise.
+    written : tuple of Numerals
+        How columns of that file, the target among them, write numbers beyond that: with marks of thousands, a unit.
+    gaps : tuple of str
+        Cells of text files that count as missing.
 
     Examples
     --------
@@ -169,6 +174,8 @@ class Preparation:
 
     columns: tuple[Number | Category | Date, ...]
     decimal: str = "."
+    written: tuple[Numerals, ...] = ()
+    gaps: tuple[str, ...] = GAPS
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -200,8 +207,19 @@ class Preparation:
             found += [Feature(name, column.column, kind, x) for name, x in zip(column.names, levels, strict=True)]
         return tuple(found)
 
+    def how(self, column: str) -> Numerals:
+        """Return how text writes the numbers of a column."""
+        plain = Numerals(column, self.decimal)
+        return next((written for written in self.written if written.column == column), plain)
+
     def apply(
-        self, data: Any, *, sep: str | None = None, decimal: str | None = None, sheet: str | None = None
+        self,
+        data: Any,
+        *,
+        sep: str | None = None,
+        decimal: str | Mapping[str, str] | None = None,
+        thousands: str | Mapping[str, str] | None = None,
+        sheet: str | None = None,
     ) -> Prepared:
         """Turn any later raw table into the numbers a network reads, as at fit.
 
@@ -209,8 +227,8 @@ class Preparation:
         ----------
         data : path, frame or mapping
             As for :func:`fit`; columns are found by name, in any order, and others are ignored.
-        sep, decimal, sheet : str, optional
-            As for :func:`fit`; `decimal` is the one of the fit unless told.
+        sep, decimal, thousands, sheet : str, optional
+            As for :func:`fit`; text is read as at fit unless told.
 
         Returns
         -------
@@ -228,8 +246,7 @@ class Preparation:
         require("pyarrow", extra="parquet")
         from bgn.inputs import training
 
-        read_as = self if decimal is None else replace(self, decimal=decimal)
-        return training.apply(read_as, data, sep, sheet)
+        return training.apply(self, data, FileFormat(sep, decimal, thousands, sheet, gaps=self.gaps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +300,9 @@ def fit(
     max_categories: int = 50,
     missing: str = "refuse",
     sep: str | None = None,
-    decimal: str = ".",
+    decimal: str | Mapping[str, str] | None = None,
+    thousands: str | Mapping[str, str] | None = None,
+    gaps: Sequence[str] = GAPS,
     sheet: str | None = None,
 ) -> Prepared:
     """Read a raw table, decide once what each of its columns is, and return its rows as numbers.
@@ -291,22 +310,21 @@ def fit(
     Parameters
     ----------
     data : path, frame or mapping
-        A CSV, TSV, Parquet or Excel file (text files may end in ``.gz``), a table of pandas, polars or pyarrow, or
-        columns by name.
+        A CSV, TSV, Parquet or Excel file (also ``.csv.gz``), a table of pandas, polars or pyarrow, or columns by name.
     target : str, optional
         The column to predict; rows without it are left out.
     drop, categorical : str or sequence of str, optional
         Columns to leave out, and columns whose numbers are names.
-    dates : {"refuse", "expand"}, default "refuse"
-        Whether dates become year, month, day, weekday and hour, those of them that vary.
-    date_format : str, optional
-        How a text file writes dates, such as ``%d/%m/%Y``; ISO 8601 unless told.
+    dates, date_format : str, optional
+        "expand" makes dates year, month, day, weekday and hour; written as "%d/%m/%Y" says, or as ISO 8601.
     max_categories : int, default 50
         A column with more different words is refused.
     missing : {"refuse", "drop", "impute"}, default "refuse"
         What to do with rows that lack a value; imputed are the median and the commonest word.
-    sep, decimal, sheet : str, optional
-        Separator and decimal mark of a text file, sheet of a workbook. A separator is found from the header.
+    sep, sheet, gaps : optional
+        Separator of a text file, found from its header unless told; sheet of a workbook; cells that count as missing.
+    decimal, thousands : str or mapping of str, optional
+        Marks of a text file, or of columns (``{"price": ","}``); like units found where cells leave no doubt.
 
     Returns
     -------
@@ -318,10 +336,8 @@ def fit(
     >>> import bgn
     >>> raw = {"rooms": [2, 3, None], "kind": ["flat", "house", "flat"], "id": ["a", "b", "c"], "price": [1, 2, 3]}
     >>> houses = bgn.preparation.fit(raw, "price", drop="id", missing="impute")
-    >>> houses.X, houses.y
-    (array([[2. , 1. , 0. ],
-           [3. , 0. , 1. ],
-           [2.5, 1. , 0. ]]), array([1., 2., 3.]))
+    >>> houses.X[:, 0], houses.y
+    (array([2. , 3. , 2.5]), array([1., 2., 3.]))
     """
     chosen("dates", dates, ("refuse", "expand"))
     chosen("missing", missing, ("refuse", "drop", "impute"))
@@ -330,5 +346,5 @@ def fit(
     from bgn.inputs import prepare, training
 
     drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
-    choices = prepare.Choices(target, drop, categorical, dates, date_format, max_categories, missing, decimal)
-    return training.fit(data, choices, sep, sheet)
+    choices = prepare.Choices(target, drop, categorical, dates, date_format, max_categories, missing)
+    return training.fit(data, choices, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))

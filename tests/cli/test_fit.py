@@ -230,7 +230,7 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
     path = fitted / "rents.csv"
     (tmp_path / "few.csv").write_text("x,y\n1,2\n")
     (tmp_path / "comma.csv").write_text("x;y\n1;2,5\n2;3,5\n")
-    (tmp_path / "mark.csv").write_text("x,y\n1,2\n2,3\n3,?\n")
+    (tmp_path / "mark.csv").write_text("x,y\n1,2\n2,3\n3,~\n")
     (tmp_path / "none.csv").write_text("x,y\n")
     (tmp_path / "one.csv").write_text("y\n1\n2\n")
     (tmp_path / "empty.csv").write_text("x,y\n,1\n,2\n")
@@ -248,8 +248,8 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
         ((path, "-t", "rent", "--drop", "listed", "--out", tmp_path / "no" / "m.json"), "--out: the folder "),
         ((path, "-t", "rent", "--drop", "listed", "--report", tmp_path / "no" / "m.html"), "--report: the folder "),
         ((tmp_path / "few.csv", "-t", "y"), "1 complete rows to learn from; at least 2 are needed"),
-        ((tmp_path / "comma.csv", "-t", "y"), "it holds '2,5'. If the comma is a decimal mark, add --decimal ','."),
-        ((tmp_path / "mark.csv", "-t", "y"), "it holds '?'."),
+        ((tmp_path / "comma.csv", "-t", "y"), "1 complete rows to learn from"),
+        ((tmp_path / "mark.csv", "-t", "y"), "it holds '~'."),
         ((tmp_path / "none.csv", "-t", "y"), "must hold numbers; it holds nothing"),
         ((tmp_path / "one.csv", "-t", "y"), "no column left to learn from"),
         ((tmp_path / "empty.csv", "-t", "y"), "no column with values to learn from"),

@@ -182,8 +182,8 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
             "standard input: row 1, column 'rooms': 'many' is not a number",
         ),
         (b"rooms,kind,sold,garden\n1,flat,yesterday,true\n", "row 1, column 'sold': 'yesterday' is not a date"),
-        (b"rooms,kind,sold,garden,\xff\n1,flat,2020-01-01,true,1\n", "not UTF-8"),
-        (b"rooms,kind,sold,garden\n1,\xff,2020-01-01,true\n", "row 1, column 'kind' is not UTF-8 text"),
+        (b"rooms,kind,sold,garden,\x81\n1,flat,2020-01-01,true,1\n", "neither UTF-8 nor Latin-1 text"),
+        (b"rooms,kind,sold,garden\n1,\xc3\xa4\xff,2020-01-01,true\n", "neither UTF-8 nor Latin-1 text"),
     ],
 )
 def test_bad_text_is_refused(model: Path, content: bytes, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bgn.cli.app import bgn as bgn_command
 from bgn.cli.source import ModelRows, OpenedData
 from bgn.inputs import cells, prepare
 from bgn.inputs.delimited import Delimited
+from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import open_table
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
@@ -69,7 +71,7 @@ def written(table: list[list[str]]) -> bytes:
 
 
 def opened(raw: bytes, decimal: str, form: str | None = None) -> Delimited:
-    return Delimited(io.BufferedReader(io.BytesIO(raw)), "t.csv", None, decimal, form)
+    return Delimited(io.BufferedReader(io.BytesIO(raw)), "t.csv", FileFormat(decimal=decimal, date_format=form))
 
 
 def features(file: ModelFile, raw: bytes) -> Any:
@@ -87,7 +89,9 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     whole = opened(raw, decimal, form)
     try:
         learnt = whole.read(whole.names)
-        preparation, _ = prepare.learn(learnt, Choices(dates="expand", date_format=form, decimal=decimal))
+        preparation, _ = prepare.learn(learnt, Choices(dates="expand", date_format=form))
+        met = whole.met
+        preparation = replace(preparation, decimal=met.decimal, written=met.written)
     except Refused:
         return
     if not preparation.columns:
@@ -209,9 +213,9 @@ def test_a_model_reads_the_table_it_was_fitted_to_in_every_format(visits: pd.Dat
     [
         ("t.csv", b"a," + b"x" * 140_000 + b"\n1,2\n", "the header line cannot be read (field larger"),
         ("t.csv", b'"a,b\n' + b"1,2\n" * 5_000_000, "header line of more than 16,777,216 bytes; is a quote left open?"),
-        ("t.csv", b"a,y\n1,2\n3\n4,5\n", "row 2 has 1 fields, and the header 2."),
+        ("t.csv", b"a,y\n1,2\n3\n4,5\n", "1 line does not have the header's 2 fields: line 3 has 1; is"),
         ("t.csv", b'a,y\n1,"2\n' + b"3,4\n" * 600_000, "is a quote left open?"),
-        ("t.csv", b"a,y\n\xff,2\n", "column 'a' is not UTF-8 text"),
+        ("t.csv", b"a,y\n\xc3\xa4,2\n\xff,3\n", "neither UTF-8 nor Latin-1 text, or both, near line 3;"),
         ("t.csv.gz", gzip.compress(b"a,y\n1,2\n" * 90_000)[:-30], "damaged or not whole (Compressed file ended"),
         ("t.csv.gz", gzip.compress(b"a,y\n1,2\n" * 90_000)[:9], "damaged or not whole"),
         ("t.csv.gz", gzip.compress(b"a,y\n1,2\n")[:10] + b"\xff" * 40, "damaged or not whole"),
@@ -231,7 +235,7 @@ def test_carriage_returns_end_lines(tmp_path: Path) -> None:
     for end in ("\r", "\n", "\r\n"):
         raw = f'"a\r\nb",y{end}1,2{end}3,4{end}'.encode()
         for stream in (io.BufferedReader(io.BytesIO(raw)), io.BufferedReader(io.BytesIO(raw), 1)):
-            table = Delimited(stream, "t", None, ".", None)
+            table = Delimited(stream, "t")
             assert table.names == ("a\r\nb", "y")
             assert table.read(["y"]).column("y").to_pylist() == [2.0, 4.0]
 

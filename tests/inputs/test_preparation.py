@@ -113,7 +113,7 @@ def test_what_is_new_or_lacks_a_value_is_told() -> None:
         ({"d": [datetime.date(2020, 1, 1)], "y": [1]}, {}, "add dates='expand' to use year, month"),
         ({"a": [1], "y": [1]}, {"drop": "b"}, "drop: the table has no column 'b'; it has 'a', 'y'."),
         ({"a": [1], "y": [1]}, {"drop": ["a"]}, "the table has no column left to learn from beside 'y'."),
-        ({"a": [1], "y": ["1,5"]}, {}, "it holds '1,5'. If the comma is a decimal mark, add decimal=','."),
+        ({"a": [1], "y": ["1,5"]}, {}, "it holds '1,5'."),
         ({"a": [1], "y": [1]}, {"dates": "no"}, "dates must be one of 'refuse', 'expand'; got 'no'."),
         ({"a": [1], "y": [1]}, {"missing": True}, "missing must be one of"),
         ({"a": [1], "y": [1]}, {"max_categories": 1}, "max_categories must be a whole number, at least 2; got 1."),

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from bgn import __version__
+from bgn.cli.check import check
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.explain import explain, report
@@ -20,13 +21,13 @@ from bgn.cli.look import path, show_model
 from bgn.cli.measure import effect, margin
 from bgn.cli.predict import predict
 from bgn.cli.simplify import simplify
-from bgn.cli.terminal import say
+from bgn.cli.terminal import say, say_all
 from bgn.inputs.refusal import spoken_to_a_shell
 from bgn.printable import message
 
 
 class OneLine(click.Group):
-    """Turns a refusal into one line on standard error and exit code 1; wrong usage stays 2."""
+    """Turns a refusal into a line per problem on standard error and exit code 1; wrong usage stays 2."""
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         with _short_usage():
@@ -45,7 +46,7 @@ class OneLine(click.Group):
             if isinstance(error, OSError) and error.filename and error.strerror:
                 say(f"{error.filename}: {error.strerror}.")
             else:
-                say(str(error) or type(error).__name__)
+                say_all(getattr(error, "problems", None) or [str(error) or type(error).__name__])
             ctx.exit(1)
 
 
@@ -66,11 +67,14 @@ def bgn() -> None:
 
     \b
     bgn fit                                     a first model, of the diabetes data
+    bgn check houses.csv --target price         what its columns are, and what may be wrong
     bgn fit houses.csv --target price --out model.json
     bgn show model.json                         its equation; with 20 questions: --width 20
     bgn predict model.json new.csv -o predicted.csv
     """
 
 
-for _command in (fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data):
+for _command in (
+    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data,
+):  # fmt: skip
     bgn.add_command(_command)

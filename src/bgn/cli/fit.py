@@ -13,10 +13,11 @@ import click
 
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
-from bgn.cli.source import DataFile, OpenedData, file_options, grouped
+from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.terminal import note, show_json
 from bgn.cli.train import TrainingRows, Wanted, training_rows
+from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
 from bgn.require import require
@@ -150,6 +151,7 @@ _result_options = grouped(
 @_machine_options
 @_result_options
 @file_options
+@gaps_option
 def fit(data: str, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
@@ -163,14 +165,14 @@ def fit(data: str, **options: Any) -> None:
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
-    source = DataFile(data, options["sep"], options["decimal"], options["sheet"]).open(options["date_format"])
+    told = FileFormat(**{field.name: options[field.name] for field in fields(FileFormat)})
+    source = DataFile(data, told).open()
     options["target"] = options["target"] or source.target
     if options["target"] is None:
         raise click.UsageError(f"--target is needed: which of {', '.join(map(repr, source.table.names))} to predict?")
     _check_places(data, options)
     if options["report"]:
         require("jinja2", extra="report")
-    options["decimal"] = options["decimal"] or "."
     choices = Choices(**{field.name: options[field.name] for field in fields(Choices)})
     if (key := options["key"]) in source.table.names and key != choices.target and not options["learn_key"]:
         choices = replace(choices, drop=(*choices.drop, key))
@@ -239,7 +241,8 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     model.history_ = replace(model.history_, schema=schema)
     model.network_ = model.history_.network()
     seconds = time.perf_counter() - started
-    units = {**(source.units or {}), **options["units"]}
+    found = {written.column: written.unit for written in rows.preparation.written if written.unit}
+    units = {**(source.units or {}), **found, **options["units"]}
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
     kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": rows.preparation}

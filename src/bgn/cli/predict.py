@@ -44,7 +44,7 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     known, target = Recogniser(file.held_out, opened.table.names), file.network.target_name
     there = [target] if file.held_out is not None and target in opened.table.names else []
     read = [*dict.fromkeys([*keep, *known.columns, *there])]
-    rows, kinds = ModelRows(file, opened, read, decimal=data.decimal), {n: _kept(k, binary) for n, k in own.items()}
+    rows, kinds = ModelRows(file, opened, read, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
     schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:

@@ -16,6 +16,7 @@ from bgn import datasets
 from bgn.cli.roles import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
+from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.refusal import Refused, check_characters, check_there, listed
 from bgn.model.step import Floats
@@ -30,14 +31,40 @@ def grouped(*options: Decorator) -> Decorator:
     return lambda command: functools.reduce(lambda made, add: add(made), reversed(options), command)
 
 
+def _marks(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | dict[str, str] | None:
+    """Return a mark for all columns, or marks by column."""
+    if not value or len(value[-1].replace("\\t", "\t")) == 1:
+        return value[-1] if value else None
+    pairs = [each.rpartition("=") for each in value]
+    if wrong := [each for each, (name, _, _) in zip(value, pairs, strict=True) if not name]:
+        raise click.BadParameter(f"must be one character, or COL=MARK; got {wrong[0]!r}.")
+    return {name: mark for name, _, mark in pairs}
+
+
+def _gaps(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    return GAPS if not value else () if value == ("none",) else value
+
+
 file_options = grouped(
     click.option("--sep", help="Separator of a text file; found from its header unless told."),
-    click.option("--decimal", help="Decimal mark of a text file; the model's, or a point, unless told."),
+    click.option(
+        "--decimal", multiple=True, metavar="MARK", callback=_marks,
+        help="Decimal mark of a text file, or COL=MARK of a column; the model's, or found from the cells, unless told.",
+    ),
+    click.option(
+        "--thousands", multiple=True, metavar="MARK", callback=_marks,
+        help="Mark of thousands, likewise.",
+    ),
     click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
-)
+)  # fmt: skip
 rows_option = click.option(
     "--rows", "which", type=click.Choice(["test", "train", "all"]),
     help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
+)  # fmt: skip
+gaps_option = click.option(
+    "--gaps", multiple=True, metavar="WORD", callback=_gaps,
+    help="Word that means a missing value, in place of the usual ones (NA, ?, -, unknown, ...); again for more; none "
+    "for empty cells alone.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="For machines.")
 
@@ -75,11 +102,14 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         data: str,
         width: int | None,
         sep: str | None,
-        decimal: str | None,
+        decimal: str | dict[str, str] | None,
+        thousands: str | dict[str, str] | None,
         sheet: str | None,
         **options: Any,
     ) -> None:
-        command(file=read_model(model, width), data=DataFile(data, sep, decimal, sheet), **options)
+        file = read_model(model, width)
+        form = FileFormat(sep, decimal, thousands, sheet, gaps=preparation_of(file).gaps)
+        command(file=file, data=DataFile(data, form), **options)
 
     return width_option(file_options(read))
 
@@ -89,19 +119,17 @@ class DataFile:
     """A table as the command line names it, and how it is written."""
 
     name: str
-    sep: str | None = None
-    decimal: str | None = None
-    sheet: str | None = None
+    form: FileFormat = AS_FOUND
 
-    def open(self, date_format: str | None = None) -> OpenedData:
+    def open(self) -> OpenedData:
         """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
-        check_characters(sep=self.sep, decimal=self.decimal)
+        form = self.form
+        check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
         name, _, columns = self.name.partition(":")
         if name in datasets.names():
             return _built_in(self.name, datasets.load(name, columns=columns or None))
         try:
-            tab, decimal = self.sep.replace("\\t", "\t") if self.sep else None, self.decimal or "."
-            opened = open_table(self.name, sep=tab, decimal=decimal, sheet=self.sheet, date_format=date_format)
+            opened = open_table(self.name, replace(form, sep=form.sep and form.sep.replace("\\t", "\t")))
         except Refused as error:
             if str(error).startswith("there is no file"):
                 raise Refused(f"{error} Nor is it a table of ours: {', '.join(datasets.names())}.") from None
@@ -116,7 +144,7 @@ class DataFile:
         there = [target] if target is not None and target in opened.table.names else []
         known = Recogniser(file.held_out, opened.table.names)
         keep, X, y = [*dict.fromkeys([*there, *known.columns])], list[Floats](), list[Floats]()
-        rows = ModelRows(file, opened, keep, every=True, decimal=self.decimal)
+        rows = ModelRows(file, opened, keep, every=True, form=self.form)
         for first, table, prepared in rows.blocks():
             X.append(prepared.X)
             y += [rows.numbers(table.column(name), name, first) for name in there]
@@ -211,12 +239,11 @@ class ModelRows:
 
     def __init__(
         self, file: ModelFile, opened: OpenedData, keep: Sequence[str] = (), every: bool = False,
-        decimal: str | None = None,
+        form: FileFormat = AS_FOUND,
     ) -> None:  # fmt: skip
         self._opened = opened
         self._origin = "standard input" if opened.name == "-" else opened.name
-        found = preparation_of(file)
-        self._preparation = found if decimal is None else replace(found, decimal=decimal)
+        self._preparation = prepare.told(preparation_of(file), form)
         self._keep = list(keep)
         features = self._preparation.features
         self._only = {features[i].column for i in (range(len(features)) if every else file.network.features_used)}
@@ -236,11 +263,13 @@ class ModelRows:
         for first, table, prepared in prepare.apply_blocks(self._preparation, blocks, self._only, self._origin):
             self._tell(prepared.unseen)
             yield first, table, prepared
+        for text in self._opened.table.met.notes:
+            note(text)
 
     def numbers(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return a kept column of a block as numbers; `first` is the number of its first row."""
         with prepare.placed(name, self._origin, first):
-            return prepare.finite(cells.numbers(column, self._preparation.decimal))
+            return prepare.finite(cells.numbers(column, self._preparation.how(name)))
 
     def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
         for column, values in unseen.items():

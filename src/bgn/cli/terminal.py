@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -28,3 +29,13 @@ def note(told: str) -> None:
 def say(told: str) -> None:
     """Tell on standard error, in one line, why the work stops or what to think of."""
     click.echo(f"bgn: {message(told)}", err=True)
+
+
+def say_all(problems: Sequence[str]) -> None:
+    """Tell why the work stops: in one line, or in one per problem."""
+    if len(problems) == 1:
+        say(problems[0])
+        return
+    say(f"{len(problems)} problems:")
+    for told in problems:
+        click.echo(f"  - {message(told)}", err=True)

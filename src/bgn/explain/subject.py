@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bgn.inputs.per_row import numbers_per_row
+from bgn.inputs.refusal import did_you_mean
 from bgn.inputs.tables import rows_of
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -54,7 +55,7 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
         return int(feature)
     raise ValueError(
         f"{argument} must name a column, one of {', '.join(map(clean, network.names))}, or give its position from 0 to "
-        f"{network.n_inputs - 1}; got {feature!r}."
+        f"{network.n_inputs - 1}; got {feature!r}.{did_you_mean(str(feature), network.names)}"
     )
 
 

@@ -17,16 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bgn.inputs import numerals
+from bgn.inputs.file_format import PLAIN, Numerals
 from bgn.inputs.refusal import option
 
-# What pandas reads as missing.
-MISSING = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
-    "NULL", "NaN", "None", "n/a", "nan", "null",
-)  # fmt: skip
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
-_HEX = "^0[xX][0-9a-fA-F]{1,16}$"
+_FIRST = 64
+_HEX = "^0[xX][0-9a-fA-F]{1,15}$"  # with 16 digits Arrow reads some as negative
 _TIME = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
 _TRUE, _FALSE = ("true", "yes", "y", "t", "on", "1", "1.0"), ("false", "no", "n", "f", "off", "0", "0.0")
 
@@ -69,17 +67,19 @@ def guess(text: pa.ChunkedArray, decimal: str = ".", date_format: str | None = N
     for cells in (text,) if bare is text else (text, bare):
         for reader in readers:
             try:
+                reader(cells.slice(0, _FIRST))  # what fails there fails soon
                 return reader(cells)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 continue
     return text
 
 
-def numbers(column: pa.ChunkedArray, decimal: str = ".") -> pa.ChunkedArray:
+def numbers(column: pa.ChunkedArray, written: Numerals = PLAIN) -> pa.ChunkedArray:
     """Return any column of numbers as float64; true and false count 1 and 0."""
     column = plain(column)
     if is_text(column.type):
-        return _read(column, lambda cells: _numbers(cells, decimal), "a number", decimal)
+        wanted = f"a number with {written}" if str(written) else "a number"
+        return _read(column, lambda cells: _written(cells, written), wanted, marked_otherwise)
     if pa.types.is_boolean(column.type):
         return column.cast(pa.int8()).cast(pa.float64())
     _expect(column, is_number(column.type), "numbers")
@@ -146,11 +146,24 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def trimmed(text: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return text without blanks around it, null where nothing is left or what is left says missing."""
+    """Return text without blanks around it, null where nothing is left."""
     bare = pc.utf8_trim_whitespace(text)
     if pc.all(pc.equal(bare, text)).as_py() is not False:
         return text
-    return pc.if_else(pc.is_in(bare, value_set=pa.array(MISSING)), pa.scalar(None, bare.type), bare)
+    return pc.if_else(pc.equal(bare, ""), pa.scalar(None, bare.type), bare)
+
+
+def without_gaps(text: pa.ChunkedArray, gaps: pa.Array) -> tuple[pa.ChunkedArray, dict[str, int]]:
+    """Return text with null where a cell, blanks around it left out, says missing; also how often each word does."""
+    if not is_text(text.type):
+        return text, {}
+    bare = pc.utf8_trim_whitespace(text)
+    missing = pc.is_in(bare, value_set=gaps)
+    if not pc.any(missing).as_py():
+        return text, {}
+    counts = pc.value_counts(bare.filter(missing)).to_pylist()
+    said = {each["values"]: each["counts"] for each in counts if each["values"]}
+    return pc.if_else(missing, pa.scalar(None, text.type), text), said
 
 
 def _expect(column: pa.ChunkedArray, right: bool, what: str) -> None:
@@ -159,7 +172,9 @@ def _expect(column: pa.ChunkedArray, right: bool, what: str) -> None:
         raise Unreadable(f"the column holds {column.type}, not {what} as at fit.")
 
 
-def _read(text: pa.ChunkedArray, reader: Callable[[Any], Any], wanted: str, decimal: str = ",") -> pa.ChunkedArray:
+def _read(
+    text: pa.ChunkedArray, reader: Callable[[Any], Any], wanted: str, remedy: Callable[[str], str] = lambda cell: ""
+) -> pa.ChunkedArray:
     """Read text, with blanks taken away where that is needed; name the first cell that cannot be read."""
     if not len(text):
         return reader(text)
@@ -178,13 +193,14 @@ def _read(text: pa.ChunkedArray, reader: Callable[[Any], Any], wanted: str, deci
         except pa.ArrowInvalid:
             high = middle
     value = text[low].as_py()
-    raise Unreadable(f"{shown(value)} is not {wanted}, as at fit.{comma_remedy(value, decimal)}", low)
+    raise Unreadable(f"{shown(value)} is not {wanted}, as at fit.{remedy(value)}", low)
 
 
-def comma_remedy(value: Any, decimal: str) -> str:
-    """Say what to do where a comma may be the decimal mark."""
-    meant = "," in str(value) and decimal != ","
-    return f" If the comma is a decimal mark, add {option('decimal', repr(','))}." if meant else ""
+def marked_otherwise(value: str) -> str:
+    """Say what to do where a number may only be written otherwise than expected."""
+    if not numerals.readings(pa.array([value.strip()]), "", None, None):
+        return ""
+    return f" If this file writes numbers otherwise, say how: {option('decimal')}, {option('thousands')}."
 
 
 def shown(value: Any, most: int = 60) -> str:
@@ -197,6 +213,12 @@ def shown(value: Any, most: int = 60) -> str:
 def _wholes(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:
     text.cast(pa.int64())
     return _numbers(text, decimal)
+
+
+def _written(text: pa.ChunkedArray, written: Numerals) -> pa.ChunkedArray:
+    if written.thousands or written.unit:
+        return numerals.read(text, written)
+    return _numbers(text, written.decimal)
 
 
 def _decimals(text: pa.ChunkedArray, decimal: str) -> pa.ChunkedArray:

@@ -10,19 +10,23 @@ import re
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from threading import Event
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from bgn.inputs import cells
+from bgn.inputs.file_format import AS_FOUND, FileFormat
+from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused, named
 from bgn.inputs.stamp import Stamp
+from bgn.inputs.text_columns import guessed, without_gaps
+from bgn.inputs.text_stream import TextStream, ragged_lines
 
 BLOCK_BYTES = 2**20
-_HEADER_BYTES, _MOST_HEADER = 2**16, 2**24
+_MOST_HEADER = 2**24
 _SECONDS_TO_LET_GO = 5
 _SEPARATORS = ",;\t|"
 
@@ -30,63 +34,67 @@ _SEPARATORS = ",;\t|"
 class Delimited:
     """CSV and its relatives, from a file or a pipe, read by Arrow as text."""
 
-    def __init__(
-        self,
-        stream: BinaryIO,
-        origin: str,
-        sep: str | None,
-        decimal: str,
-        date_format: str | None,
-        plain: bool = False,
-    ) -> None:
-        self._stream = stream
-        self._origin = origin
-        self._plain = plain
+    def __init__(self, stream: BinaryIO, origin: str, form: FileFormat = AS_FOUND, plain: bool = False) -> None:
+        self._origin, self._form, self._plain = origin, form, plain
         self._stamp = Stamp.of(origin) if os.path.isfile(origin) else None
-        self._decimal = decimal
-        self._date_format = date_format
+        self._raw = stream
         try:
             with self._errors():
+                self._text = TextStream(stream, origin)
                 header = self._header(origin)
-            self._sep = sep or _separator(header)
+            self._sep = form.sep or _separator(header)
             self._all = named(self._fields(header), origin)
         except Refused:
             self.close()
             raise
         self.names = tuple(name for name in self._all if name)
         self.types: Mapping[str, pa.DataType] = {}
+        self.met = Met()
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        table = self._whole(names)
-        guessed = {name: cells.guess(table.column(name), self._decimal, self._date_format) for name in names}
-        return pa.table(guessed)
+        found, met = guessed(self._whole(names), self._form, self._sep)
+        self.met = replace(met, notes=(*self._encoding_note(), *met.notes))
+        return found
 
     def _whole(self, names: Sequence[str]) -> pa.Table:
-        """Return all rows as text; many threads read a plain file, one finds the row that cannot be read."""
-        if self._plain and self._more():
-            with self._errors():
-                rest = _Unread(self._stream, self._ahead, self._origin)
-                try:
-                    whole = pa_csv.read_csv(rest.file(), *self._options(names, _has_quotes(self._stream)))
-                    self._stream.close()
-                    self._unchanged()
-                    return whole
-                except pa.ArrowInvalid:
-                    pass
-        tables = [*self.blocks(names)]
+        """Return all rows as text; many threads read a plain file of UTF-8, one finds the row that cannot be read."""
+        if self._plain and self._text.encoding == "UTF-8" and self._more():
+            try:
+                with pa.OSFile(self._origin) as file:
+                    file.seek(self._text.delivered - len(self._ahead))
+                    whole = pa_csv.read_csv(file, *self._options(names, _has_quotes(self._raw)))
+                self._unchanged()
+                self.close()
+                return whole
+            except pa.ArrowInvalid:
+                pass
+            except OSError:
+                self.close()
+                raise
+        tables = [*self._batches(names)]
         return pa.concat_tables(tables) if tables else pa.table({name: pa.array([], pa.string()) for name in names})
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        with self._stream, self._errors():
+        for batch in self._batches(names):
+            yield without_gaps(batch, self._form.gaps)[0]
+        self.met = Met(notes=self._encoding_note())
+
+    def _batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield all rows as text, block by block."""
+        with closing(self), self._errors():
             if not self._more():
                 return
-            rest = _Unread(self._stream, self._ahead, self._origin if self._plain else None)
+            rest = _Unread(self._text, self._ahead)
             try:
                 for batch in pa_csv.open_csv(rest.file(), *self._options(names, True, threads=False)):
                     yield pa.Table.from_batches([batch])
                 self._unchanged()
             finally:
                 rest.wait()
+
+    def _encoding_note(self) -> tuple[str, ...]:
+        encoding = self._text.encoding
+        return () if encoding == "UTF-8" else (f"{self._origin} is read as {encoding}, not UTF-8.",)
 
     def _unchanged(self) -> None:
         """Refuse a file that is another by now; what comes from a pipe cannot be looked at again."""
@@ -95,7 +103,7 @@ class Delimited:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._stream.close()
+        self._raw.close()
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -104,7 +112,8 @@ class Delimited:
             yield
         except pa.ArrowInvalid as error:
             self._unchanged()
-            raise Refused(f"{self._origin}: {_in_words(str(error), self._all)}") from None
+            ragged = self._stamp and "Expected " in str(error) and ragged_lines(self._origin, self._sep, len(self._all))
+            raise Refused(f"{self._origin}: {ragged or _in_words(str(error), self._all)}") from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self._unchanged()
             raise Refused(f"{self._origin} is damaged or not whole ({error}); get it again.") from None
@@ -112,13 +121,13 @@ class Delimited:
     def _header(self, origin: str) -> str:
         """Return the first record, over several lines when a name is quoted; keep what was read beyond it."""
         raw, end, quoted = bytearray(), -1, False
-        while end < 0 and (more := self._some()):
+        while end < 0 and (more := self._text.read()):
             start = len(raw)
             raw += more
             if len(raw) > _MOST_HEADER:
                 raise Refused(f"{origin} has a header line of more than {_MOST_HEADER:,} bytes; is a quote left open?")
             if raw.endswith(b"\r"):
-                raw += self._some()  # is it a line break of one byte or of two?
+                raw += self._text.read()  # is it a line break of one byte or of two?
             for found in re.finditer(rb'["\r\n]', raw[start:]):
                 quoted ^= found[0] == b'"'
                 if found[0] != b'"' and not quoted:
@@ -126,12 +135,11 @@ class Delimited:
                     break
         end = len(raw) if end < 0 else end
         self._ahead = bytes(raw[end + 2 if raw[end : end + 2] == b"\r\n" else end + 1 :])
-        try:
-            header = raw[:end].decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise Refused(f"{origin} is not UTF-8 text; convert it first, for example with iconv.") from None
+        header = raw[:end].decode()
         if not header.strip():
             raise Refused(f"{origin} has no header line with column names.")
+        if "\0" in header:
+            raise Refused(f"{origin} has zeros in its header line; it is no text, or not whole.")
         return header
 
     def _fields(self, header: str) -> Sequence[str]:
@@ -140,12 +148,9 @@ class Delimited:
         except csv.Error as error:
             raise Refused(f"{self._origin}: the header line cannot be read ({error}); is a quote left open?") from None
 
-    def _some(self) -> bytes:
-        """Return what can be read at once."""
-        return bytes(cast(Any, self._stream).read1(_HEADER_BYTES))
-
     def _more(self) -> bool:
-        return bool(self._ahead or cast(Any, self._stream).peek(1))
+        self._ahead = self._ahead or self._text.read()
+        return bool(self._ahead)
 
     def _options(self, names: Sequence[str], quoted: bool, *, threads: bool = True) -> tuple[Any, Any, Any]:
         # Columns without a name are read over; Arrow wants some name for them.
@@ -156,10 +161,7 @@ class Delimited:
             ),
             pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
             pa_csv.ConvertOptions(
-                include_columns=list(names),
-                column_types=dict.fromkeys(names, pa.string()),
-                null_values=list(cells.MISSING),
-                strings_can_be_null=True,
+                include_columns=list(names), column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
         )
 
@@ -181,21 +183,16 @@ class _Unread:
     """The rest of a stream as a file for Arrow, which reads ahead in a thread of its own; some may be read already.
 
     That thread may outlive an error by a moment. If it then lets go of an object of Python while Python shuts down, the
-    process aborts: hence `wait`. A plain file is opened again by Arrow, which reads it faster than Python.
+    process aborts: hence `wait`.
     """
 
-    def __init__(self, stream: BinaryIO, ahead: bytes, path: str | None) -> None:
+    def __init__(self, stream: TextStream, ahead: bytes) -> None:
         self._stream = stream
         self._ahead = ahead
-        self._path = path
         self._let_go = Event()
         self._let_go.set()
 
     def file(self) -> Any:
-        if self._path is not None:
-            file = pa.OSFile(self._path)
-            file.seek(self._stream.tell() - len(self._ahead))
-            return file
         held = _StreamOfArrow(_reader(self._stream, self._ahead))
         self._let_go.clear()
         weakref.finalize(held, self._let_go.set)
@@ -220,7 +217,7 @@ class _StreamOfArrow:
         pass
 
 
-def _reader(stream: BinaryIO, ahead: bytes) -> Callable[[int], bytes]:
+def _reader(stream: TextStream, ahead: bytes) -> Callable[[int], bytes]:
     """Return a function that reads what was read ahead, then the stream.
 
     No method: the traceback of what it raises would hold its object, which `wait` waits for.
@@ -228,7 +225,7 @@ def _reader(stream: BinaryIO, ahead: bytes) -> Callable[[int], bytes]:
     left = io.BytesIO(ahead)
 
     def read(size: int = -1) -> bytes:
-        return left.read(size) or stream.read(size)
+        return left.read(size) or stream.read(BLOCK_BYTES if size < 0 else size)
 
     return read
 

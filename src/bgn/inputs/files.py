@@ -10,8 +10,9 @@ import gzip
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -19,6 +20,8 @@ import pyarrow as pa
 
 from bgn.inputs import cells
 from bgn.inputs.delimited import BLOCK_BYTES, Delimited
+from bgn.inputs.file_format import AS_FOUND, USUAL_GAPS, FileFormat
+from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused, check_characters, named, option
 from bgn.inputs.stamp import Stamp
 from bgn.inputs.tables import different_columns
@@ -34,6 +37,7 @@ class RawTable(Protocol):
 
     names: tuple[str, ...]
     types: Types  # of the columns, where the format knows them
+    met: Met  # while it was read
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return some columns whole, with types guessed from their content."""
@@ -45,14 +49,12 @@ class RawTable(Protocol):
         """Let go of the file."""
 
 
-def open_any(
-    data: Any, sep: str | None, decimal: str, sheet: str | None, date_format: str | None = None
-) -> tuple[RawTable, str]:
+def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
     """Open a path, or a table of any library; also what to call it."""
-    check_characters(sep=sep, decimal=decimal)
+    check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
-        return open_table(path, sep=sep, decimal=decimal, sheet=sheet, date_format=date_format), path
+        return open_table(path, form), path
     if isinstance(data, pa.Table):
         return ArrowTable(data), "the table"
     if isinstance(data, Mapping):
@@ -73,20 +75,18 @@ def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:
             return column.to_arrow()
         return pa.array(column, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        return _guess(list(column))
+        return _guess(list(column), USUAL_GAPS)
 
 
-def open_table(
-    path: str, *, sep: str | None = None, decimal: str = ".", sheet: str | None = None, date_format: str | None = None
-) -> RawTable:
+def open_table(path: str, form: FileFormat = AS_FOUND) -> RawTable:
     """Open a data file by its suffix; ``-`` is standard input."""
     book = Path(path).suffix.lower() in (".xlsx", ".xlsm")
-    if sheet is not None and not book:
+    if form.sheet is not None and not book:
         raise Refused(
             f"{option('sheet')} is for Excel workbooks, and {'standard input' if path == '-' else repr(path)} is none."
         )
     if path == "-":
-        return Delimited(cast(BinaryIO, sys.stdin.buffer), "standard input", sep, decimal, date_format)
+        return Delimited(cast(BinaryIO, sys.stdin.buffer), "standard input", form)
     file = Path(path)
     if not file.is_file():
         raise Refused(f"there is no file {path!r}." if not file.exists() else f"{path!r} is not a file.")
@@ -95,11 +95,13 @@ def open_table(
     suffix = (suffixes[:-1] if zipped else suffixes)[-1:]
     if suffix in ([".csv"], [".tsv"], [".txt"], [".data"]):
         stream = cast(BinaryIO, gzip.GzipFile(file) if zipped else open(path, "rb"))  # noqa: SIM115
-        return Delimited(stream, path, sep or ("\t" if suffix == [".tsv"] else None), decimal, date_format, not zipped)
+        return Delimited(
+            stream, path, replace(form, sep=form.sep or ("\t" if suffix == [".tsv"] else None)), not zipped
+        )
     if suffix in ([".parquet"], [".pq"]) and not zipped:
         return Parquet(path)
     if book:
-        return Workbook(path, sheet)
+        return Workbook(path, form.sheet, form.gaps)
     raise Refused(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.")
 
 
@@ -118,6 +120,7 @@ class Parquet:
         self.names = tuple(name for name in found if name and not name.startswith("__index_level_"))
         self.n_rows = self._file.metadata.num_rows
         kinds = {field.name: field.type for field in schema}
+        self.met = Met()
         self.types: Types = {n: k.value_type if pa.types.is_dictionary(k) else k for n, k in kinds.items()}
 
     def read(self, names: Sequence[str]) -> pa.Table:
@@ -154,6 +157,7 @@ class ArrowTable:
     def __init__(self, table: pa.Table) -> None:
         self._table = table
         self.names = tuple(table.column_names)
+        self.met = Met()
         self.types: Types = dict(zip(self.names, table.schema.types, strict=True))
 
     def read(self, names: Sequence[str]) -> pa.Table:
@@ -170,7 +174,7 @@ class ArrowTable:
 class Workbook(ArrowTable):
     """A sheet of an Excel workbook: the first row names the columns."""
 
-    def __init__(self, path: str, sheet: str | None) -> None:
+    def __init__(self, path: str, sheet: str | None, gaps: Collection[str]) -> None:
         stamp = Stamp.of(path)
         try:
             with warnings.catch_warnings():
@@ -187,7 +191,9 @@ class Workbook(ArrowTable):
             raise Refused(f"{path!r} has no header row with column names.")
         names = named(["" if cell is None else str(cell) for cell in rows[0]], path)
         columns = zip(*rows[1:], strict=True) if rows[1:] else [()] * len(names)
-        super().__init__(pa.table({name: _guess(column) for name, column in zip(names, columns, strict=True) if name}))
+        super().__init__(
+            pa.table({name: _guess(column, gaps) for name, column in zip(names, columns, strict=True) if name})
+        )
 
 
 def _rows_of(path: str, sheet: str | None) -> list[Sequence[Any]]:
@@ -206,9 +212,9 @@ def _rows_of(path: str, sheet: str | None) -> list[Sequence[Any]]:
     return [(*row[:width], *[None] * (width - len(row))) for row in found]
 
 
-def _guess(column: Sequence[Any]) -> pa.Array:
+def _guess(column: Sequence[Any], gaps: Collection[str]) -> pa.Array:
     """Return a workbook's column as an array; a mixture of kinds becomes text."""
-    values = [None if isinstance(cell, str) and cell in cells.MISSING else cell for cell in column]
+    values = [None if isinstance(cell, str) and (not cell.strip() or cell.strip() in gaps) else cell for cell in column]
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):

@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bgn.inputs import cells
-from bgn.inputs.refusal import Refused, option
+from bgn.inputs.file_format import FileFormat, Numerals
+from bgn.inputs.refusal import Problems, Refused, did_you_mean, option
 from bgn.model.dates import calendar_part
 from bgn.model.step import Floats
 from bgn.preparation import PARTS, Category, Date, Number, Preparation, Prepared
@@ -39,21 +40,22 @@ class Choices:
     date_format: str | None = None
     max_categories: int = 50
     missing: str = "refuse"
-    decimal: str = "."
 
     def features(self, names: Sequence[str], origin: str, units: Collection[str] = ()) -> list[str]:
         """Return the columns to learn from; name those that are not there."""
         targets = [] if self.target is None else [self.target]
         named = {"target": targets, "drop": self.drop, "categorical": self.categorical, "unit": units}
+        problems = []
         for argument, wanted in named.items():
             for name in wanted:
                 if name not in names:
-                    there = ", ".join(map(repr, names))
-                    raise Refused(f"{option(argument)}: {origin} has no column {name!r}; it has {there}.")
+                    told = f"{origin} has no column {name!r}; it has {', '.join(map(repr, names))}."
+                    problems.append(f"{option(argument)}: {told}{did_you_mean(name, names)}")
         for argument in ("drop", "categorical"):
             if self.target in named[argument]:
                 told = f"{self.target!r} is the target; name another column or predict another."
-                raise Refused(f"{option(argument)}: {told}")
+                problems.append(f"{option(argument)}: {told}")
+        Problems(*problems).tell()
         features = [name for name in names if name != self.target and name not in self.drop]
         if not features:
             beside = "" if self.target is None else f" beside {self.target!r}"
@@ -65,15 +67,18 @@ def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
     """Return how each column becomes features, and notes on the columns that do not."""
     notes: list[str] = []
     columns: list[RawColumn] = []
+    problems = Problems()
     for name in table.column_names:
         column = table.column(name)
         if column.null_count == len(column):
             notes.append(f"column {name!r} is empty and left out.")
             continue
-        columns.append(_kind(name, column, choices))
-        if isinstance(columns[-1], Category) and (words := not_numbers(columns[-1].values)):
-            notes.append(f"column {name!r} is read as words, {_why(words)}")
-    return Preparation(tuple(columns), choices.decimal), notes
+        with problems.gathered():
+            columns.append(_kind(name, column, choices))
+            if isinstance(columns[-1], Category) and (words := not_numbers(columns[-1].values)):
+                notes.append(f"column {name!r} is read as words, {_why(words)}")
+    problems.tell()
+    return Preparation(tuple(columns)), notes
 
 
 def learn_blocks(
@@ -87,7 +92,7 @@ def learn_blocks(
             telling[name] = _telling(name, both, choices)
     learnt = [learn(pa.table({name: column}), choices) for name, column in telling.items()]
     columns = tuple(column for preparation, _ in learnt for column in preparation.columns)
-    return Preparation(columns, choices.decimal), [note for _, some in learnt for note in some]
+    return Preparation(columns), [note for _, some in learnt for note in some]
 
 
 def _telling(name: str, column: pa.ChunkedArray, choices: Choices) -> pa.ChunkedArray:
@@ -129,14 +134,9 @@ def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> RawColumn:
 def _why(words: Sequence[str]) -> str:
     """Say why a column that may be meant as numbers is read as words."""
     shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
-    if all("," in word for word in words):
-        return (
-            f"because {shown} {'holds' if one else 'hold'} a comma. If it is a decimal mark, add "
-            f"{option('decimal', repr(','))}; marks of thousands must be taken out of the file."
-        )
     return (
-        f"though most of it is numbers: {shown} {'is' if one else 'are'} not. If they are numbers, mend the file or "
-        f"try {option('decimal')}."
+        f"though most of it looks like numbers: {shown} {'does' if one else 'do'} not fit the others. If they mean "
+        f"missing, say so with {option('gaps')}; if they are numbers, mend the file."
     )
 
 
@@ -176,14 +176,16 @@ def apply(
         values = table.column(column.column)
         with placed(column.column, origin, first):
             if isinstance(column, Category):
-                strange = _fill_category(part, column, values, preparation.decimal)
+                strange = _fill_category(part, column, values, preparation.how(column.column))
                 if strange:
                     unseen[column.column] = strange
             elif isinstance(column, Date):
                 parts = _date_parts(values, column)
                 part[:] = np.column_stack([parts[name] for name in column.parts])
             else:
-                found = cells.booleans(values) if column.boolean else cells.numbers(values, preparation.decimal)
+                found = (
+                    cells.booleans(values) if column.boolean else cells.numbers(values, preparation.how(column.column))
+                )
                 part[:, 0] = finite(found)
         if column.fill is not None:
             filled |= _impute(part, column)
@@ -198,6 +200,14 @@ def apply_blocks(
     for block in blocks:
         yield first, block, apply(preparation, block, only, origin, first)
         first += block.num_rows
+
+
+def told(preparation: Preparation, form: FileFormat) -> Preparation:
+    """Return a preparation for a file of which a user tells how it is written."""
+    decimal = form.decimal if isinstance(form.decimal, str) else preparation.decimal
+    names = {column.column for column in (*preparation.columns, *preparation.written)}
+    written = (form.rewritten(preparation.how(name)) for name in sorted(names))
+    return replace(preparation, decimal=decimal, written=tuple(w for w in written if w != Numerals(w.column, decimal)))
 
 
 @contextmanager
@@ -225,11 +235,11 @@ def finite(values: pa.ChunkedArray) -> Floats:
     return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers
 
 
-def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray, decimal: str) -> tuple[Any, ...]:
+def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray, written: Numerals) -> tuple[Any, ...]:
     """Set the 0/1 columns of one category; return values that were not there at fit."""
     wordy = not column.values or isinstance(column.values[0], str)
     known = pa.array(column.values, pa.string() if wordy else pa.float64())
-    values = cells.words(values) if wordy else cells.numbers(values, decimal)
+    values = cells.words(values) if wordy else cells.numbers(values, written)
     missing = np.asarray(pc.is_null(values, nan_is_null=True).to_numpy(), dtype=bool)
     found = pc.index_in(values, value_set=known)
     if wordy and found.null_count > values.null_count:  # blanks around a word make no other word

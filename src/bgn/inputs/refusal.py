@@ -2,16 +2,55 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+_MOST_COMPARED = 200  # letters; comparing takes their square
 _IN_SHELL: ContextVar[bool] = ContextVar("in_shell", default=False)
 
 
 class Refused(ValueError):
-    """The input is not one to work with; the message is one line and says what to do."""
+    """The input is not one to work with; each of its problems is told in a line that says what to do.
+
+    Examples
+    --------
+    >>> print(Refused("column 'a' holds dates.", "column 'b' is empty."))
+    2 problems:
+    - column 'a' holds dates.
+    - column 'b' is empty.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        if len(self.problems) == 1:
+            return self.problems[0]
+        return "\n- ".join([f"{len(self.problems)} problems:", *self.problems])
+
+
+class Problems:
+    """Refusals that are gathered, to be told together."""
+
+    def __init__(self, *problems: str) -> None:
+        self._found = [*problems]
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """Keep what is refused, and go on behind the block."""
+        try:
+            yield
+        except Refused as error:
+            self._found += error.problems
+
+    def tell(self) -> None:
+        """Refuse, unless there was nothing to refuse."""
+        if self._found:
+            raise Refused(*dict.fromkeys(self._found))
 
 
 @contextmanager
@@ -41,11 +80,26 @@ def option(name: str, value: str = "") -> str:
     return f"{name}={quoted}" if value else name
 
 
-def check_characters(**marks: str | None) -> None:
-    """Refuse a separator or a decimal mark that is not one character; a tab may be written as in a shell."""
+def option_of(name: str, column: str, value: str) -> str:
+    """How the user at hand writes an option for one column.
+
+    Examples
+    --------
+    >>> option_of("decimal", "price", ",")
+    "decimal={'price': ','}"
+    >>> with spoken_to_a_shell():
+    ...     option_of("decimal", "price", ",")
+    "--decimal 'price=,'"
+    """
+    return f"--{name} {column + '=' + value!r}" if _IN_SHELL.get() else f"{name}={ {column: value} }"
+
+
+def check_characters(**marks: str | Mapping[str, str] | None) -> None:
+    """Refuse a separator or a mark that is not one character; a tab may be written as in a shell."""
     for name, value in marks.items():
-        if value is not None and len(value.replace("\\t", "\t")) != 1:
-            raise Refused(f"{option(name)} must be one character; got {value!r}.")
+        for each in value.values() if isinstance(value, Mapping) else [value]:
+            if each is not None and len(each.replace("\\t", "\t")) != 1:
+                raise Refused(f"{option(name)} must be one character; got {each!r}.")
 
 
 def named(names: Sequence[str], origin: str) -> tuple[str, ...]:
@@ -53,7 +107,7 @@ def named(names: Sequence[str], origin: str) -> tuple[str, ...]:
     stripped = tuple(name.strip() for name in names)
     twice = [name for name, count in Counter(stripped).items() if count > 1 and name]
     if twice:
-        raise Refused(f"{origin} has two columns named {twice[0]!r}; rename one.")
+        raise Refused(*(f"{origin} has two columns named {name!r}; rename one." for name in twice[:8]))
     return stripped
 
 
@@ -61,7 +115,23 @@ def check_there(wanted: Iterable[str], there: Sequence[str], origin: str) -> Non
     """Refuse a table that lacks a column, by the names of its columns."""
     if missing := [name for name in wanted if name not in there]:
         lacks = f"{origin} lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-        raise Refused(f"{lacks}; it has {listed(there)}.")
+        raise Refused(f"{lacks}; it has {listed(there)}.{''.join(did_you_mean(name, there) for name in missing)}")
+
+
+def did_you_mean(name: str, there: Sequence[str]) -> str:
+    """Return a question that names what looks most like a name, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("Prise", ["rooms", "price"])
+    " Did you mean 'price'?"
+    """
+    lower: dict[str, str] = {}
+    for each in there:
+        lower.setdefault(each.strip().lower(), each)
+    short = [each for each in lower if len(each) <= _MOST_COMPARED] if len(name) <= _MOST_COMPARED else []
+    close = difflib.get_close_matches(name.strip().lower(), short, n=1, cutoff=0.7)
+    return f" Did you mean {lower[close[0]]!r}?" if close else ""
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

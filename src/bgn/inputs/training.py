@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bgn.inputs import cells, prepare
-from bgn.inputs.files import open_any
+from bgn.inputs.check import serious_notes
+from bgn.inputs.file_format import FileFormat
+from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.prepare import Choices
-from bgn.inputs.refusal import Refused, check_there, option
+from bgn.inputs.refusal import Problems, Refused, check_there, option
 from bgn.model.step import Floats
 from bgn.preparation import Preparation, Prepared
 
@@ -22,6 +24,7 @@ from bgn.preparation import Preparation, Prepared
 class Decided:
     """A whole raw table as numbers, NaN where one is missing, and which of its rows can be learnt from."""
 
+    table: pa.Table
     preparation: Preparation
     X: Floats
     y: Floats
@@ -35,11 +38,22 @@ class Decided:
         return preparation
 
 
-def decide(table: pa.Table, features: Sequence[str], choices: Choices, origin: str) -> Decided:
-    """Decide on every column of a whole table, and on the rows that lack a value."""
+def decide(
+    raw: RawTable, features: Sequence[str], choices: Choices, origin: str, beside: Sequence[str] = ()
+) -> Decided:
+    """Read a whole table; decide on every column, and on the rows that lack a value. Columns `beside` are read too."""
     target = choices.target
-    y = np.zeros(table.num_rows) if target is None else target_values(table.column(target), target)
-    preparation, notes = prepare.learn(table.select(features), choices)
+    table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
+    problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
+    with problems.gathered():
+        if target not in doubtful:
+            y = np.zeros(table.num_rows) if target is None else target_values(table.column(target), target)
+    with problems.gathered():
+        known = [name for name in features if name not in doubtful]
+        preparation, notes = prepare.learn(table.select(known), choices)
+    problems.tell()
+    preparation = replace(preparation, decimal=raw.met.decimal, written=raw.met.written, gaps=raw.met.gaps)
+    notes = [*raw.met.notes, *serious_notes(table, target), *notes]
     if not preparation.columns:
         raise Refused(f"{origin} has no column with values to learn from.")
     X = prepare.apply(preparation, table).X
@@ -54,7 +68,7 @@ def decide(table: pa.Table, features: Sequence[str], choices: Choices, origin: s
             notes.append(f"{told}: {filled} filled in with the median or the commonest value.")
         if choices.missing == "impute" and target is not None and holes[target]:
             notes.append(f"{holes[target]} rows without {target!r} are left out.")
-    return Decided(preparation, X, y, usable, tuple(notes))
+    return Decided(table, preparation, X, y, usable, tuple(notes))
 
 
 def target_values(column: pa.ChunkedArray, name: str) -> Floats:
@@ -64,8 +78,7 @@ def target_values(column: pa.ChunkedArray, name: str) -> Floats:
         values = text.unique().drop_null().to_pylist() if cells.is_text(text.type) else text.drop_null()[:1].to_pylist()
         found = (prepare.not_numbers(values) or values)[:1]
         told = cells.shown(found[0]) if found else "nothing"
-        remedy = cells.comma_remedy(found[0], ".") if found else ""
-        raise Refused(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.{remedy}")
+        raise Refused(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.")
     return prepare.finite(cells.numbers(column))
 
 
@@ -86,25 +99,24 @@ def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) 
     return told
 
 
-def fit(data: Any, choices: Choices, sep: str | None, sheet: str | None) -> Prepared:
+def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
     """Do what :func:`bgn.preparation.fit` says."""
-    table, origin = open_any(data, sep, choices.decimal, sheet, choices.date_format)
+    table, origin = open_any(data, form)
     try:
-        features = choices.features(table.names, origin)
-        targets = [] if choices.target is None else [choices.target]
-        found = decide(table.read([*features, *targets]), features, choices, origin)
+        found = decide(table, choices.features(table.names, origin), choices, origin)
     finally:
         table.close()
     usable = found.usable
     filled = np.asarray(np.isnan(found.X).any(axis=1))[usable]
     preparation = found.imputed(usable) if choices.missing == "impute" else found.preparation
-    y = found.y[usable] if targets else None
+    y = None if choices.target is None else found.y[usable]
     return Prepared(preparation, found.X[usable], filled, {}, y, np.flatnonzero(usable), found.notes)
 
 
-def apply(preparation: Preparation, data: Any, sep: str | None, sheet: str | None) -> Prepared:
+def apply(preparation: Preparation, data: Any, form: FileFormat) -> Prepared:
     """Do what :meth:`bgn.preparation.Preparation.apply` says."""
-    table, origin = open_any(data, sep, preparation.decimal, sheet)
+    preparation = prepare.told(preparation, form)
+    table, origin = open_any(data, form)
     names = [column.column for column in preparation.columns]
     try:
         check_there(names, table.names, origin)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bgn.inputs.file_format import GAPS, Numerals
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.persist import strict
@@ -30,17 +31,37 @@ def preparation_out(preparation: Preparation) -> list[dict[str, Any]] | dict[str
     for column in columns:
         if column.get("zone", False) is None:
             del column["zone"]
-    return columns if preparation.decimal == "." else {"decimal": preparation.decimal, "columns": columns}
+    if replace(preparation, columns=()) == Preparation(()):
+        return columns
+    written = [vars(each) for each in preparation.written]
+    return {"decimal": preparation.decimal, "written": written, "gaps": list(preparation.gaps), "columns": columns}
 
 
 def preparation_in(value: Any, where: str) -> Preparation:
     """Build a preparation, or say what is wrong."""
     if isinstance(value, list):
         return Preparation(tuple(strict.array(_column_in)(value, where)))
-    found = strict.record(value, where, {"decimal": strict.text, "columns": strict.array(_column_in)})
-    if len(found["decimal"]) != 1:
-        raise strict.refuse(f"{where}.decimal", "one character", found["decimal"])
-    return Preparation(tuple(found["columns"]), found["decimal"])
+    parts: dict[str, Reader[Any]] = {"decimal": _mark, "columns": strict.array(_column_in)}
+    more: dict[str, Reader[Any]] = {"written": strict.array(_written_in), "gaps": strict.array(strict.text)}
+    found = {"written": (), "gaps": GAPS} | strict.record(value, where, parts | more, optional=tuple(more))
+    return Preparation(tuple(found["columns"]), found["decimal"], tuple(found["written"]), tuple(found["gaps"]))
+
+
+def _mark(value: Any, where: str) -> str:
+    """Return a decimal mark."""
+    if len(found := strict.text(value, where)) != 1:
+        raise strict.refuse(where, "one character", found)
+    return found
+
+
+def _written_in(value: Any, where: str) -> Numerals:
+    parts: dict[str, Reader[Any]] = {"column": strict.text, "decimal": _mark, "thousands": strict.text}
+    found = Numerals(**strict.record(value, where, parts | {"unit": strict.text}))
+    if len(found.thousands) > 1 or found.thousands == found.decimal:
+        raise strict.refuse(
+            f"{where}.thousands", "one character, another than the decimal mark, or none", found.thousands
+        )
+    return found
 
 
 def _values(value: Any, where: str) -> list[Any]:

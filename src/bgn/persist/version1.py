@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bgn.inputs.file_format import USUAL_GAPS
 from bgn.persist import strict
 
 _KEYS = (
@@ -21,6 +22,8 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
     found |= {"schema": {"columns": columns, "target": target}, "network": network}
     if isinstance(settings := found["settings"], dict):
         found["settings"] = {"digits": None, "simplicity": 0.0} | settings  # 0.1.0 kept the numbers that growth found
+    if isinstance(columns := found["preparation"], list):
+        found["preparation"] = {"decimal": ".", "gaps": list(USUAL_GAPS), "columns": columns}
     if isinstance(history := found["history"], dict):
         below = _layers(history.get("inputs"), "history.inputs")
         if isinstance(paths := history.get("paths"), list) and len(below) == len(paths) > 0:

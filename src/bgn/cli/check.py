@@ -1,0 +1,35 @@
+"""``bgn check``: what is in a table, and what may be wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from bgn.cli.source import DataFile, file_options, gaps_option, json_option
+from bgn.cli.terminal import show, show_json
+from bgn.inputs.check import check_opened
+from bgn.inputs.file_format import FileFormat
+
+
+@click.command()
+@click.argument("data")
+@click.option("-t", "--target", metavar="COL", help="Column to predict: also look for columns that give it away.")
+@click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y.")
+@file_options
+@gaps_option
+@json_option
+def check(data: str, target: str | None, as_json: bool, **form: Any) -> None:
+    """Look at DATA before a fit: its columns, their kinds, gaps and ranges, and what may be wrong with them.
+
+    \b
+    bgn check houses.csv
+    bgn check houses.csv --target price
+    """
+    opened = DataFile(data, FileFormat(**form)).open()
+    name = "standard input" if opened.name == "-" else opened.name
+    found = check_opened(opened.table, name, target or opened.target)
+    if as_json:
+        show_json(found.as_plain())
+    else:
+        show(found)

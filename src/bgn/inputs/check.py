@@ -1,0 +1,191 @@
+"""A first look at a raw table: what its columns are, and what may be wrong with them."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from bgn.inputs.file_format import GAPS, FileFormat
+from bgn.inputs.files import RawTable, open_any
+from bgn.inputs.findings import Finding, all_findings, pending, serious
+from bgn.inputs.refusal import check_there
+from bgn.inputs.survey import ColumnFacts, surveyed
+from bgn.printable import clean, visible
+
+_WIDTH, _NAME_WIDTH = 96, 28
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """What :func:`check` found.
+
+    Parameters
+    ----------
+    origin : str
+        What the table is called.
+    rows : int
+        How many rows it has.
+    columns : tuple of ColumnFacts
+        What each column holds.
+    findings : tuple of Finding
+        What may be wrong, the serious first.
+    notes : tuple of str
+        How the file was read, where that is not all plain.
+    target : str, optional
+        The column to predict.
+    """
+
+    origin: str
+    rows: int
+    columns: tuple[ColumnFacts, ...]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+    target: str | None = None
+
+    @property
+    def serious(self) -> tuple[Finding, ...]:
+        """The findings that make a fit mislead."""
+        return tuple(finding for finding in self.findings if finding.severity == "serious")
+
+    def as_plain(self) -> dict[str, Any]:
+        """Return plain values, as for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        lines = [f"{clean(self.origin, 60)}: {self.rows:,} rows, {len(self.columns)} columns", ""]
+        table = [("column", "kind", "gaps", "different", "values"), *map(self._cells, self.columns)]
+        widths = [max(len(row[k]) for row in table) for k in range(4)]
+        for row in table:
+            start = f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}  "
+            lines.append(f"{start}{_fitting(row[4], _WIDTH - len(start))}".rstrip())
+        for title, said in self._sections():
+            lines += ["", title, *(line for each in said for line in _wrapped(each))]
+        return visible("\n".join(lines))
+
+    def _sections(self) -> list[tuple[str, list[str]]]:
+        """Return what is said below the table, title by title."""
+        others = [str(finding) for finding in self.findings if finding.severity != "serious"]
+        sections = [("Serious:", [str(each) for each in self.serious]), ("Worth a look:", others)]
+        sections.append(("How it was read:", list(self.notes)))
+        found = [(title, said) for title, said in sections if said]
+        return found if self.findings else [("Nothing odd was found.", []), *found]
+
+    def _cells(self, facts: ColumnFacts) -> tuple[str, str, str, str, str]:
+        """Return a line of the table."""
+        kind = (
+            f"{facts.kind}{f', {facts.unit}' if facts.unit else ''}{' (target)' if facts.name == self.target else ''}"
+        )
+        gaps = _share(facts.gaps, self.rows)
+        return clean(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
+
+    def _repr_html_(self) -> str:
+        table = [self._cells(facts) for facts in self.columns]
+        head = "".join(f"<th>{title}</th>" for title in ("column", "kind", "gaps", "different", "values"))
+        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in table)
+        below = ""
+        for title, said in self._sections():
+            items = "".join(f"<li>{html.escape(visible(each))}</li>" for each in said)
+            below += f"<p>{title}</p><ul>{items}</ul>"
+        caption = html.escape(f"{clean(self.origin, 60)}: {self.rows:,} rows, {len(self.columns)} columns")
+        return f"<p>{caption}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
+
+
+def _share(part: int, whole: int) -> str:
+    """Return how much is missing."""
+    if not part:
+        return "-"
+    return "all" if part == whole else f"{min(max(100 * part / whole, 0.1), 99.9):.1f}%"
+
+
+def _fitting(values: str, room: int) -> str:
+    """Return as many of some values as there is room for."""
+    if len(values) <= room:
+        return values
+    whole = values[: max(0, room - 5)].rpartition(", ")[0]
+    return f"{whole}, ..." if whole else clean(values, max(12, room))
+
+
+def _values(facts: ColumnFacts) -> str:
+    """Return the range of numbers and dates, or the commonest words."""
+    if facts.kind in ("number", "whole number", "date") and facts.low is not None:
+        low, high = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in (facts.low, facts.high))
+        return f"{low} to {high}"
+    return ", ".join(facts.examples) + (", ..." if facts.different > len(facts.examples) else "")
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return a bullet over lines that fit a terminal."""
+    return textwrap.wrap(
+        clean(text, 600), _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+    )
+
+
+def check(
+    data: Any,
+    target: str | None = None,
+    *,
+    sep: str | None = None,
+    decimal: str | Mapping[str, str] | None = None,
+    thousands: str | Mapping[str, str] | None = None,
+    gaps: Sequence[str] = GAPS,
+    sheet: str | None = None,
+    date_format: str | None = None,
+) -> TableCheck:
+    """Look at a raw table before anything is learnt from it.
+
+    Parameters
+    ----------
+    data : path, frame or mapping
+        A CSV, TSV, Parquet or Excel file (text files may end in ``.gz``), a table of pandas, polars or pyarrow, or
+        columns by name.
+    target : str, optional
+        The column to predict. With it, columns are looked for from which alone it follows.
+    sep, decimal, thousands, gaps, sheet, date_format : optional
+        How a file is written, as for :func:`bgn.preparation.fit`.
+
+    Returns
+    -------
+    TableCheck
+        Prints as a table of the columns and a list of findings, each with advice; ``columns`` and ``findings`` have
+        the same as records.
+
+    Examples
+    --------
+    >>> import bgn
+    >>> raw = {"id": range(1, 61), "sex": ["M", "F", "m "] * 20, "km": range(0, 120, 2), "miles": range(0, 180, 3)}
+    >>> found = bgn.check(raw, target="miles")
+    >>> [(finding.what, finding.columns) for finding in found.findings]
+    [('leak', ('id',)), ('leak', ('km',)), ('id', ('id',)), ('words', ('sex',))]
+    >>> print(found.findings[-1])
+    'sex' has words that nearly agree: 'M' = 'm '. If they mean the same, write them alike.
+    """
+    table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))
+    return check_opened(table, origin, target)
+
+
+def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck:
+    """Look at a table that is open, and close it."""
+    try:
+        if target is not None:
+            check_there([target], table.names, origin)
+        whole, met = table.read(table.names), table.met
+    finally:
+        table.close()
+    columns = surveyed(whole, {written.column: written.unit for written in met.written})
+    chosen = next((column for column in columns if column.name == target), None)
+    findings = (*pending(met.problems), *all_findings(columns, chosen))
+    ranked = sorted(findings, key=lambda finding: finding.severity != "serious")
+    facts = tuple(column.facts() for column in columns)
+    return TableCheck(origin, whole.num_rows, facts, tuple(ranked), met.notes, target)
+
+
+def serious_notes(table: pa.Table, target: str | None) -> list[str]:
+    """Return what makes a fit to a table that was read mislead."""
+    columns = surveyed(table)
+    chosen = next((column for column in columns if column.name == target), None)
+    return [str(finding) for finding in serious(columns, chosen)]

@@ -1,0 +1,89 @@
+"""How text is written: what a user tells about a file, and what was found out about each of its columns of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+USUAL_GAPS = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+"""What pandas reads as missing, and version 0.1.0 did."""
+GAPS = (*USUAL_GAPS, "-", "--", "?", "na", "n.a.", "N.A.", "unknown", "Unknown", "UNKNOWN")
+"""Cells that count as missing unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """How a column of text writes its numbers.
+
+    Parameters
+    ----------
+    column : str
+        Its name in the table; empty for any column.
+    decimal : str
+        Decimal mark.
+    thousands : str
+        Mark of thousands; empty when there is none.
+    unit : str
+        What every number has before or after it: ``$``, ``EUR``, ``%``; empty when there is nothing.
+    """
+
+    column: str = ""
+    decimal: str = "."
+    thousands: str = ""
+    unit: str = ""
+
+    def __str__(self) -> str:
+        marks = {"decimal mark": self.decimal if self.decimal != "." else "", "mark of thousands": self.thousands}
+        said = [f"{name} {mark!r}" for name, mark in marks.items() if mark]
+        return ", ".join([*said, *([f"unit {self.unit!r}"] if self.unit else [])])
+
+
+PLAIN = Numerals()
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """What a user tells about how a file is written; what is not told is found out.
+
+    Parameters
+    ----------
+    sep : str, optional
+        Separator of a text file.
+    decimal, thousands : str or mapping of str, optional
+        Decimal mark, and mark of thousands: one for all columns of a text file, or by column.
+    sheet : str, optional
+        Sheet of a workbook.
+    date_format : str, optional
+        How dates are written, as for ``strptime``.
+    gaps : tuple of str
+        Cells that count as missing, the empty one among them in any case.
+    """
+
+    sep: str | None = None
+    decimal: str | Mapping[str, str] | None = None
+    thousands: str | Mapping[str, str] | None = None
+    sheet: str | None = None
+    date_format: str | None = None
+    gaps: tuple[str, ...] = GAPS
+
+    def marks(self, column: str) -> tuple[str | None, str | None]:
+        """Return the decimal mark and the mark of thousands that were told for a column, None where none was."""
+        told = (self.decimal, self.thousands)
+        decimal, thousands = (each.get(column) if isinstance(each, Mapping) else each for each in told)
+        if decimal is None and thousands in (",", "."):
+            decimal = "." if thousands == "," else ","
+        return decimal, thousands
+
+    def rewritten(self, written: Numerals) -> Numerals:
+        """Return how a later file writes a column: as at fit, unless told otherwise."""
+        decimal, thousands = self.marks(written.column)
+        if decimal is None and thousands is None:
+            return written
+        mark = "" if thousands is None and written.thousands == decimal else written.thousands
+        return replace(written, decimal=decimal or written.decimal, thousands=mark if thousands is None else thousands)
+
+
+AS_FOUND = FileFormat()

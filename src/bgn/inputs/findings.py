@@ -1,0 +1,213 @@
+"""What may be wrong with a raw table, each with advice: one small rule per finding."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bgn.inputs import leaks as leaking
+from bgn.inputs.refusal import listed, option
+from bgn.inputs.survey import FEW, SurveyedColumn, quoted
+
+_MOST_LEVELS = 2000  # of a column whose words are compared
+_NEARLY_EMPTY, _FAR = 0.9, 10
+_SENTINELS = {sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)} | {-9.0, -1.0}
+_DATE_LIKE = re.compile(r"\d{1,4}([/.-])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d\d(:\d\d)?)?|\d{1,2}[ -][A-Za-z]{3}[ -]\d{2,4}")
+_DATES = ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%Y{0}%m{0}%d", "%d{0}%m{0}%y", "%m{0}%d{0}%y", "%d{0}%b{0}%Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about a table that its owner should know.
+
+    Parameters
+    ----------
+    what : str
+        ``"leak"``, ``"id"``, ``"empty"``, ``"date"``, ``"constant"``, ``"duplicate"``, ``"words"``, ``"numbers"``,
+        ``"gaps"``, ``"outlier"`` or ``"reading"``.
+    columns : tuple of str
+        The columns it is about; none when it is about rows.
+    told : str
+        What was found.
+    advice : str
+        What to do about it.
+    severity : str
+        ``"serious"`` where a fit would mislead, else ``"note"``.
+    """
+
+    what: str
+    columns: tuple[str, ...]
+    told: str
+    advice: str = ""
+    severity: str = "note"
+
+    def __str__(self) -> str:
+        return f"{self.told} {self.advice}".rstrip()
+
+
+def serious(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) -> Iterator[Finding]:
+    """Yield what makes a fit mislead: leaks, ids, dates of which day and month are in doubt."""
+    others = [column for column in columns if column is not target]
+    if target is not None:
+        for name, share in leaking.leaks(others, target).items():
+            told = f"{name!r} alone explains {share:.1%} of {target.name!r}: a leak?"
+            advice = f"If it is only known afterwards, leave it out: {option('drop', repr(name))}."
+            yield Finding("leak", (name,), told, advice, "serious")
+    for column in others:
+        if column.kind == "id":
+            told = f"{column.name!r} is different in every row, like an id ({quoted(column.first_words, 2)})."
+            yield Finding("id", (column.name,), told, f"Leave it out: {option('drop', repr(column.name))}.", "serious")
+    for column in others:
+        if column.is_text:
+            yield from _dates(column)
+
+
+def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) -> Iterator[Finding]:
+    """Yield everything that may be wrong, the serious first."""
+    yield from serious(columns, target)
+    yield from _empty(columns)
+    for column in columns:
+        if column.kind == "constant":
+            told = f"{column.name!r} holds one value only ({quoted(column.first_words)})."
+            yield Finding("constant", (column.name,), told, "It tells a model nothing; leave it out.")
+    yield from _same_columns(columns)
+    yield from _same_rows(columns)
+    for column in columns:
+        if column.kind in ("category", "yes/no", "text", "ordered") and column.is_text:
+            yield from _near_equal_words(column)
+            yield from _numbers_as_words(column)
+        if column.is_number and column.kind in ("number", "whole number"):
+            yield from _odd_numbers(column)
+
+
+def _dates(column: SurveyedColumn) -> Iterator[Finding]:
+    """Dates that are not written as ISO 8601; in doubt where day and month may be the other way round."""
+    if not len(column.levels) or not (like := _DATE_LIKE.fullmatch(column.first_words[0].strip())):
+        return
+    text, mark = pc.utf8_trim_whitespace(column.levels), like[1] or column.first_words[0].strip()[-5]
+    forms = [each.format(mark) + time for each in _DATES for time in _TIMES]
+    fit = [form for form in forms if not pc.strptime(text, format=form, unit="s", error_is_null=True).null_count]
+    name, example = column.name, column.first_words[0]
+    if len(fit) == 1:
+        advice = f"Say how: {option('date_format', repr(fit[0]))} (and {option('dates', 'expand')})."
+        yield Finding("date", (name,), f"{name!r} holds dates written as {example!r}.", advice)
+    elif fit:
+        told = f"{name!r} holds dates of which day and month are in doubt ({quoted(column.first_words, 2)})."
+        ways = " or ".join(option("date_format", repr(form)) for form in fit[:2])
+        yield Finding("date", (name,), told, f"Say how they are written: {ways}.", "serious")
+    elif all(_DATE_LIKE.fullmatch(word.strip()) for word in column.first_words):
+        told = f"{name!r} holds dates in several formats ({quoted(column.first_words)})."
+        yield Finding("date", (name,), told, "Write them in one, best as 2021-06-05.", "serious")
+
+
+def _empty(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
+    if empty := tuple(column.name for column in columns if column.kind == "empty"):
+        told = f"{listed(empty)} {'has' if len(empty) == 1 else 'have'} no value at all."
+        yield Finding("empty", empty, told, "A fit leaves such columns out; was the file cut?", "serious")
+    scarce = [c for c in columns if len(c.levels) and c.gaps > _NEARLY_EMPTY * c.rows]
+    if scarce:
+        shares = ", ".join(f"{c.name!r} ({_percent(c.gaps / c.rows)})" for c in scarce[:6])
+        told = f"nearly empty: {shares}{', ...' if len(scarce) > 6 else ''}."
+        advice = "Does a gap mean 'none'? Then it is a value, and can stay; else leave such columns out."
+        yield Finding("gaps", tuple(c.name for c in scarce), told, advice)
+
+
+def _percent(share: float) -> str:
+    """Return a share below one as a percentage that is below a hundred."""
+    return f"{min(share, 0.999):.1%}"
+
+
+def _same_columns(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
+    """Columns that hold the same, or the same by other names."""
+    groups: dict[tuple[bytes, int | None], list[SurveyedColumn]] = defaultdict(list)
+    for column in columns:
+        if len(column.levels) > 1:
+            # Where nearly every row has a value of its own, all columns look alike but for the values.
+            values = column.content if len(column.levels) > column.rows / 2 else None
+            groups[column.codes.tobytes(), values].append(column)
+    for same in groups.values():
+        if len(same) > 1:
+            names = tuple(column.name for column in same)
+            equal = all(column.content == same[0].content for column in same)
+            how = "hold the same" if equal else "say the same in other words"
+            told = f"{', '.join(map(repr, names))} {how} in every row."
+            yield Finding("duplicate", names, told, f"One is enough: {option('drop', repr(names[-1]))}.")
+
+
+def _same_rows(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
+    if not columns or columns[0].rows < FEW:
+        return
+    mixed = np.zeros(columns[0].rows, np.uint64)
+    for column in columns:
+        if len(column.levels) == column.rows:
+            return
+        mixed = (mixed ^ column.codes.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    again = len(mixed) - len(np.unique(mixed))
+    if again:
+        told = f"{again:,} of {len(mixed):,} rows ({_percent(again / len(mixed))}) repeat another row."
+        yield Finding("duplicate", (), told, "Copies in training and test rows make errors look smaller.")
+
+
+def _near_equal_words(column: SurveyedColumn) -> Iterator[Finding]:
+    """Words that differ by case, blanks or marks, and letters that stand for a word that is there too."""
+    if len(column.levels) > _MOST_LEVELS:
+        return
+    groups: dict[str, list[str]] = defaultdict(list)
+    for word in column.words:
+        groups[re.sub(r"[\W_]+", "", word).casefold() or word].append(word)
+    for letter in [key for key in groups if len(key) == 1 and key.isalpha()]:
+        longer = [key for key in groups if len(key) > 2 and key.startswith(letter)]
+        if len(longer) == 1 and len(groups) <= 12:
+            groups[longer[0]] = groups.pop(letter) + groups[longer[0]]
+    alike = [words for words in groups.values() if len(words) > 1]
+    if alike:
+        shown = "; ".join(" = ".join(repr(word) for word in words) for words in alike[:4])
+        told = f"{column.name!r} has words that nearly agree: {shown}{'; ...' if len(alike) > 4 else ''}."
+        yield Finding("words", (column.name,), told, "If they mean the same, write them alike.")
+
+
+def _numbers_as_words(column: SurveyedColumn) -> Iterator[Finding]:
+    bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(column.levels), "[,$€£%]", "")
+    number = np.asarray(pc.match_substring_regex(bare, r"^[-+]?\d+(\.\d*)?([eE][-+]?\d+)?$"))
+    share = column.counts[number].sum() / max(1, column.counts.sum())
+    if share >= 0.8 and len(column.levels) > 5:
+        others = [str(word) for word in column.levels.filter(pa.array(~number))[:10].to_pylist()]
+        why = f"because of {quoted(others)}" if others else f"written in several ways ({quoted(column.first_words)})"
+        told = f"{column.name!r} is {share:.0%} numbers but read as words, {why}."
+        advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}." if others else "Write them alike."
+        yield Finding("numbers", (column.name,), told, advice)
+
+
+def _odd_numbers(column: SurveyedColumn) -> Iterator[Finding]:
+    """Numbers that stand for a gap, and numbers far from all others."""
+    order = np.argsort(column.level_numbers)
+    numbers, counts = column.level_numbers[order], column.counts[order]
+    if len(numbers) < FEW:
+        return
+    with np.errstate(over="ignore"):
+        low, middle, high = np.quantile(column.numbers[column.codes >= 0], [0.01, 0.5, 0.99])
+        least, most = low - _FAR * (high - low), high + _FAR * (high - low)
+    for end, next_one in ((0, 1), (-1, -2)):
+        value, beside = float(numbers[end]), float(numbers[next_one])
+        spread = abs(float(numbers[1 if end else -2]) - beside)
+        apart = abs(value - beside) > spread / 2 or (value < 0 <= beside and value != -1)
+        if value in _SENTINELS and counts[end] > 1 and apart:
+            told = f"{column.name!r} is {value:g} in {counts[end]:,} rows, apart from all other numbers: a gap?"
+            yield Finding("gaps", (column.name,), told, f"Then say so: {option('gaps', repr(f'{value:g}'))}.")
+        elif high > low and not least <= value <= most:
+            told = f"{column.name!r} goes to {value:.6g}, far from the others (half are at most {middle:.6g})."
+            yield Finding("outlier", (column.name,), told, "Is it a slip, or another unit?")
+
+
+def pending(problems: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what a reader could not settle."""
+    for name, told in problems.items():
+        yield Finding("reading", (name,), told, "", "serious")

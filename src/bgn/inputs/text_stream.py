@@ -1,0 +1,163 @@
+"""Text of any of the usual encodings as a stream of UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from typing import Any, BinaryIO, cast
+
+from bgn.inputs.refusal import Refused
+
+_CHUNK = 2**16
+_MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Latin-1 (Windows-1252)"}
+# What accented letters and curly quotes of UTF-8 look like, which in Latin-1 next to nobody writes.
+_UTF8 = re.compile(rb"\xc3[\x80-\xbf]|\xe2\x80[\x80-\xbf]")
+
+
+class TextStream:
+    """The bytes of a text file or a pipe, whatever its encoding, as UTF-8 without a mark at its start.
+
+    UTF-16 is told by its mark, or by the zeros of its first letters. A text that is not UTF-8 is Latin-1 (as Windows
+    extends it) from its first such byte on; before it all was ASCII, which both write alike, or else it is refused.
+    """
+
+    def __init__(self, stream: BinaryIO, origin: str) -> None:
+        self._stream, self._origin = stream, origin
+        self._left = io.BytesIO()
+        self._pending = b""  # a letter whose end is still to come
+        self._lines, self._beyond_ascii = 1, False
+        self.delivered = 0
+        """Bytes handed out, and those of a mark: where one is in a file of UTF-8."""
+        start = b""
+        while len(start) < 4 and (more := self._some()):
+            start += more
+        mark = next((mark for mark in _MARKS if start.startswith(mark)), b"")
+        self._encoding = _MARKS.get(mark) or _without_mark(start)
+        if self._encoding.startswith("utf-16"):
+            self._decoder = codecs.getincrementaldecoder(self._encoding)()
+        self.delivered = len(mark)
+        self._left = io.BytesIO(self._decoded(start[len(mark) :]))
+
+    @property
+    def encoding(self) -> str:
+        """What it is called, as far as it was read."""
+        return _NAMES[self._encoding]
+
+    def read(self, size: int = _CHUNK) -> bytes:
+        """Return some bytes of UTF-8, at most `size`; none at the end."""
+        while not (found := self._left.read(size)):
+            raw = self._some(size)
+            self._left = io.BytesIO(self._decoded(raw))
+            if not raw:
+                found = self._left.read(size)
+                break
+        self.delivered += len(found)
+        return found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._stream.close()
+
+    def _some(self, size: int = _CHUNK) -> bytes:
+        """Return what can be read at once."""
+        return bytes(cast(Any, self._stream).read1(size))
+
+    def _decoded(self, raw: bytes) -> bytes:
+        """Return bytes of the file as UTF-8; none says that there are no more."""
+        if self._encoding == "utf-8":
+            return self._checked(self._pending + raw, final=not raw)
+        if self._encoding == "cp1252":
+            return self._latin(raw)
+        try:
+            return self._decoder.decode(raw, not raw).encode()
+        except UnicodeError as error:
+            raise Refused(f"{self._origin} is not whole: its UTF-16 text cannot be read ({error}).") from None
+
+    def _checked(self, raw: bytes, final: bool) -> bytes:
+        """Return UTF-8 as it is; from its first byte that is none on, Latin-1."""
+        self._pending = b""
+        if raw.isascii():
+            self._lines += raw.count(b"\n")
+            return raw
+        try:
+            raw.decode()
+            good = len(raw)
+        except UnicodeDecodeError as error:
+            good = error.start
+            if error.reason == "unexpected end of data" and not final:
+                self._pending, raw = raw[good:], raw[:good]
+        self._beyond_ascii |= not raw[:good].isascii()
+        self._lines += raw[:good].count(b"\n")
+        if good == len(raw):
+            return raw
+        if self._beyond_ascii:
+            raise self._mixed()
+        self._encoding = "cp1252"
+        return raw[:good] + self._latin(raw[good:])
+
+    def _latin(self, raw: bytes) -> bytes:
+        if _UTF8.search(raw):
+            raise self._mixed()
+        try:
+            text = raw.decode("cp1252").encode()
+        except UnicodeDecodeError:
+            raise self._mixed() from None
+        self._lines += raw.count(b"\n")
+        return text
+
+    def _mixed(self) -> Refused:
+        return Refused(
+            f"{self._origin} is neither UTF-8 nor Latin-1 text, or both, near line {self._lines:,}; convert it first, "
+            "for example with iconv."
+        )
+
+
+def _without_mark(start: bytes) -> str:
+    """Return the encoding of a file without a mark by its first four bytes: ASCII letters have a zero in UTF-16."""
+    zeros = [byte == 0 for byte in start[:4]]
+    return "utf-16-le" if zeros == [False, True] * 2 else "utf-16-be" if zeros == [True, False] * 2 else "utf-8"
+
+
+def ragged_lines(path: str, separator: str, width: int) -> str:
+    """Say which lines of a file have more or fewer fields than its header; nothing where they cannot be found."""
+    places, fields = list[int](), list[int]()
+    with open(path, "rb") as raw:
+        zipped = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        stream = TextStream(cast(BinaryIO, gzip.GzipFile(fileobj=raw) if zipped else raw), path)
+        text = io.TextIOWrapper(cast(Any, io.BufferedReader(_RawStream(stream))), "utf-8", newline="")
+        reader = csv.reader(text, delimiter=separator)
+        try:
+            line = 1
+            for record in reader:
+                if record and len(record) != width:
+                    places.append(line)
+                    fields.append(len(record))
+                line = reader.line_num + 1
+        except (csv.Error, ValueError):
+            return ""
+    if not places:
+        return ""
+    one, which = len(places) == 1, zip(places[:5], fields, strict=False)
+    shown = ", ".join([*(f"line {place:,} has {count}" for place, count in which), *["..."] * (len(places) > 5)])
+    told = f"{len(places):,} line{' does' if one else 's do'} not have the header's {width} fields: {shown}"
+    return f"{told}; is a separator or a quote missing, or one too many?"
+
+
+class _RawStream(io.RawIOBase):
+    """A text stream as Python reads one."""
+
+    def __init__(self, stream: TextStream) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._stream.read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)

@@ -1,0 +1,176 @@
+"""``bgn check`` and :func:`bgn.check`: what a column is, and what is wrong with it, from tables made to have it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bgn
+from bgn.inputs.leaks import explained
+from bgn.printable import visible
+from tests.command import call
+
+ROWS = 200
+
+
+@pytest.fixture(scope="module")
+def odd() -> pd.DataFrame:
+    """A table with one of everything."""
+    chance = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(ROWS) + 7,
+            "code": [f"k{i}" for i in range(ROWS)],
+            "size": chance.normal(50, 10, ROWS).round(2),
+            "rooms": chance.integers(1, 7, ROWS),
+            "kind": chance.choice(["flat", "Flat ", "house"], ROWS),
+            "sex": chance.choice(["M", "F", "Male", "Female"], ROWS),
+            "lift": chance.choice(["yes", "no"], ROWS),
+            "same": 3,
+            "nothing": None,
+            "rare": [None] * (ROWS - 4) + ["x", "y", "x", "y"],
+            "sold": chance.choice(["05/06/2021", "07/08/2020"], ROWS),
+            "built": chance.choice(["25/06/2021", "07/08/2020"], ROWS),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(chance.integers(0, 900, ROWS), "D"),
+            "age": np.append(chance.integers(18, 90, ROWS - 5), [-999] * 5),
+            "income": np.append(chance.normal(3000, 500, ROWS - 1).round(1), 3e7),
+            "mostly": [*(str(i % 40) for i in range(ROWS - 2)), "about 7", "none yet"],
+            "grade": pd.Categorical(chance.choice(["low", "high"], ROWS), ["low", "high"], ordered=True),
+        }
+    )
+    frame["room"] = frame["rooms"].map(lambda count: f"{count} rooms")
+    frame["price"] = chance.normal(size=ROWS)
+    frame["tax"] = np.exp(frame["price"])
+    return frame
+
+
+def found(checked: Any) -> set[tuple[str, tuple[str, ...], str]]:
+    return {(each.what, each.columns, each.severity) for each in checked.findings}
+
+
+WANTED = {
+    ("leak", ("tax",), "serious"),
+    ("id", ("id",), "serious"),
+    ("id", ("code",), "serious"),
+    ("empty", ("nothing",), "serious"),
+    ("date", ("sold",), "serious"),
+    ("date", ("built",), "note"),
+    ("constant", ("same",), "note"),
+    ("gaps", ("rare",), "note"),
+    ("gaps", ("age",), "note"),
+    ("outlier", ("income",), "note"),
+    ("duplicate", ("rooms", "room"), "note"),
+    ("words", ("kind",), "note"),
+    ("words", ("sex",), "note"),
+    ("numbers", ("mostly",), "note"),
+}
+
+
+def test_everything_odd_is_found_and_nothing_else(odd: pd.DataFrame, tmp_path: Path) -> None:
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    odd.to_parquet(tmp_path / "odd.parquet")
+    arrow = pa.table(odd)
+    for data in (odd, pl.from_pandas(odd), arrow, dict(odd.items()), tmp_path / "odd.parquet", tmp_path / "odd.csv"):
+        assert found(bgn.check(data, "price")) == WANTED
+    kinds = {column.name: column.kind for column in bgn.check(odd, "price").columns}
+    assert kinds == {
+        "id": "id", "code": "id", "size": "number", "rooms": "whole number", "kind": "category", "sex": "category",
+        "lift": "yes/no", "same": "constant", "nothing": "empty", "rare": "category", "sold": "category",
+        "built": "category", "day": "date", "age": "whole number", "income": "number", "mostly": "category",
+        "grade": "ordered", "room": "category", "price": "number", "tax": "number",
+    }  # fmt: skip
+
+
+def test_the_advice_helps(odd: pd.DataFrame) -> None:
+    told = {each.columns: str(each) for each in bgn.check(odd, "price").findings}
+    assert told["sold",].endswith("Say how they are written: date_format='%d/%m/%Y' or date_format='%m/%d/%Y'.")
+    assert told["built",].startswith("'built' holds dates written as '")
+    assert "date_format='%d/%m/%Y'" in told["built",]
+    assert told["age",] == "'age' is -999 in 5 rows, apart from all other numbers: a gap? Then say so: gaps='-999'."
+    assert told["kind",].startswith("'kind' has words that nearly agree: ")
+    assert told["tax",].startswith("'tax' alone explains 100.0% of 'price': a leak?")
+    assert "'about 7'" in told["mostly",]
+
+
+def test_what_is_shown_fits_a_terminal_and_a_page(odd: pd.DataFrame) -> None:
+    checked = bgn.check(odd.rename(columns={"kind": "kind <b>\x1b[31m"}), "price")
+    lines = str(checked).split("\n")
+    assert max(map(len, lines)) <= 100
+    assert str(checked) == visible(str(checked))
+    assert lines[0] == "the table: 200 rows, 20 columns"
+    assert lines.index("Serious:") < lines.index("Worth a look:")
+    page = checked._repr_html_()
+    assert "<b>" not in page
+    assert page.count("<tr>") == 21
+
+
+def test_a_plain_table_has_nothing_odd() -> None:
+    chance = np.random.default_rng(1)
+    table = {"a": chance.normal(size=99), "b": chance.choice(list("xyz"), 99), "y": chance.normal(size=99)}
+    assert bgn.check(table, "y").findings == ()
+    assert "Nothing odd was found." in str(bgn.check(table))
+
+
+@pytest.mark.parametrize("table", [{"a": []}, {"a": [None]}, {"a": [1]}, {"a": [[1]], "b": [{"x": 1}]}])
+def test_tables_of_next_to_nothing(table: dict[str, Any]) -> None:
+    assert str(bgn.check(table))
+
+
+def test_near_copies_of_rows_are_no_copies() -> None:
+    table = {"a": [1, 2] * 20, "b": [*range(39), 37]}
+    (finding,) = [each for each in bgn.check(table).findings if each.what == "duplicate"]
+    assert finding.told.startswith("1 of 40 rows (2.5%) repeat")
+
+
+@given(st.lists(st.integers(0, 5), min_size=4, max_size=30), st.integers(0, 2**32 - 1))
+def test_what_a_column_explains_is_what_its_means_explain(cells: list[int], seed: int) -> None:
+    outputs = np.random.default_rng(seed).normal(size=len(cells))
+    half = len(cells) // 2
+    frame = pd.DataFrame({"cell": cells, "y": outputs})
+    means = frame[:half].groupby("cell")["y"].mean()
+    predicted = frame["cell"][half:].map(means).fillna(outputs[:half].mean())
+    spread = np.square(outputs[half:] - outputs[half:].mean()).sum()
+    wanted = 1 - np.square(outputs[half:] - predicted).sum() / spread
+    assert np.isclose(explained(np.array(cells), outputs[:, None]), wanted)
+
+
+def test_a_word_that_gives_the_class_away_is_a_leak() -> None:
+    chance = np.random.default_rng(0)
+    churn = chance.choice(["yes", "no", "perhaps"], 300)
+    table = {"churn": churn, "letter": [f"{word[0]}1" for word in churn], "x": chance.normal(size=300)}
+    assert ("leak", ("letter",), "serious") in found(bgn.check(table, "churn"))
+    assert all("x" not in each.columns for each in bgn.check(table, "churn").findings)
+
+
+def test_the_command(odd: pd.DataFrame, tmp_path: Path) -> None:
+    odd.to_csv(tmp_path / "odd.csv", index=False, sep="\t")
+    plain = json.loads(call("check", tmp_path / "odd.csv", "-t", "price", "--json").out)
+    assert {(each["what"], tuple(each["columns"]), each["severity"]) for each in plain["findings"]} == WANTED
+    assert (plain["rows"], plain["target"], len(plain["columns"])) == (ROWS, "price", 20)
+    shown = call("check", tmp_path / "odd.csv", "-t", "price").out
+    assert "--drop 'tax'" in " ".join(shown.split())
+    assert "Did you mean 'price'?" in call("check", tmp_path / "odd.csv", "-t", "prices", code=1).err
+    assert "standard input: 1 rows, 2 columns" in call("check", "-", stdin="a,b\n1,2\n").out
+
+
+def test_a_fit_prints_what_is_serious(odd: pd.DataFrame, tmp_path: Path) -> None:
+    odd[["id", "size", "tax", "price"]].to_csv(tmp_path / "t.csv", index=False)
+    told = call("fit", tmp_path / "t.csv", "-t", "price", "--max-width", 1).err
+    assert "note: 'tax' alone explains 100.0% of 'price': a leak?" in told
+    assert "note: 'id' is different in every row" in told
+    assert "leak" not in call("fit", tmp_path / "t.csv", "-t", "price", "--max-width", 1, "-q").err
+
+
+def test_numbers_that_only_the_user_can_read_are_serious() -> None:
+    told = call("check", "-", stdin="a\ty\n1,234\t1\n2,345\t2\n").out
+    assert "'1,234' can be read in 2 ways" in told
+    assert told.index("Serious:") < told.index("'1,234' can")
