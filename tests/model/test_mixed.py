@@ -133,7 +133,6 @@ CITY, AGE = Column("city", levels=LEVELS), Column("age", unit="years")
         ((0,), ((0.0, 0.0, 0.0),), 1.0, True, 1.0, "city is missing"),
         ((0,), ((0.0, 0.0, 0.0),), 1.0, True, -1.0, "city is not missing"),
         ((0,), ((0.0, 0.0, 0.0),), 1.0, False, -1.0, "always"),
-        ((0,), ((0.0, 0.0, 0.0),), 1.0, None, 1.0, "never"),
         ((1,), (1.0,), 65.0, True, 1.0, "age >= 65 years or age is missing"),
         ((1,), (1.0,), 65.0, True, -1.0, "age < 65 years"),
         ((0, 1), ((0.0, -6.0, 0.0), 1.0), 10.0, None, 1.0, "age >= 10 years, or >= 16 years where city = Nice"),
@@ -150,7 +149,7 @@ CITY, AGE = Column("city", levels=LEVELS), Column("age", unit="years")
 def test_questions_about_categories_and_gaps_read_as_such(columns, coefficients, threshold, missing, weight, expected):
     layer = Layer.of([Neuron(Projection(columns, coefficients), threshold, missing)], 2)
     network = Network([layer], [weight], 0.0, schema=Schema((CITY, AGE)))
-    assert bgn.equation(network).endswith(f"[{expected}]")
+    assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
 
 
 def test_slopes_and_classes_have_no_regions():
