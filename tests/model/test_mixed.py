@@ -17,7 +17,7 @@ from bgn.model.expansion import expand, expanded
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from bgn.model.terms import outputs_of
-from tests.networks import LEVELS, POWERS, mixed_networks, mixed_rows
+from tests.networks import LEVELS, POWERS, mixed_networks, mixed_rows, table_networks, table_rows
 from tests.reference.model import score
 
 
@@ -31,6 +31,14 @@ def test_scores_are_those_of_the_definition(data):
     np.testing.assert_array_equal(network.raw_score(pd.DataFrame(table, columns=list(network.names))), found)
     alone = np.array([network.raw_score(np.array([row], dtype=object))[0] for row in table])
     np.testing.assert_array_equal(alone, found)
+
+
+@given(st.data(), st.sampled_from([1, 2]))
+def test_gaps_count_as_the_definition_says(data, depth):
+    network, _ = data.draw(table_networks(depth))
+    X = data.draw(table_rows())
+    np.testing.assert_array_equal(network.predict(X), [score(network, row)[0] for row in X.tolist()])
+    np.testing.assert_array_equal(expanded(network).predict(expand(network, X)), network.predict(X))
 
 
 @given(mixed_networks(), mixed_rows())

@@ -26,6 +26,13 @@ def network_of_questions(model: Any) -> Network:
     return network
 
 
+def gap_of(network: Network, column: int) -> float | None:
+    """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
+    if network.slopes is None and not network.layers[0].refuses_gaps[column]:
+        return float("nan")
+    return network.schema.columns[column].typical
+
+
 def rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
     """Return rows and target as arrays that fit each other, or say what is wrong."""
     rows, target = rows_of(network, X, x_name), np.reshape(y, -1)

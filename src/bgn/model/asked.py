@@ -60,7 +60,11 @@ def _seeing(asked: Neuron, filled: dict[int, float | None]) -> Neuron:
     if filled.keys() >= set(projection.columns):
         gaps = missing = None
     if missing is None:
-        places = [place for place, each in enumerate(projection.coefficients) if not _idle(each, gaps and gaps[place])]
+        places = [
+            place
+            for place, each in enumerate(projection.coefficients)
+            if not _idle(each, None if gaps is None else gaps[place])
+        ]
         columns = tuple(projection.columns[place] for place in places)
         kept = None if gaps is None else tuple(gaps[place] for place in places)
         projection = Projection(columns, tuple(projection.coefficients[place] for place in places), kept)
