@@ -194,6 +194,32 @@ def table_rows(complete=(), least=1, most=6):
     return st.lists(st.tuples(*cells).map(list), min_size=least, max_size=most).map(_objects)
 
 
+def town() -> Network:
+    """A network on that table with questions of every kind; of grade and owner no question sees a gap."""
+    asked = [
+        Neuron(Projection((0,), (1.0,)), 1.7, missing=True),
+        Neuron(Projection((0,), (0.0,)), 1.0, missing=True),
+        Neuron(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
+        Neuron(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), gaps=(1.5, 0.7)), 0.5),
+        Neuron(Projection((0, 2), (1.0, -0.3), gaps=(1.5, 2.0)), 1.0),
+        Neuron(Projection((4,), ((0.0, 1.0, 2.0),)), 1.0),
+        Neuron(Projection((2, 3), (1.0, (0.0, 2.0)), gaps=(2.0, 0.0)), 3.0),
+        Neuron(Projection((3,), ((0.0, 1.0),)), 1.0),
+    ]
+    return Network([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)
+
+
+def town_rows(count: int, seed: int = 0) -> np.ndarray:
+    """Raw rows of that table, with gaps in all its columns and levels never seen."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.uniform(-3, 6, count).round(2).astype(object), rng.integers(0, 6, count).astype(float)]
+    words = [rng.choice(np.array(column.levels, dtype=object), count) for column in TABLE.columns if column.levels]
+    rows = np.column_stack([columns[0], words[0], columns[1].astype(object), words[1], words[2]])
+    rows[rng.random(rows.shape) < 0.12] = None
+    rows[rng.random(count) < 0.05, 1] = "Berlin"
+    return rows
+
+
 def _objects(rows):
     return np.array(rows, dtype=object).reshape(len(rows), 5)
 

@@ -16,6 +16,7 @@ from bgn.cli.terminal import show, show_json
 from bgn.inputs.refusal import Refused
 from bgn.persist import ModelFile
 from bgn.printable import clean
+from bgn.show.labels import cell
 
 if TYPE_CHECKING:
     from bgn.explain.shap import Explanation
@@ -72,10 +73,12 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
         for name, amount in amounts.items():
             show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
-    at = dict(zip(explanation.feature_names, explanation.data[0], strict=True))
+    columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
+    at = {column.name: cell(column, value) if column.levels or value != value else f"{value:g}"
+          for column, value in columns}  # fmt: skip
     show(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
     for name, amount in amounts.items():
-        show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]:g}")
+        show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]}")
     prediction = float(file.network.predict(explanation.data)[0])
     show(f"{'prediction':<{widest}} {prediction:>12.6g}")
 

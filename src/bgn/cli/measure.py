@@ -6,12 +6,17 @@ import math
 from typing import Any
 
 import click
+import numpy as np
 
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
+from bgn.explain.effects import Effect
+from bgn.model.schema import level_word
+from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.printable import clean
+from bgn.show.curve import levels_of
 
 _MOST = 40
 """Lines that a person is shown; machines get all."""
@@ -38,7 +43,14 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     X = data.complete_rows(file).X
     steps: Any = bgn.effect(file.network, column, background=X)
     if as_json:
-        show_json({"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()})
+        told = {"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()}
+        if steps.column.levels is not None:
+            told = {"column": column, "effects": dict(zip(map(level_word, steps.column.levels),
+                    steps(np.array(steps.column.levels, dtype=object)).tolist(), strict=True))}  # fmt: skip
+        show_json({**told, "missing": steps.missing})
+        return
+    if steps.column.levels is not None:
+        _show_levels(steps, X)
         return
     count = len(steps.levels)
     some = f"; {_MOST} of its {count} levels, --json has all" if count > _MOST else ""
@@ -46,6 +58,16 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     for k in sorted({i * (count - 1) // (_MOST - 1) for i in range(_MOST)}) if some else range(count):
         start = f"from {steps.breakpoints[k - 1]:.10g}" if k else "below"
         show(f"{clean(column)} {start:<24} {steps.levels[k]:>12.6g}")
+    if steps.missing is not None:
+        show(f"{clean(column)} {'missing':<24} {steps.missing:>12.6g}")
+
+
+def _show_levels(steps: Effect, X: Floats) -> None:
+    """Print the effect of a category, level by level."""
+    words, effects, _ = levels_of(steps, np.empty(0))
+    show(f"mean prediction over {len(X)} rows")
+    for word, level in zip(words, effects.tolist(), strict=True):
+        show(f"{clean(steps.feature)} = {clean(word):<24} {level:>12.6g}")
 
 
 @model_and_data

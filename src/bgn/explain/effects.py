@@ -293,7 +293,8 @@ def _lines(neuron: Neuron, pair: list[int], rows: Floats) -> Floats:
     whole = neuron.projection
     others = [place for place, column in enumerate(whole.columns) if column not in pair]
     gaps = None if whole.gaps is None else tuple(whole.gaps[place] for place in others)
-    columns, each = (tuple(part[place] for place in others) for part in (whole.columns, whole.coefficients))
+    columns = tuple(whole.columns[place] for place in others)
+    each = tuple(whole.coefficients[place] for place in others)
     offsets = np.unique(neuron.threshold - Projection(columns, each, gaps).values(rows))
     offsets = offsets[~np.isnan(offsets)]
     return np.column_stack([np.full(len(offsets), first), np.full(len(offsets), second), offsets])
