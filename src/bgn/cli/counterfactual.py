@@ -15,6 +15,7 @@ import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.refusal import Refused
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Category, Date
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
 
 
 _change_options = grouped(
-    click.option("--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column; 1 unless told."),
+    click.option(
+        "--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column; 1 per spread unless told."
+    ),
     click.option("--fewest", is_flag=True, help="Change as few columns as possible, whatever they cost."),
     click.option(
         "--bounds", multiple=True, metavar="COL=LOW:HIGH", help="Limits of a column; also COL=increase, COL=decrease."
     ),
     click.option("--immutable", multiple=True, metavar="COL", help="A column that must not change."),
-    click.option("--integer", multiple=True, metavar="COL", help="A column of whole numbers."),
+    click.option("--integer", multiple=True, metavar="COL", help="A further column of whole numbers."),
     click.option("--constraint", "constraints", multiple=True, metavar="TEXT", help='Such as "bedrooms <= rooms".'),
     click.option("--max-changed", type=click.IntRange(1), help="Most columns that may change."),
 )
@@ -104,7 +107,12 @@ def _show(answer: Counterfactual) -> None:
     show(f"prediction then {answer.prediction:.6g} at cost {answer.cost:.6g}, {proof}")
     widest = max((len(clean(name)) for name in answer.changes), default=0)
     for name, (old, new) in answer.changes.items():
-        show(f"  {clean(name):<{widest}}  {old:.10g} -> {new:.10g}")
+        show(f"  {clean(name):<{widest}}  {_written(old)} -> {_written(new)}")
+
+
+def _written(value: Any) -> str:
+    """Write what a column holds."""
+    return "missing" if value is None else f"{value:.10g}" if isinstance(value, float) else clean(level_word(value))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -146,4 +154,6 @@ def _limits(
         elif column.boolean:
             whole.append(column.column)
             limits.setdefault(column.column, (0, 1))
+    kinds = zip(file.network.schema.columns, x.tolist(), strict=True)
+    whole += [kind.name for kind, value in kinds if kind.whole and kind.levels is None and value == round(value)]
     return {"bounds": limits, "immutable": still, "integer": whole, "one_hot": groups}

@@ -10,6 +10,7 @@ import numpy as np
 from bgn.inputs.per_row import numbers_per_row
 from bgn.inputs.tables import rows_of
 from bgn.model.network import Network
+from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.printable import clean
@@ -24,6 +25,12 @@ def network_of_questions(model: Any) -> Network:
             "more, so far."
         )
     return network
+
+
+def of_codes(network: Network) -> Network:
+    """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
+    columns = (Column(f"x{j}", typical=kind.typical or 0.0) for j, kind in enumerate(network.schema.columns))
+    return network.changed(schema=Schema(tuple(columns), network.target_name))
 
 
 def gap_of(network: Network, column: int) -> float | None:
