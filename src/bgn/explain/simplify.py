@@ -99,7 +99,7 @@ def simplify(
     (5, 3)
     """
     original = network_of_questions(model)
-    rows, network = rows_of(original, X, "X"), original if original.plain else of_codes(original)
+    rows, network = rows_of(original, X, "X"), of_codes(original)
     target = np.asarray(y, dtype=np.float64)
     if target.shape != (len(rows),) or not np.isfinite(target).all():
         raise ValueError(f"y must have one finite number per row ({len(rows)}); got shape {target.shape}.")

@@ -29,7 +29,9 @@ def network_of_questions(model: Any) -> Network:
 
 def of_codes(network: Network) -> Network:
     """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
-    columns = (Column(f"x{j}", typical=kind.typical or 0.0) for j, kind in enumerate(network.schema.columns))
+    if network.plain:
+        return network
+    columns = (Column(kind.name, typical=kind.typical or 0.0) for kind in network.schema.columns)
     return network.changed(schema=Schema(tuple(columns), network.target_name))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.model.terms import network_of
+from bgn.explain.subject import network_of_questions
 from bgn.report.facts import Facts
 from bgn.report.page import render
 from bgn.whole_file import check_place, write_whole
@@ -74,7 +74,8 @@ def write_report(
     check_place(path)
     for name, values in (("y", y), ("y_test", y_test)):
         _measurable(name, values)
-    _measurable("model", [abs(network_of(model).base) + np.abs(network_of(model).output_weights).sum()])
+    network = network_of_questions(model)
+    _measurable("model", [abs(network.base) + np.abs(network.output_weights).sum()])
     facts = Facts.of(model, X, y, X_test, y_test)
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
