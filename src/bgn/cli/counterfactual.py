@@ -14,6 +14,7 @@ import click
 import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
+from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
@@ -31,12 +32,13 @@ _change_options = grouped(
     ),
     click.option("--fewest", is_flag=True, help="Change as few columns as possible, whatever they cost."),
     click.option(
-        "--bounds", multiple=True, metavar="COL=LOW:HIGH", help="Limits of a column; also COL=increase, COL=decrease."
+        "--bounds", multiple=True, metavar="COL=LOW:HIGH", help="Limits; also COL=increase, COL=decrease, COL={a,b}."
     ),
     click.option("--immutable", multiple=True, metavar="COL", help="A column that must not change."),
     click.option("--integer", multiple=True, metavar="COL", help="A further column of whole numbers."),
     click.option("--constraint", "constraints", multiple=True, metavar="TEXT", help='Such as "bedrooms <= rooms".'),
     click.option("--max-changed", type=click.IntRange(1), help="Most columns that may change."),
+    click.option("--fill-gaps", is_flag=True, help="Let gaps of the row be filled; they stay otherwise."),
 )
 
 
@@ -69,11 +71,12 @@ def counterfactual(
         raise click.UsageError("--at-least or --at-most must be given.")
     rows = data.complete_rows(file)
     x = rows.X[rows.chosen(row)][0]
+    told = decoded(file.network, x[None])[0]
     limits = _limits(file, x, options["bounds"], options["immutable"], options["integer"])
     costs = "fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)}
     with _solver_aside():
-        found = bgn.counterfactual(file.network, x, costs=costs, **(options | limits))
-    now = float(file.network.predict(x[None])[0])
+        found = bgn.counterfactual(file.network, told, costs=costs, **(options | limits))
+    now = float(file.network.predict([told])[0])
     if as_json:
         show_json({"row": row, "prediction_now": now, **found.as_dict()})
         return
@@ -123,15 +126,19 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _bounds(text: str) -> str | tuple[float | None, ...]:
-    """Read the limits of a column: two ends, of which each may be left out, or a direction."""
+def _bounds(text: str) -> str | tuple[Any, ...]:
+    """Read the limits of a column: two ends, of which each may be left out, levels, or a direction."""
     if text in ("increase", "decrease"):
         return text
+    if text.startswith("{") and text.endswith("}"):
+        return tuple(word.strip() for word in text[1:-1].split(","))
     low, _, high = text.partition(":")
     try:
         return tuple(float(end) if end.strip() else None for end in (low, high))
     except ValueError:
-        raise Refused(f"--bounds must be COL=LOW:HIGH, COL=increase or COL=decrease; got {text!r}.") from None
+        raise Refused(
+            f"--bounds must be COL=LOW:HIGH, COL={{a,b}}, COL=increase or COL=decrease; got {text!r}."
+        ) from None
 
 
 def _limits(

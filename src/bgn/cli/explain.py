@@ -13,6 +13,7 @@ import bgn
 from bgn.cli.output import table_writer
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
+from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.persist import ModelFile
 from bgn.printable import clean
@@ -47,6 +48,7 @@ def explain(
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
+    explained, others = decoded(file.network, explained), decoded(file.network, others)
     explanation = bgn.shap_values(file.network, explained, background=others)
     used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
@@ -79,7 +81,7 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     show(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
     for name, amount in amounts.items():
         show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]}")
-    prediction = float(file.network.predict(explanation.data)[0])
+    prediction = float(file.network.predict(decoded(file.network, explanation.data))[0])
     show(f"{'prediction':<{widest}} {prediction:>12.6g}")
 
 
@@ -95,5 +97,5 @@ def report(file: ModelFile, data: DataFile, out: str, title: str | None) -> None
     """
     rows = data.complete_rows(file)
     y = rows.target("the report compares with")
-    bgn.write_report(file.model(), rows.X, y, out, title=title, units=file.units)
+    bgn.write_report(file.model(), decoded(file.network, rows.X), y, out, title=title, units=file.units)
     show(f"report written to {clean(out)}")

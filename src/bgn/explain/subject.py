@@ -35,6 +35,17 @@ def of_codes(network: Network) -> Network:
     return network.changed(schema=Schema(tuple(columns), network.target_name))
 
 
+def decoded(network: Network, rows: Any) -> Any:
+    """Return encoded rows, categories as numbers of their levels, as the table has them; other rows as they are."""
+    if network.schema.all_numbers or getattr(rows, "dtype", None) != np.float64:
+        return rows
+    told = np.asarray(rows).astype(object)
+    for j, kind in enumerate(network.schema.columns):
+        if kind.levels is not None:
+            told[:, j] = [None if code != code else kind.levels[int(code)] for code in rows[:, j]]
+    return told
+
+
 def gap_of(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
     if network.slopes is None and not network.layers[0].refuses_gaps[column]:

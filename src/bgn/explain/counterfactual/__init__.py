@@ -107,10 +107,10 @@ def counterfactual(
 ) -> Counterfactual:  # fmt: skip
     """Return the cheapest change of a row that brings its prediction to a wanted value, with proof.
 
-    Unless told otherwise numbers stay within the range seen at fit (``Column.seen``), whole numbers stay whole
-    (``Column.whole``), and a change costs 1 per spread of its column: a quarter of the range seen at fit, or the
-    standard deviation over a `background`. Where the schema knows no range there is no limit, and one unit costs 1. A
-    category costs 1, to whatever level. A gap is never proposed, and one that is there stays.
+    Unless told otherwise numbers stay within the range seen at fit (``Column.seen``), whole numbers stay whole, and a
+    change costs 1 per spread of its column: a quarter of that range, or the standard deviation over a `background`.
+    Where the schema knows no range there is no limit, and a unit costs 1. A category changes to any level for 1. A gap
+    is never proposed, and one that is there stays.
 
     Parameters
     ----------
@@ -120,11 +120,10 @@ def counterfactual(
     at_least, at_most : float
         The wanted prediction: one of them or both.
     costs : sequence, mapping from names, or "fewest"
-        Price of one unit of each number, and of a category's change, instead of those above; names left out of a
-        mapping keep them. "fewest" asks for as few changed columns as possible first, then for the smallest change.
+        Price of one unit of a number, and of a category's change; names left out of a mapping keep those above.
+        "fewest" asks for as few changed columns as possible first, then for the smallest change.
     bounds : mapping
-        Number to ``(low, high)``, None for an open end, or to "increase" or "decrease"; category to a list of the
-        levels that it may have, an ordered one also to "increase" or "decrease".
+        Number to ``(low, high)``, None for an open end, or to "increase" or "decrease"; category to a list of levels.
     immutable : sequence of columns
         What must not change.
     max_changed : int, optional
@@ -140,8 +139,7 @@ def counterfactual(
     background : array_like or frame, optional
         Rows whose standard deviation prices a change.
     fill_gaps : bool or sequence of columns, default False
-        Whether a gap of the row may be filled, in any column or in some: at a price of 1, and for a number, which then
-        starts from its ``Column.typical``, of its change from there.
+        Which gaps may be filled, for 1 each; a number then starts from its ``Column.typical``.
     max_seconds : float, default 10
         When to stop with the best answer so far, and a gap.
 
@@ -157,22 +155,23 @@ def counterfactual(
     Counterfactual(rooms 1 -> 4: 4.5 at cost 3, optimal)
     >>> counterfactual(network, [1.0, 1.0], at_least=4.0, bounds={"rooms": (0, 2)}, costs={"rooms": 10})
     Counterfactual(rooms 1 -> 2, age 1 -> 3: 4.5 at cost 12, optimal)
-    >>> counterfactual(network, [1.0, 1.0], at_least=4.0, immutable=["rooms"])
-    Counterfactual(unreachable: the best attainable is 2.5)
     """
+    limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
+    tasks = read_tasks(network_of_questions(model), x, at_least, at_most, limits, fill_gaps)
+    return _best(tasks, n, isinstance(costs, str), max_seconds)
+
+
+def _best(tasks: Sequence[Task], n: int, fewest: bool, max_seconds: float) -> Counterfactual:
+    """Return the cheapest answer of several problems; it is proven where all are."""
     if n < 1:
         raise ValueError(f"n must be at least 1; got {n}.")
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
-    network = network_of_questions(model)
-    limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
-    tasks = read_tasks(network, x, at_least, at_most, limits, fill_gaps)
     compile_search()
     deadline = time.monotonic() + max_seconds
-    found = [_answers(task, n, isinstance(costs, str), deadline) for task in tasks]
-    best = min(found, key=lambda each: _rank(each, isinstance(costs, str)))
-    proven = all(each.optimal for each in found)
-    if best.optimal and not proven:
+    found = [_answers(task, n, fewest, deadline) for task in tasks]
+    best = min(found, key=lambda each: _rank(each, fewest))
+    if best.optimal and not all(each.optimal for each in found):
         best = replace(best, optimal=False, gap=1.0 if best.found else np.inf, unreachable=False)
     return best
 
