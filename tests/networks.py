@@ -126,6 +126,104 @@ def mixed_rows(gaps=True):
     return st.lists(st.tuples(number, word, number, owner).map(list), min_size=1, max_size=6)
 
 
+TABLE = Schema(
+    (
+        Column("age", typical=1.5, seen=(-3.0, 6.0)),
+        Column("city", levels=(*LEVELS, "Oslo"), typical=1.0),
+        Column("rooms", whole=True, seen=(0.0, 5.0), typical=2.0),
+        Column("owner", levels=(False, True), typical=0.0),
+        Column("grade", levels=("low", "fair", "high"), ordered=True, typical=2.0),
+    ),
+    target="price",
+)
+_CUTS = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 1.7, 2.0, 3.25])
+_FACTORS = st.sampled_from([1.0, -1.0, 0.5, -0.3, 1.7])
+
+
+@st.composite
+def table_networks(draw, depth=1, complete=None, most=4):
+    """A network on numbers, categories and an ordered one, as growth makes them, and its columns without gaps.
+
+    A question about one column has an answer for its gap, one about several says what a gap in each counts as, and one
+    about `complete` columns alone knows of none.
+    """
+    if complete is None:
+        complete = draw(st.sets(st.integers(0, 4), max_size=3))
+
+    def part(j):
+        levels = TABLE.columns[j].levels
+        if levels is None:
+            return draw(_FACTORS)
+        if TABLE.columns[j].ordered and draw(st.booleans()):
+            return tuple(map(float, range(len(levels))))
+        return tuple(draw(st.sampled_from([0.0, 0.0, 1.0, -2.6])) for _ in levels)
+
+    def neuron():
+        columns = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3))))
+        coefficients, threshold = tuple(map(part, columns)), draw(_CUTS)
+        if complete >= set(columns):
+            return Neuron(Projection(columns, coefficients), threshold)
+        if len(columns) > 1:
+            gaps = tuple(
+                TABLE.columns[j].typical if isinstance(each, float) else draw(st.sampled_from([0.0, each[0], 0.7]))
+                for j, each in zip(columns, coefficients, strict=True)
+            )
+            return Neuron(Projection(columns, coefficients, gaps), threshold)
+        if draw(st.integers(0, 3)) == 0 and TABLE.columns[columns[0]].levels is None:
+            return Neuron(Projection(columns, (0.0,)), 1.0, missing=True)
+        return Neuron(Projection(columns, coefficients), threshold, draw(st.booleans()))
+
+    layers = [Layer.of([neuron() for _ in range(draw(st.integers(1, most)))], 5)]
+    for _ in range(depth - 1):
+        below = layers[-1].width
+        weights = draw(st.lists(st.sampled_from([1.0, -1.0, 0.6, 0.0]), min_size=2 * below, max_size=2 * below))
+        layers.append(Layer(np.reshape(weights, (2, below)), [0.3, -0.3]))
+    width = layers[-1].width
+    outputs = draw(st.lists(st.sampled_from([1.5, -2.0, 0.25, -0.75, 3.0]), min_size=width, max_size=width))
+    return Network(layers, outputs, 10.0, schema=TABLE), complete
+
+
+def table_rows(complete=(), least=1, most=6):
+    """Raw rows of such a network's table; the columns `complete` have no gaps."""
+    number = st.sampled_from([-2.6, -1.0, 0.0, 0.5, 1.0, 1.7, 2.0, 3.25, 4.3])
+    words = [st.sampled_from(column.levels) for column in TABLE.columns if column.levels is not None]
+    columns = [number, words[0], st.integers(0, 5).map(float), words[1], words[2]]
+    gaps = [st.none(), st.sampled_from([None, "never seen"]), st.none(), st.none(), st.none()]
+    pairs = enumerate(zip(columns, gaps, strict=True))
+    cells = [each if j in complete else st.one_of(each, each, gap) for j, (each, gap) in pairs]
+    return st.lists(st.tuples(*cells).map(list), min_size=least, max_size=most).map(_objects)
+
+
+def town() -> Network:
+    """A network on that table with questions of every kind; of grade and owner no question sees a gap."""
+    asked = [
+        Neuron(Projection((0,), (1.0,)), 1.7, missing=True),
+        Neuron(Projection((0,), (0.0,)), 1.0, missing=True),
+        Neuron(Projection((1,), ((1.0, 1.0, 0.0, 0.0),)), 1.0, missing=False),
+        Neuron(Projection((0, 1), (1.0, (0.0, -1.5, 0.0, 0.0)), gaps=(1.5, 0.7)), 0.5),
+        Neuron(Projection((0, 2), (1.0, -0.3), gaps=(1.5, 2.0)), 1.0),
+        Neuron(Projection((4,), ((0.0, 1.0, 2.0),)), 1.0),
+        Neuron(Projection((2, 3), (1.0, (0.0, 2.0)), gaps=(2.0, 0.0)), 3.0),
+        Neuron(Projection((3,), ((0.0, 1.0),)), 1.0),
+    ]
+    return Network([Layer.of(asked, 5)], [2.0, -1.5, 1.25, 0.75, -0.5, 1.0, 3.0, 0.25], 20.0, schema=TABLE)
+
+
+def town_rows(count: int, seed: int = 0) -> np.ndarray:
+    """Raw rows of that table, with gaps in all its columns and levels never seen."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.uniform(-3, 6, count).round(2).astype(object), rng.integers(0, 6, count).astype(float)]
+    words = [rng.choice(np.array(column.levels, dtype=object), count) for column in TABLE.columns if column.levels]
+    rows = np.column_stack([columns[0], words[0], columns[1].astype(object), words[1], words[2]])
+    rows[rng.random(rows.shape) < 0.12] = None
+    rows[rng.random(count) < 0.05, 1] = "Berlin"
+    return rows
+
+
+def _objects(rows):
+    return np.array(rows, dtype=object).reshape(len(rows), 5)
+
+
 def network_of(names: list[str], width: int, seed: int = 0, second: int = 0, target: str | None = None) -> bgn.Network:
     return random_network(width, names, seed, second, target)
 

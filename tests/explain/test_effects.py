@@ -11,7 +11,7 @@ from bgn import Layer, Network, effect
 from bgn.explain.crossings import crossings
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
-from tests.networks import mixed_networks, mixed_rows, problems
+from tests.networks import mixed_networks, mixed_rows, problems, table_networks, table_rows
 
 
 def dependence(network, columns, values, background):
@@ -78,6 +78,29 @@ def test_categories_and_gaps_equal_the_definition(data, gaps, first, step):
     else:
         with pytest.raises(ValueError, match="cells need two columns of numbers"):
             found.cells()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data(), st.sampled_from([1, 2]), st.integers(0, 4), st.integers(1, 4))
+def test_gaps_that_count_as_something_equal_the_definition(data, depth, first, step):
+    network, _ = data.draw(table_networks(depth))
+    X, background = data.draw(table_rows()), data.draw(table_rows())
+    for column in range(5):
+        found = effect(network, column, background)
+        levels = network.schema.columns[column].levels
+        values = [None, *X[:, column], *(found.breakpoints if levels is None else levels)]
+        if levels is None:
+            values += [*np.nextafter(found.breakpoints, -np.inf)]
+        expected = [dependence(network, [column], value, background) for value in values]
+        np.testing.assert_allclose(found(values), expected, atol=1e-10)
+    pair = [first, (first + step) % 5]
+    found, points = effect(network, pair, background), X[:, pair]
+    expected = [dependence(network, pair, point, background) for point in points]
+    np.testing.assert_allclose(found(points[:, 0], points[:, 1]), expected, atol=1e-10)
+    if set(pair) == {0, 2}:
+        for cell in found.cells(bounds=[[-2.0, 2.0], [-1.0, 3.0]], whole=True):
+            centre = cell.vertices.mean(axis=0)
+            np.testing.assert_allclose(cell.level, dependence(network, pair, centre, background), atol=1e-10)
 
 
 def test_a_level_never_seen_is_refused_where_gaps_are():

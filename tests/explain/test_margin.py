@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, margin
-from tests.networks import problems
+from tests.networks import TABLE, problems, table_networks, table_rows
+from tests.reference.explain import table_rows_of
 
 
 @settings(deadline=None, max_examples=100)
@@ -78,6 +79,47 @@ def test_deeper_euclidean_just_short_and_just_past(problem):
             assert abs(network.predict([nearest]) - network.predict([row])) > 1e-11 or changed_within(
                 network, nearest, 1e-6 * (1 + np.abs(nearest).max()), 1.0
             )
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data(), st.sampled_from([1, 2]))
+def test_categories_and_gaps_stay_and_numbers_move(data, depth):
+    network, _ = data.draw(table_networks(depth))
+    X = data.draw(table_rows())
+    found, before, rows = margin(network, X), network.predict(X), TABLE.encode(X, gaps=True)
+    rng = np.random.default_rng(0)
+    for k, row in enumerate(rows):
+        for column in network.features_used:
+            kind = TABLE.columns[column]
+            if np.isnan(row[column]):
+                assert np.isinf(found.distance[k, column])
+                assert kind.levels is None or not found.levels[kind.name][k].any()
+            elif kind.levels is not None:
+                moved = np.repeat(row[np.newaxis], len(kind.levels), axis=0)
+                moved[:, column] = range(len(kind.levels))
+                other = np.abs(network.predict(table_rows_of(network, moved)) - before[k]) > 1e-9
+                np.testing.assert_array_equal(found.levels[kind.name][k], other)
+            else:
+                for value, back in ((found.up[k, column], -np.inf), (found.down[k, column], np.inf)):
+                    moved = np.repeat(row[np.newaxis], 30, axis=0)
+                    end = np.nextafter(value, back) if np.isfinite(value) else np.copysign(50.0, value)
+                    moved[:, column] = np.linspace(row[column], end, 30)
+                    np.testing.assert_allclose(network.predict(table_rows_of(network, moved)), before[k])
+                    if np.isfinite(value):
+                        moved[:, column] = value
+                        assert abs(network.predict(table_rows_of(network, moved[:1]))[0] - before[k]) > 1e-9
+        free = [column for column in (0, 2) if not np.isnan(row[column])]
+        around, reach = np.repeat(row[np.newaxis], 200, axis=0), min(found.euclidean[k], 50.0)
+        steps = rng.normal(size=(200, len(free)))
+        steps /= np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), 1e-300)
+        around[:, free] += steps * reach * (1 - 1e-6) * rng.random((200, 1))
+        if reach > 1e-9:
+            np.testing.assert_allclose(network.predict(table_rows_of(network, around)), before[k])
+        if np.isfinite(found.euclidean[k]):
+            around[:] = found.nearest[k]
+            around[:, free] += steps * 1e-6
+            around[-1] = found.nearest[k]
+            assert (np.abs(network.predict(table_rows_of(network, around)) - before[k]) > 1e-9).any()
 
 
 def test_neurons_that_cancel_do_not_count():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import Layer, Network, shap_values
-from tests.networks import mixed_networks, mixed_rows, problems
+from tests.networks import mixed_networks, mixed_rows, problems, table_networks, table_rows
 from tests.optional import pandas as pd
 from tests.reference.explain import interactions, shapley
 
@@ -60,6 +60,16 @@ def test_categories_and_gaps_equal_brute_force(problem):
     np.testing.assert_allclose(explanation.interaction_values(), interactions(network, X[:2], background), atol=atol)
     sampled = shap_values(network, X[:2], background, method="sampled", n_samples=2)
     np.testing.assert_allclose(sampled.base_value + sampled.values.sum(axis=1), network.predict(X[:2]), atol=atol)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data(), st.sampled_from([1, 2]))
+def test_gaps_that_count_as_something_equal_brute_force(data, depth):
+    network, _ = data.draw(table_networks(depth))
+    X, background = data.draw(table_rows(most=2)), data.draw(table_rows())
+    explanation = shap_values(network, X, background)
+    assert_equals_definition(explanation, network, X, background)
+    np.testing.assert_allclose(explanation.interaction_values(), interactions(network, X, background), atol=1e-10)
 
 
 @given(mixed_networks(slopes=True))

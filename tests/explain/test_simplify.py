@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, scorecard, simplify
 from bgn.model.decimals import written
-from tests.networks import NASTY, network_of, problems, rows_for
+from tests.networks import NASTY, network_of, problems, rows_for, table_networks, table_rows
 
 RELATIONS = {">=": float.__ge__, "<": float.__lt__, ">": float.__gt__, "<=": float.__le__}
 
@@ -233,3 +233,23 @@ def test_units_are_written_beside_numbers():
     assert "income >= 65.5 k$" in card
     assert "value (M$) = 0.5 + 1 x total" in card
     assert bgn.scorecard(network)._repr_html_().startswith('<div class="bgn-scorecard"')
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data(), st.sampled_from([1, 2]), st.sampled_from([None, 5]))
+def test_categories_and_gaps_keep_their_answers(data, depth, points):
+    network, _ = data.draw(table_networks(depth))
+    X = data.draw(table_rows(least=3))
+    target = network.predict(X) + np.linspace(-0.1, 0.1, len(X))
+    simple = simplify(network, X, target, points=points)
+    np.testing.assert_array_equal(simple.free.predict(X), network.predict(X))
+    assert simple.network.schema == network.schema
+    error = float(np.mean((simple.network.predict(X) - target) ** 2))
+    assert simple.mse_after == pytest.approx(error)
+    bgn.equation(simple.network)
+
+
+def test_slopes_are_refused():
+    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
+    with pytest.raises(ValueError, match="model must predict one number without slopes or classes"):
+        simplify(network, [[1.0], [2.0]], [1.0, 2.0])

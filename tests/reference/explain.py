@@ -109,6 +109,66 @@ def cheapest_cell(network, x, least, most, *, costs, low, high, integer, groups,
     return best, miss
 
 
+def cheapest_table_row(network, row, least, prices, fill=()):
+    """Cheapest cost of a row of the table that predicts at least something: every level, whole number and crossing.
+
+    A row is as the network reads it, NaN for a gap, with one number that is not whole, the first column; gaps stay but
+    those of the columns `fill`, which cost 1 and, of numbers, the way from the typical value.
+    """
+    columns = network.schema.columns
+    options = []
+    for j, column in enumerate(columns):
+        if np.isnan(row[j]) and j not in fill:
+            options.append([np.nan])
+        elif column.levels is not None:
+            options.append([*range(len(column.levels)), *([np.nan] if np.isnan(row[j]) else [])])
+        else:
+            whole = np.arange(column.seen[0], column.seen[1] + 1) if column.whole else []
+            options.append([row[j], *whole, *([column.typical] if np.isnan(row[j]) else [])])
+    grid = np.array(list(product(*options)), dtype=float)
+    cuts = [grid]
+    start = columns[0].typical if np.isnan(row[0]) else row[0]
+    low, high = min(columns[0].seen[0], start), max(columns[0].seen[1], start)
+    for neuron in network.layers[0].neurons if not np.isnan(options[0]).all() else ():
+        if 0 in neuron.projection.columns and neuron.projection.coefficients[0] != 0.0:
+            rest = grid.copy()
+            rest[:, 0] = 0.0
+            at = (neuron.threshold - neuron.projection.values(_filled(network, rest))) / neuron.projection.coefficients[
+                0
+            ]
+            for beside in (0.0, 1e-9, -1e-9):
+                cuts.append(grid.copy())
+                cuts[-1][:, 0] = np.clip(np.where(np.isnan(at), grid[:, 0], at + beside), low, high)
+    rows = np.vstack(cuts)
+    cost = np.zeros(len(rows))
+    for j, column in enumerate(columns):
+        gap = np.isnan(row[j])
+        new = ~np.isnan(rows[:, j])
+        if column.levels is not None:
+            cost += prices[j] * (rows[:, j] != row[j]) * new if not gap else new
+        else:
+            cost += np.where(new, np.abs(rows[:, j] - (column.typical if gap else row[j])) * prices[j] + gap, 0.0)
+    wanted = network.predict(table_rows_of(network, rows)) >= least
+    return cost[wanted].min() if wanted.any() else np.inf
+
+
+def _filled(network, rows):
+    """Rows as the questions see them: gaps that count as the typical value of a column do."""
+    typical = np.array([column.typical for column in network.schema.columns])
+    return np.where(np.isnan(rows) & network.layers[0].refuses_gaps, typical, rows)
+
+
+def table_rows_of(network, rows):
+    """Rows as the table has them, from how the network reads them."""
+    told = rows.astype(object)
+    for j, column in enumerate(network.schema.columns):
+        levels = column.levels
+        told[:, j] = [
+            None if value != value else value if levels is None else levels[int(value)] for value in rows[:, j]
+        ]
+    return told
+
+
 def _cell_cost(layer, pattern, x, moving, costs, low, high, integer, groups, constraints, gap):
     """Cost of the cheapest row of one cell that moves only some columns: variables are x and the distance from it."""
     d = len(x)

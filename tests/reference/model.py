@@ -18,13 +18,20 @@ def score(network: Network, row: list[Any]) -> list[float]:
         missing = value is None or (isinstance(value, float) and math.isnan(value))
         known = column.levels is None or value in column.levels
         values.append(None if missing or not known else value if column.levels is None else column.levels.index(value))
+    for j, column in enumerate(columns):
+        alone = [neuron.missing is None and neuron.projection.gaps is None
+                 for neuron in network.layers[0].neurons if j in neuron.projection.columns]  # fmt: skip
+        if values[j] is None and (any(alone) or not network.layers[0].takes_gaps):
+            values[j] = column.typical if column.levels is None else int(column.typical)
     for layer in network.layers:
         answers: list[Any] = []
         for neuron in layer.neurons:
             parts = []
-            for j, coefficient in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
+            gaps = neuron.projection.gaps or (math.nan,) * len(neuron.projection.columns)
+            asked = zip(neuron.projection.columns, neuron.projection.coefficients, gaps, strict=True)
+            for j, coefficient, gap in asked:
                 if values[j] is None:
-                    parts.append(math.nan)
+                    parts.append(gap if isinstance(coefficient, tuple) else coefficient * gap)
                 else:
                     parts.append(coefficient[values[j]] if isinstance(coefficient, tuple) else coefficient * values[j])
             total = 0.0

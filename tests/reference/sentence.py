@@ -32,6 +32,8 @@ class Sentence:
     lines: list[tuple[str, str]]
     hidden: dict[str, str]
     names: list[str]
+    counted: dict[str, str]
+    orders: dict[str, list[str]]
 
     def columns(self, table: dict, number: type) -> dict:
         """Return the table with h1, h2, ... beside its columns."""
@@ -63,21 +65,42 @@ class Sentence:
     # -- questions -----------------------------------------------------------------------------------------
 
     def _yes(self, question: str, columns: dict, number: type) -> np.ndarray:
-        """Answer a question for every row."""
-        rows = len(next(iter(columns.values())))
-        if question in ("always", "never"):
-            return np.full(rows, question == "always")
+        """Answer a question for every row; where a value is missing the answer is no, unless it says otherwise."""
         name = "|".join(re.escape(each) for each in sorted([*self.names, *self.hidden], key=len, reverse=True))
+        several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", question))) > 1
+        counted = dict(self.counted) if several else {}
+        if found := re.search(r" \((a missing .*)\)$", question):
+            question, counted = question[: found.start()], counted | _counted(found[1], name)
+        columns = columns | {
+            each: np.array([number(value) if _gap(old) else old for old in columns[each]], dtype=columns[each].dtype)
+            for each, value in counted.items()
+        }
+        gaps = {each: np.array([_gap(value) for value in columns[each]]) for each in self.names}
+        if found := re.match(
+            rf"(?:(.+), and )?(?:neither|none) of ((?:{name})(?:, (?:{name}))*) is missing$", question
+        ):
+            clear = ~reduce(or_, [gaps[each] for each in found[2].split(", ")])
+            return clear & self._yes(found[1], columns, number) if found[1] else clear
+        if found := re.match(rf"(?:(.+), and )({name}) is not missing$", question):
+            return ~gaps[found[2]] & self._yes(found[1], columns, number)
+        if found := re.match(rf"(?:(.+?),? or )?((?:{name})(?: or (?:{name}))*) is missing$", question):
+            open_ = reduce(or_, [gaps[each] for each in found[2].split(" or ")])
+            return open_ | self._yes(found[1], columns, number) if found[1] else open_
+        return self._said(question, columns, number, name)
+
+    def _said(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
+        """Answer a question that says nothing of gaps at its end."""
+        if question in ("always", "never"):
+            return np.full(len(next(iter(columns.values()))), question == "always")
         if found := re.match(rf"(all of |at (least|most) (\d+) of |{'|'.join(COUNTS)})(.+)$", question):
-            items = found[4].split(", ")
+            items = _split(found[4], ", ")
             held = sum(self._choice(each, columns, name).astype(int) for each in items)
             how = ">=" if found[2] == "least" else "<="
             relation, count = COUNTS.get(found[1], (how, int(found[3] or 0)))
             return RELATIONS[relation](held, count) if found[1] != "all of " else held == len(items)
-        if re.search(r" (>=|<=|<|>) ", question):
+        if re.search(rf" (>=|<=|<|>) {NUMBER}", question):
             return self._compared(question, columns, number, name)
-        glue, together = (" and ", and_) if " and " in question else (" or ", or_)
-        return reduce(together, [self._choice(each, columns, name) for each in question.split(glue)])
+        return self._choice(question, columns, name)
 
     def _compared(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
         """Compare a number, case by case, or a sum."""
@@ -85,15 +108,15 @@ class Sentence:
         left, relation, threshold = re.match(rf"(.+?) (>=|<=|<|>) ({NUMBER})", first).groups()
         with localcontext(EXACT):
             values = self._sum(left, columns, number, name)
-            yes = RELATIONS[relation](values, number(threshold))
+            yes = _over(relation, values, number(threshold))
             for case in cases:
                 relation, threshold, where = re.match(rf"(>=|<=|<|>) ({NUMBER}).*? where (.+)$", case).groups()
-                holds = reduce(and_, [self._choice(each, columns, name) for each in where.split(" and ")])
-                yes = np.where(holds, RELATIONS[relation](values, number(threshold)), yes)
+                holds = self._choice(where, columns, name)
+                yes = np.where(holds, _over(relation, values, number(threshold)), yes)
         return np.asarray(yes, dtype=bool)
 
     def _sum(self, left: str, columns: dict, number: type, name: str) -> np.ndarray:
-        summand = rf"(?:({NUMBER}) )?(?:({name})|\(({name}) = (.+?)\))(?= [+-] |$)"
+        summand = rf"(?:({NUMBER}) )?(?:({name})|\(({name}) (?:= (.+?)|is missing)\))(?= [+-] |$)"
         parts, place = [], 0
         while place < len(left):
             sign, *_ = re.match(r" ?([+-]?) ?", left[place:]).groups()
@@ -104,17 +127,58 @@ class Sentence:
             if found[2]:
                 parts.append(columns[found[2]] * coefficient)
             else:
-                held = np.array([_word(value) == found[4] for value in columns[found[3]]])
+                held = np.array([_word(value) == (found[4] or "") for value in columns[found[3]]])
                 parts.append(np.where(held, coefficient, number(0)))
         return reduce(add, parts)
 
     def _choice(self, text: str, columns: dict, name: str) -> np.ndarray:
         """Tell where a column has a value, or one of some; a name alone means 1, and after "not" 0."""
+        if found := re.match(rf"(({name}) .+) (or is missing|and is not missing)$", text):
+            text = f"{found[1]} {found[3].split(' is ')[0]} {found[2]} is {found[3].split(' is ')[1]}"
+        for glue, together in ((" or ", or_), (" and ", and_)):
+            if len(parts := _split(text, glue)) > 1:
+                return reduce(together, [self._choice(each, columns, name) for each in parts])
+        if text.startswith("("):
+            return self._choice(text[1:-1], columns, name)
+        if found := re.match(rf"({name}) is (not )?missing$", text):
+            return np.array([_gap(value) is not bool(found[2]) for value in columns[found[1]]])
         if found := re.match(rf"(not )?({name})$", text):
             return np.array([bool(value == 1) is not bool(found[1]) for value in columns[found[2]]])
-        column, how, words = re.match(rf"({name})( = | is not | in | not in )(.+)$", text).groups()
-        among = words[1:-1].split(", ") if how.endswith("in ") else [words]
-        return np.array([(_word(value) in among) is not ("not" in how) for value in columns[column]])
+        if found := re.match(rf"({name}) (>=|<) (.+)$", text):
+            order = self.orders[found[1]]
+            among, how = [each for each in order if RELATIONS[found[2]](order.index(each), order.index(found[3]))], ""
+            column = found[1]
+        else:
+            column, how, words = re.match(rf"({name})( = | is not | in | not in )(.+)$", text).groups()
+            among = words[1:-1].split(", ") if how.endswith("in ") else [words]
+        held = [(_word(value) in among) is not ("not" in how) and not _gap(value) for value in columns[column]]
+        return np.array(held, dtype=bool)
+
+
+def _split(text: str, glue: str) -> list[str]:
+    """Split a text where it is in no brackets."""
+    parts, depth, last = [], 0, 0
+    for place, letter in enumerate(text):
+        depth += (letter in "({") - (letter in ")}")
+        if not depth and place >= last and text.startswith(glue, place):
+            parts.append(text[last:place])
+            last = place + len(glue)
+    return [*parts, text[last:]]
+
+
+def _counted(text: str, name: str) -> dict[str, str]:
+    """Read what missing numbers count as."""
+    found = re.findall(rf"a missing ({name}) (?:counts )?as ({NUMBER})", text)
+    return dict(found)
+
+
+def _over(relation: str, values: np.ndarray, threshold: object) -> np.ndarray:
+    """Compare where there is a value."""
+    return np.array([not _gap(value) and bool(RELATIONS[relation](value, threshold)) for value in values], dtype=bool)
+
+
+def _gap(value: object) -> bool:
+    return value is None or bool(value != value)
 
 
 def parse(text: str, names: list[str]) -> Sentence:
@@ -123,19 +187,25 @@ def parse(text: str, names: list[str]) -> Sentence:
     hidden = dict(re.match(r"(h\d+) = \[(.+)\]$", line).groups() for line in above[0].splitlines()) if above else {}
     first, *rest = body.splitlines()
     target, _, base = first.rpartition(" = ")
-    lines = []
+    lines, counted, orders = [], {}, {}
     for line in rest:
-        sign, amount, factor = re.match(rf"\s*([+-])\s+({NUMBER}) (.+)$", line).groups()
-        lines.append(((sign + amount).lstrip("+"), factor))
-    return Sentence(target, base.strip(), lines, hidden, list(names))
+        if found := re.match(rf"\s*([+-])\s+({NUMBER}) (.+)$", line):
+            lines.append(((found[1] + found[2]).lstrip("+"), found[3]))
+        elif line.startswith("In questions about several columns, "):
+            counted = _counted(line, "|".join(map(re.escape, names)))
+        elif found := re.match(r"(.+?): (.+ < .+)\.$", line):
+            orders[found[1]] = found[2].split(" < ")
+    return Sentence(target, base.strip(), lines, hidden, list(names), counted, orders)
 
 
 def _numbers(column: np.ndarray, number: type) -> np.ndarray:
     """Return a column to compute with; words stay words."""
-    if number is float or isinstance(column[0], str):
+    if number is float or any(isinstance(value, str | bool) or value is None for value in column):
         return np.asarray(column)
     return np.array([Decimal(repr(float(value))) for value in column], dtype=object)
 
 
 def _word(value: object) -> str:
-    return value if isinstance(value, str) else str(int(value))
+    if _gap(value):
+        return ""
+    return value if isinstance(value, str) else str(value) if isinstance(value, bool) else str(int(value))

@@ -12,7 +12,8 @@ import pytest
 import bgn
 from bgn.report import card, picture
 from bgn.report.charts import _curves
-from bgn.report.facts import Facts, checksum, controls, errors, quality, typical
+from bgn.report.controls import controls, typical
+from bgn.report.facts import Facts, checksum, errors, quality
 from bgn.report.svg import Chart, _ticks
 from tests.networks import NASTY, grown, network_of, rows_for
 

@@ -16,7 +16,7 @@ import bgn
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema
-from tests.networks import NASTY, network_of, rows_for
+from tests.networks import NASTY, network_of, rows_for, town, town_rows
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -91,6 +91,64 @@ def test_the_page_predicts_as_predict_does_bit_for_bit(opened, second) -> None:
         row[column] = rest / weights[column]
     got = page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist())
     np.testing.assert_array_equal(got, network.predict(tried))
+
+
+def as_the_page_has_them(network: bgn.Network, rows: np.ndarray) -> list:
+    """Rows as the page's script takes them: a category as the number of its level, a gap as null."""
+    return [[None if each != each else each for each in row] for row in network._rows(rows).tolist()]
+
+
+def test_two_hundred_rows_with_words_and_gaps_agree_bit_for_bit(opened) -> None:
+    network, rows = town(), town_rows(300)
+    page = opened(network, rows, network.predict(rows) + np.linspace(-1, 1, 300))
+    tried = town_rows(200, seed=5)
+    got = page.evaluate("rows => rows.map(window.bgn.predict)", as_the_page_has_them(network, tried))
+    np.testing.assert_array_equal(got, network.predict(tried))
+    # Deeper, on the answers of these questions.
+    above = bgn.Layer([[1.0, 1.0, -1.0, 0, 0, 0, 0, 0], [0, 0, 0, 1.0, 0.5, 0, -1.0, 1.0]], [0.5, 0.25])
+    deep = network.changed(layers=[network.layers[0], above], output_weights=[2.0, -0.75])
+    page = opened(deep, rows, deep.predict(rows) + np.linspace(-1, 1, 300))
+    got = page.evaluate("rows => rows.map(window.bgn.predict)", as_the_page_has_them(deep, tried))
+    np.testing.assert_array_equal(got, deep.predict(tried))
+
+
+def test_two_hundred_rows_of_a_grown_network_agree_bit_for_bit(opened) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(400, 4)).round(2)
+    y = 3.0 * (rows[:, 0] + rows[:, 1] > 0.3) + 2.0 * (rows[:, 2] > -0.2) + rng.normal(0, 0.2, 400)
+    model = bgn.BGNRegressor(max_width=6, random_state=0).fit(rows, y)
+    page = opened(model, rows, y)
+    tried = rng.normal(size=(200, 4)).round(1)
+    got = page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist())
+    np.testing.assert_array_equal(got, model.predict(tried))
+
+
+def test_menus_and_switches_set_levels_and_gaps(opened) -> None:
+    network, rows = town(), town_rows(300)
+    page = opened(network, rows, network.predict(rows) + np.linspace(-1, 1, 300))
+    names = [each.split("\n")[0] for each in page.locator(".control > label").all_inner_texts()]
+    assert set(names) == set(network.names)
+    place = {name: i for i, name in enumerate(names)}
+    assert page.locator(f"#c{place['city']} option").all_inner_texts() == ["Lille", "Nice", "Rome", "Oslo", "missing"]
+    assert page.locator(f"#c{place['owner']} option").all_inner_texts() == ["False", "True"]
+    assert page.locator("input[type=checkbox]").count() == 2
+    page.select_option(f"#c{place['city']}", label="Nice")
+    page.select_option(f"#c{place['owner']}", label="True")
+    page.select_option(f"#c{place['grade']}", label="low")
+    page.fill(f"#c{place['rooms']}", "3")
+    page.fill(f"#c{place['age']}", "1.25")
+    assert value(page) == network.predict([[1.25, "Nice", 3.0, True, "low"]])[0]
+    page.check(f"#m{place['age']}")
+    assert page.is_disabled(f"#c{place['age']}")
+    assert value(page) == network.predict([[None, "Nice", 3.0, True, "low"]])[0]
+    page.select_option(f"#c{place['city']}", label="missing")
+    assert value(page) == network.predict([[None, None, 3.0, True, "low"]])[0]
+    page.select_option("#reach-way", label="at least")
+    page.fill("#reach-value", str(value(page) + 1.0))
+    assert "missing" not in page.inner_text("#reach-list").split("to")[-1]
+    page.uncheck(f"#m{place['age']}")
+    assert page.input_value(f"#c{place['age']}") != ""
+    assert "A level never seen counts as missing." in page.inner_text("#card")
 
 
 def test_the_page_answers_and_writes_as_the_equation_does(opened) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 
 import bgn
 from bgn.model.schema import Column, Schema
-from bgn.report.facts import Facts, controls
+from bgn.report.controls import controls
+from bgn.report.facts import Facts
 from tests.command import call
 
 DATA = Path(__file__).parents[1] / "data"

@@ -14,7 +14,9 @@ import click
 import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
+from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Category, Date
@@ -25,15 +27,18 @@ if TYPE_CHECKING:
 
 
 _change_options = grouped(
-    click.option("--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column; 1 unless told."),
+    click.option(
+        "--cost", multiple=True, metavar="COL=PRICE", help="Price of one unit of a column; 1 per spread unless told."
+    ),
     click.option("--fewest", is_flag=True, help="Change as few columns as possible, whatever they cost."),
     click.option(
-        "--bounds", multiple=True, metavar="COL=LOW:HIGH", help="Limits of a column; also COL=increase, COL=decrease."
+        "--bounds", multiple=True, metavar="COL=LOW:HIGH", help="Limits; also COL=increase, COL=decrease, COL={a,b}."
     ),
     click.option("--immutable", multiple=True, metavar="COL", help="A column that must not change."),
-    click.option("--integer", multiple=True, metavar="COL", help="A column of whole numbers."),
+    click.option("--integer", multiple=True, metavar="COL", help="A further column of whole numbers."),
     click.option("--constraint", "constraints", multiple=True, metavar="TEXT", help='Such as "bedrooms <= rooms".'),
     click.option("--max-changed", type=click.IntRange(1), help="Most columns that may change."),
+    click.option("--fill-gaps", is_flag=True, help="Let gaps of the row be filled; they stay otherwise."),
 )
 
 
@@ -66,11 +71,12 @@ def counterfactual(
         raise click.UsageError("--at-least or --at-most must be given.")
     rows = data.complete_rows(file)
     x = rows.X[rows.chosen(row)][0]
+    told = decoded(file.network, x[None])[0]
     limits = _limits(file, x, options["bounds"], options["immutable"], options["integer"])
     costs = "fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)}
     with _solver_aside():
-        found = bgn.counterfactual(file.network, x, costs=costs, **(options | limits))
-    now = float(file.network.predict(x[None])[0])
+        found = bgn.counterfactual(file.network, told, costs=costs, **(options | limits))
+    now = float(file.network.predict([told])[0])
     if as_json:
         show_json({"row": row, "prediction_now": now, **found.as_dict()})
         return
@@ -104,7 +110,12 @@ def _show(answer: Counterfactual) -> None:
     show(f"prediction then {answer.prediction:.6g} at cost {answer.cost:.6g}, {proof}")
     widest = max((len(clean(name)) for name in answer.changes), default=0)
     for name, (old, new) in answer.changes.items():
-        show(f"  {clean(name):<{widest}}  {old:.10g} -> {new:.10g}")
+        show(f"  {clean(name):<{widest}}  {_written(old)} -> {_written(new)}")
+
+
+def _written(value: Any) -> str:
+    """Write what a column holds."""
+    return "missing" if value is None else f"{value:.10g}" if isinstance(value, float) else clean(level_word(value))
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -115,15 +126,19 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _bounds(text: str) -> str | tuple[float | None, ...]:
-    """Read the limits of a column: two ends, of which each may be left out, or a direction."""
+def _bounds(text: str) -> str | tuple[Any, ...]:
+    """Read the limits of a column: two ends, of which each may be left out, levels, or a direction."""
     if text in ("increase", "decrease"):
         return text
+    if text.startswith("{") and text.endswith("}"):
+        return tuple(word.strip() for word in text[1:-1].split(","))
     low, _, high = text.partition(":")
     try:
         return tuple(float(end) if end.strip() else None for end in (low, high))
     except ValueError:
-        raise Refused(f"--bounds must be COL=LOW:HIGH, COL=increase or COL=decrease; got {text!r}.") from None
+        raise Refused(
+            f"--bounds must be COL=LOW:HIGH, COL={{a,b}}, COL=increase or COL=decrease; got {text!r}."
+        ) from None
 
 
 def _limits(
@@ -146,4 +161,6 @@ def _limits(
         elif column.boolean:
             whole.append(column.column)
             limits.setdefault(column.column, (0, 1))
+    kinds = zip(file.network.schema.columns, x.tolist(), strict=True)
+    whole += [kind.name for kind, value in kinds if kind.whole and kind.levels is None and value == round(value)]
     return {"bounds": limits, "immutable": still, "integer": whole, "one_hot": groups}

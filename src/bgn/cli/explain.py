@@ -13,9 +13,11 @@ import bgn
 from bgn.cli.output import table_writer
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.persist import ModelFile
 from bgn.printable import clean
+from bgn.show.labels import cell
 
 if TYPE_CHECKING:
     from bgn.explain.shap import Explanation
@@ -58,6 +60,7 @@ def explain(
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
+    explained, others = decoded(file.network, explained), decoded(file.network, others)
     explanation = bgn.shap_values(file.network, explained, background=others)
     used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
@@ -84,11 +87,13 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
         for name, amount in amounts.items():
             show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
-    at = dict(zip(explanation.feature_names, explanation.data[0], strict=True))
+    columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
+    at = {column.name: cell(column, value) if column.levels or value != value else f"{value:g}"
+          for column, value in columns}  # fmt: skip
     show(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
     for name, amount in amounts.items():
-        show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]:g}")
-    prediction = float(file.network.predict(explanation.data)[0])
+        show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]}")
+    prediction = float(file.network.predict(decoded(file.network, explanation.data))[0])
     show(f"{'prediction':<{widest}} {prediction:>12.6g}")
 
 
@@ -110,7 +115,7 @@ def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: 
     judged, tested = rows.only(which, "test"), dict[str, Any]()
     X, y = judged.X, y if judged.y is None else judged.y
     if rows.held is not None and judged.held is not None and judged.held.all() and not rows.held.all():
-        tested = {"X_test": X, "y_test": y}
+        tested = {"X_test": decoded(file.network, X), "y_test": y}
         X, y = rows.X[~rows.held], rows.target("")[~rows.held]
-    bgn.write_report(file.model(), X, y, out, title=title, units=file.units, **tested)
+    bgn.write_report(file.model(), decoded(file.network, X), y, out, title=title, units=file.units, **tested)
     show(f"report written to {clean(out)}")

@@ -11,7 +11,7 @@ import bgn
 from bgn.cli.source import read_model, width_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.refusal import Refused
-from bgn.model.question import Cases, Count
+from bgn.model.question import Cases, Choice, Count
 from bgn.persist import read
 
 
@@ -51,9 +51,23 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
                     "coefficients": list(term.condition.coefficients),
                     "relation": term.condition.relation,
                     "threshold": term.condition.threshold,
+                    "missing": term.condition.missing,
+                    "gaps": None if term.condition.gaps is None else list(term.condition.gaps),
                     "cases": _cases(term.condition.reading),
+                    "choices": _choices(term.condition.reading),
                 }
                 for term in terms.terms
+            ],
+            "columns": [
+                {
+                    "name": column.name,
+                    "kind": column.kind,
+                    "levels": None if column.levels is None else list(column.levels),
+                    "ordered": column.ordered,
+                    "unit": column.unit,
+                    "typical": column.typical,
+                }
+                for column in network.schema.columns
             ],
             "feature_names": list(network.names),
             "features_used": [network.names[column] for column in network.features_used],
@@ -74,12 +88,23 @@ def _cases(reading: Cases | Count | None) -> list[dict[str, Any]] | None:
         return None
     return [
         {
-            "where": [{"column": each.column, "values": list(each.values)} for each in case.where],
+            "where": list(map(_choice, case.where)),
             "relation": case.relation,
             "threshold": float(case.threshold),
         }
         for case in reading.cases
     ]
+
+
+def _choices(reading: Cases | Count | None) -> dict[str, Any] | None:
+    """How many of some choices must hold; None for a question of another kind."""
+    if not isinstance(reading, Count):
+        return None
+    return {"at_least": reading.least, "of": list(map(_choice, reading.choices))}
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {"column": choice.column, "values": list(choice.values), "missing": choice.missing}
 
 
 @click.command()

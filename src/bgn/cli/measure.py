@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
+from bgn.explain.subject import decoded
+from bgn.model.schema import level_word
+from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.printable import clean
+
+if TYPE_CHECKING:
+    from bgn.explain.effects import Effect
 
 _MOST = 40
 """Lines that a person is shown; machines get all."""
@@ -37,9 +44,16 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, as_j
     bgn effect model.json houses.csv income
     """
     X = data.complete_rows(file).only(which).X
-    steps: Any = bgn.effect(file.network, column, background=X)
+    steps: Any = bgn.effect(file.network, column, background=decoded(file.network, X))
     if as_json:
-        show_json({"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()})
+        told = {"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()}
+        if steps.column.levels is not None:
+            told = {"column": column, "effects": dict(zip(map(level_word, steps.column.levels),
+                    steps(np.array(steps.column.levels, dtype=object)).tolist(), strict=True))}  # fmt: skip
+        show_json({**told, "missing": steps.missing})
+        return
+    if steps.column.levels is not None:
+        _show_levels(steps, X)
         return
     count = len(steps.levels)
     some = f"; {_MOST} of its {count} levels, --json has all" if count > _MOST else ""
@@ -47,6 +61,18 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, as_j
     for k in sorted({i * (count - 1) // (_MOST - 1) for i in range(_MOST)}) if some else range(count):
         start = f"from {steps.breakpoints[k - 1]:.10g}" if k else "below"
         show(f"{clean(column)} {start:<24} {steps.levels[k]:>12.6g}")
+    if steps.missing is not None:
+        show(f"{clean(column)} {'missing':<24} {steps.missing:>12.6g}")
+
+
+def _show_levels(steps: Effect, X: Floats) -> None:
+    """Print the effect of a category, level by level."""
+    from bgn.show.curve import levels_of
+
+    words, effects, _ = levels_of(steps, np.empty(0))
+    show(f"mean prediction over {len(X)} rows")
+    for word, level in zip(words, effects.tolist(), strict=True):
+        show(f"{clean(steps.feature)} = {clean(word):<24} {level:>12.6g}")
 
 
 @model_and_data
@@ -65,15 +91,22 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     bgn margin model.json houses.csv
     bgn margin model.json houses.csv --row 17
     """
+    from bgn.show.labels import cell
+
     rows = data.complete_rows(file).only(which)
-    names, used, spread = file.network.names, file.network.features_used, rows.X.std(axis=0)
+    names, used, spread = file.network.names, file.network.features_used, np.nanstd(rows.X, axis=0)
     chosen = rows.chosen(row)
-    found = bgn.margin(file.network, rows.X[chosen])
+    found = bgn.margin(file.network, decoded(file.network, rows.X[chosen]))
     lines, nearness = list[dict[str, Any]](), list[float]()
     if row is not None:
         for j in used:
-            ends = {"up_to": _number(found.up[0, j]), "down_to": _number(found.down[0, j])}
-            lines.append({"column": names[j], "at": float(rows.X[chosen][0, j]), **ends})
+            kind, value = file.network.schema.columns[j], float(rows.X[chosen][0, j])
+            ends: dict[str, Any] = {"up_to": _number(found.up[0, j]), "down_to": _number(found.down[0, j])}
+            if not file.network.schema.all_numbers:
+                other = zip(kind.levels or (), found.levels[kind.name][0] if kind.levels else (), strict=True)
+                ends["or_at"] = ", ".join(level_word(level) for level, changes in other if changes) or None
+            plain = kind.levels is None and value == value
+            lines.append({"column": names[j], "at": value if plain else cell(kind, value), **ends})
     else:
         for number, distances in zip(rows.numbers.tolist(), found.distance, strict=True):
             shares = [(distances[j] / spread[j] if spread[j] > 0 else math.inf, j) for j in used]

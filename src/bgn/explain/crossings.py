@@ -128,6 +128,10 @@ def crossings(neuron: Neuron, column: int, rows: Floats) -> Floats:
     """
     place = neuron.projection.columns.index(column)
     weight, out = neuron.projection.factors[place], np.empty(len(rows))
+    if weight == 0.0:  # it asks for gaps alone
+        still = rows.copy()
+        still[:, column] = 0.0
+        return np.where(neuron.fires(still), np.inf, -np.inf)
     if len(neuron.projection.columns) == 1:
         _search(np.zeros((1, 1)), 0, weight, neuron.threshold, out[:1])
         out[:] = out[:1]
@@ -165,7 +169,7 @@ def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iter
     for position, reader in enumerate(readers):
         found[:, position] = crossings(layer.neurons[reader], column, rows)
     order = np.argsort(found, axis=1)
-    upper = np.sign([factor(layer.neurons[reader], column) for reader in readers])
+    upper = np.array([1.0 if factor(layer.neurons[reader], column) > 0 else -1.0 for reader in readers])
 
     def walk() -> Iterator[Floats]:
         answers = layer.fire(rows)

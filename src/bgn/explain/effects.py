@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from bgn.explain.crossings import add_steps, crossings, factor, walks
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
-from bgn.explain.subject import background_of, column_of, network_of_questions
+from bgn.explain.subject import background_of, column_of, gap_of, network_of_questions
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column
@@ -38,7 +38,7 @@ class Effect:
     levels : ndarray, shape (steps + 1,)
         Mean prediction below the first breakpoint, from it on, and so forth.
     missing : float or None
-        Mean prediction when the feature has a gap; None where the network refuses gaps.
+        Mean prediction when the feature has a gap; None where the network refuses a gap in it.
     """
 
     column: Column
@@ -53,7 +53,7 @@ class Effect:
 
     def __call__(self, values: ArrayLike) -> Floats:
         """Return the mean prediction when the feature is set to each of `values`."""
-        encoded = _encoded(self.column, values, gaps=self.missing is not None)
+        encoded = _encoded(self.column, values, None if self.missing is None else np.nan)
         found = self.levels[np.searchsorted(self.breakpoints, encoded, side="right")]
         return found if self.missing is None else np.where(np.isnan(encoded), self.missing, found)
 
@@ -100,10 +100,9 @@ class PairEffect:
 
     def joint(self, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return the part that neurons reading both features add, at each pair of values (shapes broadcast)."""
-        gaps = self.network.layers[0].takes_gaps
-        values = (_encoded(part.column, each, gaps) for part, each in ((self.first, first), (self.second, second)))
-        a, b = np.broadcast_arrays(*values)
         pair = [self.network.names.index(name) for name in self.features]
+        parts = zip(pair, (self.first, self.second), (first, second), strict=True)
+        a, b = np.broadcast_arrays(*(_encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
         deep = self.network.depth > 1
         neurons = list(range(self.network.widths[-1])) if deep else _readers(self.network, pair, every=True)
         found = _means_at(self.network, neurons, pair, np.column_stack([a.ravel(), b.ravel()]), self.background)
@@ -176,7 +175,11 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
     array([4.5, 3.5])
     """
     network = network_of_questions(model)
-    rows = background_of(model, network, background)
+    return effect_over(network, feature, background_of(model, network, background))
+
+
+def effect_over(network: Network, feature: Any, rows: Floats) -> Effect | PairEffect:
+    """Return the effect of a feature, or of a pair, over background rows as the network reads them."""
     if isinstance(feature, Iterable) and not isinstance(feature, str):
         pair = [column_of(network, each, "feature") for each in feature]
         if len(pair) != 2 or pair[0] == pair[1]:
@@ -186,16 +189,19 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
     return _effect(network, neurons, column_of(network, feature, "feature"), rows, network.base)
 
 
-def _encoded(column: Column, values: ArrayLike, gaps: bool) -> Floats:
-    """Return values of one column as the network reads them."""
+def _encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
+    """Return values of one column as the network reads them, a gap as `gap`; None refuses gaps."""
     if column.levels is None:
-        return np.asarray(values, dtype=np.float64)
-    words = np.asarray(values, dtype=object)
-    codes = column.codes(words.ravel()).reshape(words.shape)
-    if np.isnan(codes).any() and not gaps:
-        known = ", ".join(map(repr, column.levels))
-        raise ValueError(f"values of {column.name!r} must be among {known}; got {words[np.isnan(codes)].ravel()[0]!r}.")
-    return codes
+        codes = np.asarray(values, dtype=np.float64)
+        words: Any = codes
+    else:
+        words = np.asarray(values, dtype=object)
+        codes = column.codes(words.ravel()).reshape(words.shape)
+    missing = np.isnan(codes)
+    if missing.any() and gap is None:
+        known = "finite numbers" if column.levels is None else "among " + ", ".join(map(repr, column.levels))
+        raise ValueError(f"values of {column.name!r} must be {known}; got {words[missing].ravel()[0]!r}.")
+    return np.where(missing, gap, codes) if gap is not None else codes
 
 
 def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
@@ -232,8 +238,9 @@ def _effect(network: Network, neurons: list[int], column: int, rows: Floats, bas
         points, levels = _walked(network, column, rows)
     else:
         points, levels = _counted(network, neurons, column, rows, base)
-    if network.layers[0].takes_gaps:
-        missing = base + float(_means_at(network, neurons, [column], np.array([[np.nan]]), rows)[0])
+    gap = gap_of(network, column)
+    if gap is not None:
+        missing = base + float(_means_at(network, neurons, [column], np.array([[gap]]), rows)[0])
     changed = np.diff(levels) != 0
     return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing)
 
@@ -285,9 +292,11 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats) -> PairEffect:
 def _lines(neuron: Neuron, pair: list[int], rows: Floats) -> Floats:
     """Return the lines in the plane of two columns where a neuron changes its answer, one per different row."""
     first, second = (factor(neuron, column) for column in pair)
-    read = zip(neuron.projection.columns, neuron.projection.coefficients, strict=True)
-    others = [each for each in read if each[0] not in pair]
-    rest = Projection(tuple(column for column, _ in others), tuple(each for _, each in others))
-    offsets = np.unique(neuron.threshold - rest.values(rows))
+    whole = neuron.projection
+    others = [place for place, column in enumerate(whole.columns) if column not in pair]
+    gaps = None if whole.gaps is None else tuple(whole.gaps[place] for place in others)
+    columns = tuple(whole.columns[place] for place in others)
+    each = tuple(whole.coefficients[place] for place in others)
+    offsets = np.unique(neuron.threshold - Projection(columns, each, gaps).values(rows))
     offsets = offsets[~np.isnan(offsets)]
     return np.column_stack([np.full(len(offsets), first), np.full(len(offsets), second), offsets])

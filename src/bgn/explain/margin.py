@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.subject import positive_of, rows_of
-from bgn.model.network import Network
-from bgn.model.neuron import Projection
+from bgn.explain.subject import network_of_questions, positive_of, rows_of
+from bgn.model.decimals import EXACT, written
+from bgn.model.layer import Layer
+from bgn.model.network import Network, on_gpu
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
-from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
@@ -33,13 +35,16 @@ class Margin:
         The nearest value above, and below, the row's own at which the prediction is another, all other columns as
         they are; ``inf`` and ``-inf`` where there is none.
     distance : ndarray, shape (rows, features)
-        How far the nearer of the two is, in the units of the column.
+        How far the nearer of the two is, in the units of the column; ``inf`` for categories and gaps.
     euclidean : ndarray, shape (rows,)
-        Distance to the nearest rows with another prediction, all columns free, in the units given: their infimum.
+        Distance to the nearest rows with another prediction, all numbers free, in the units given: their infimum.
     nearest : ndarray, shape (rows, features)
-        The point of the threshold at that distance; NaN where there is none.
+        The point of the threshold at that distance; NaN where there is none. Categories and gaps stay.
     exact : ndarray of bool, shape (rows,)
         False where the search in a deeper network ended early: `euclidean` is then a lower bound.
+    levels : dict of str to ndarray of bool, shape (rows, levels)
+        By category: at which of its levels the prediction is another, all other columns as they are; none where the
+        row has a gap.
     """
 
     up: Floats
@@ -48,6 +53,7 @@ class Margin:
     euclidean: Floats
     nearest: Floats
     exact: Bools
+    levels: Mapping[str, Bools] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         rows, features = self.distance.shape
@@ -56,7 +62,7 @@ class Margin:
 
 @through_pipelines("X")
 def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = None, max_cells: int = 1000) -> Margin:
-    """Return how far each row is from the nearest threshold that would change its prediction.
+    """Return how far each row is from the nearest threshold that would change its prediction, and at which levels.
 
     Thresholds whose crossing changes nothing (two neurons that cancel, a neuron that a deeper layer ignores) do not
     count. Two predictions are the same when they differ by no more than rounding.
@@ -85,20 +91,80 @@ def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = N
     >>> found.euclidean, found.nearest
     (array([1.]), array([[2., 2.]]))
     """
-    network = network_of(model)
+    network = network_of_questions(model)
     rows = rows_of(network, X, "X")
+    gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, gaps=True))
     scale = positive_of(network, units, "units")
     tolerance = 1e-12 * (abs(network.base) + float(np.abs(network.output_weights).sum()))
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
+    levels = {}
     for column in network.features_used:
-        up[:, column], down[:, column] = _along(network, column, rows, tolerance)
-    if network.depth == 1:
+        kind, known = network.schema.columns[column], ~gaps[:, column]
+        if kind.levels is not None:
+            levels[kind.name] = _other_levels(network, column, rows, tolerance) & known[:, np.newaxis]
+        elif known.any():
+            up[known, column], down[known, column] = _along(network, column, rows[known], tolerance)
+    distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
+    if gaps.any() or not network.plain:
+        found = [_nearest_numbers(network, row, gap, scale, tolerance, max_cells)
+                 for row, gap in zip(rows, gaps, strict=True)]  # fmt: skip
+        euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
+    elif network.depth == 1:
         euclidean, nearest = _nearest_shallow(network, rows, scale, tolerance)
         exact = np.ones(len(rows), dtype=bool)
     else:
         found = [_nearest_deep(network, row, scale, tolerance, max_cells) for row in rows]
         euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
-    return Margin(up, down, np.minimum(up - rows, rows - down), euclidean, nearest, exact)
+    return Margin(up, down, distance, euclidean, nearest, exact, levels)
+
+
+def _other_levels(network: Network, column: int, rows: Floats, tolerance: float) -> Bools:
+    """Return for every row at which levels of a category the prediction is another."""
+    here = after_first(network, network.layers[0].fire(rows))
+    other = []
+    for code in range(len(network.schema.columns[column].levels or ())):
+        moved = rows.copy()
+        moved[:, column] = code
+        other.append(np.abs(after_first(network, network.layers[0].fire(moved)) - here) > tolerance)
+    return np.stack(other, axis=1)
+
+
+def _nearest_numbers(
+    network: Network, row: Floats, gap: Bools, scale: Floats, tolerance: float, max_cells: int
+) -> tuple[float, Floats, bool]:
+    """Return distance to and foot on the nearest hyperplane that matters where only numbers move; tell if proven."""
+    columns = network.schema.columns
+    free = np.array([kind.levels is None for kind in columns]) & ~gap
+    numbers = np.flatnonzero(free)
+    if not len(numbers):
+        return np.inf, np.full(len(row), np.nan), True
+    neurons = [_over_numbers(neuron, row, free) for neuron in network.layers[0].neurons]
+    layers = (Layer.of(neurons, len(numbers)), *network.layers[1:])
+    plain = network.changed(layers=layers, schema=Schema.of_numbers(len(numbers)))
+    if network.depth == 1:
+        found, feet = _nearest_shallow(plain, row[np.newaxis, numbers], scale[numbers], tolerance)
+        distance, foot, exact = float(found[0]), feet[0], True
+    else:
+        distance, foot, exact = _nearest_deep(plain, row[numbers], scale[numbers], tolerance, max_cells)
+    nearest = np.where(gap, np.nan, row)
+    nearest[numbers] = foot
+    return distance, nearest if np.isfinite(distance) else np.full(len(row), np.nan), exact
+
+
+def _over_numbers(neuron: Neuron, row: Floats, free: Bools) -> Neuron:
+    """Return a neuron over the numbers that may move, the other columns as in a row."""
+    projection, order = neuron.projection, np.cumsum(free) - 1
+    if neuron.missing is not None and np.isnan(row[list(projection.columns)]).any():
+        return Neuron(Projection((), ()), -1.0 if neuron.missing else 1.0)
+    places = [place for place, column in enumerate(projection.columns) if free[column]]
+    if not places:
+        return Neuron(Projection((), ()), -1.0 if neuron.fires(row[np.newaxis])[0] else 1.0)
+    threshold = written(neuron.threshold)
+    for place, column in enumerate(projection.columns):
+        if not free[column]:
+            threshold = EXACT.subtract(threshold, written(float(projection.at(place).values(row[np.newaxis])[0])))
+    columns = tuple(int(order[projection.columns[place]]) for place in places)
+    return Neuron(Projection(columns, tuple(projection.coefficients[place] for place in places)), float(threshold))
 
 
 def _along(network: Network, column: int, rows: Floats, tolerance: float) -> tuple[Floats, Floats]:

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.points import asking_weights, fit_points, with_amounts
+from bgn.explain.subject import network_of_questions, of_codes
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
 from bgn.model.decimals import EXACT, rounded, shortest, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
@@ -100,8 +100,8 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
-    network = network_of(model)
-    rows = rows_of(network, X, "X")
+    original = network_of_questions(model)
+    rows, network = rows_of(original, X, "X"), of_codes(original)
     target = np.asarray(y, dtype=np.float64)
     if target.shape != (len(rows),) or not np.isfinite(target).all():
         raise ValueError(f"y must have one finite number per row ({len(rows)}); got shape {target.shape}.")
@@ -116,7 +116,9 @@ def simplify(
         simple = fit_points(free, rows, target, points)
     else:
         simple = _round_outputs(free, rows, target, digits, (1.0 + max_loss) * before)
-    return Simplified(simple, free, before, _mse(simple, rows, target))
+    after = _mse(simple, rows, target)
+    simple, free = simple.changed(schema=original.schema), free.changed(schema=original.schema)
+    return Simplified(simple, free, before, after)
 
 
 def _check_range(name: str, value: Any, most: int) -> None:
@@ -145,13 +147,17 @@ def _free(network: Network, rows: Floats) -> Network:
 
 def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any, choose: Callable[..., float | None]) -> Neuron:
     """Return the roundest coefficients, then threshold, with which the same rows fire."""
-    columns, factors = neuron.projection.columns, neuron.projection.factors
-    if not columns:
-        return neuron
-    for divisor, numbers in _rounder(factors):
-        projection, near = Projection(columns, numbers), neuron.threshold / divisor
+    projection = neuron.projection
+    if all(isinstance(each, tuple) or each == 0.0 for each in projection.coefficients):
+        return neuron  # about levels or gaps alone
+    # Where a category takes part, or a gap counts as something, only the threshold moves.
+    plain = projection.numeric and projection.gaps is None
+    for divisor, numbers in _rounder(projection.factors) if plain else [(1.0, projection.coefficients)]:
+        projection, near = replace(projection, coefficients=numbers), neuron.threshold / divisor
         projections = projection.values(inputs)
-        low, high = float(projections[~fires].max(initial=-np.inf)), float(projections[fires].min(initial=np.inf))
+        known = ~np.isnan(projections)
+        low = float(projections[known & ~fires].max(initial=-np.inf))
+        high = float(projections[known & fires].min(initial=np.inf))
         threshold = choose(low, high, near, numbers) if low < high else None
         if threshold is not None:
             return replace(neuron, projection=projection, threshold=threshold)

@@ -11,6 +11,7 @@ from bgn.inputs.per_row import numbers_per_row
 from bgn.inputs.refusal import did_you_mean
 from bgn.inputs.tables import rows_of
 from bgn.model.network import Network
+from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.printable import clean
@@ -25,6 +26,32 @@ def network_of_questions(model: Any) -> Network:
             "more, so far."
         )
     return network
+
+
+def of_codes(network: Network) -> Network:
+    """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
+    if network.plain:
+        return network
+    columns = (Column(kind.name, typical=kind.typical or 0.0) for kind in network.schema.columns)
+    return network.changed(schema=Schema(tuple(columns), network.target_name))
+
+
+def decoded(network: Network, rows: Any) -> Any:
+    """Return encoded rows, categories as numbers of their levels, as the table has them; other rows as they are."""
+    if network.schema.all_numbers or getattr(rows, "dtype", None) != np.float64:
+        return rows
+    told = np.asarray(rows).astype(object)
+    for j, kind in enumerate(network.schema.columns):
+        if kind.levels is not None:
+            told[:, j] = [None if code != code else kind.levels[int(code)] for code in rows[:, j]]
+    return told
+
+
+def gap_of(network: Network, column: int) -> float | None:
+    """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
+    if network.slopes is None and not network.layers[0].refuses_gaps[column]:
+        return float("nan")
+    return network.schema.columns[column].typical
 
 
 def rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:

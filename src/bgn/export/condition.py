@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from bgn.export.numbers import whole
 from bgn.export.text import Text
-from bgn.model.question import Case, Cases, Choice, Condition, Count
+from bgn.model.cases import is_flag
+from bgn.model.question import Case, Cases, Choice, Condition, Count, counted_gaps
 from bgn.model.schema import Column, level_word
 from bgn.model.terms import Terms
 from bgn.printable import clean
@@ -49,18 +50,42 @@ class _Wording:
 
     def whole(self) -> str:
         """Write the question, and what it answers where there is a gap."""
-        reading, style = self.condition.reading, self.style
+        reading, glue = self.condition.reading, " or "
         if isinstance(reading, Cases):
-            text = self._cases(reading)
+            text, glue = self._cases(reading), ", or " if len(reading.cases) > 1 else " or "
         elif isinstance(reading, Count):
             text = self._count(reading)
         else:
             text = f"{self._sum()} {self._compared(self.condition.relation, self.condition.threshold)}"
-        if self.condition.missing and text != style.words("always"):
-            gaps = style.words(" or ").join(style.name(self.terms.names[j]) for j in self.condition.columns)
-            glue = style.words(", or " if isinstance(reading, Cases) and len(reading.cases) > 1 else " or ")
-            text += f"{glue if text else ''}{gaps}{style.words(' is missing')}"
-        return text
+        told = [each for each in counted_gaps(self.condition) if each[0] not in self.terms.counted_as]
+        told = [each for each in told if each[0] not in self.terms.complete]
+        if told:
+            how = counting(told, self.terms, self.style, self.units)
+            return text + self.style.words(" (") + how + self.style.words(")")
+        answer, gaps = self._gaps()
+        if not gaps:
+            return text
+        if isinstance(reading, Count) and not reading.choices:  # always or never, gaps aside
+            return text if answer is (reading.least == 0) else gaps
+        return text + self.style.words(glue if answer else ", and ") + gaps
+
+    def _gaps(self) -> tuple[bool, str]:
+        """Return the answer where there is a gap and the question does not say it yet, and words for it."""
+        condition, style = self.condition, self.style
+        gappy = [] if condition.layer else [j for j in condition.columns if j not in self.terms.complete]
+        if isinstance(condition.reading, Cases) and condition.gaps is not None:
+            gappy = [j for j in gappy if j == condition.reading.column]
+        if isinstance(condition.reading, Count) and len(condition.columns) == 1:
+            gappy = []  # a gap is among its choices
+        names = [style.name(self.terms.names[j]) for j in gappy]
+        if condition.gap_answer:
+            return True, style.words(" or ").join(names) + style.words(" is missing") if names else ""
+        if condition.missing is None or not names or len(condition.columns) == 1:
+            return False, ""
+        if len(names) == 1:
+            return False, names[0] + style.words(" is not missing")
+        of = style.words("neither of " if len(names) == 2 else "none of ")
+        return False, of + style.words(", ").join(names) + style.words(" is missing")
 
     # -- a number ------------------------------------------------------------------------------------------
 
@@ -75,24 +100,14 @@ class _Wording:
         return style.words(" ").join(map(style.case, [*(each + style.words(",") for each in firsts), last]))
 
     def _case(self, case: Case) -> str:
-        where = self.style.words(" and ").join(map(self._choice, case.where))
+        where = self._joined("and", case.where, alone="where")
         compared = self._compared(case.relation, case.threshold)
         return f"{self.style.words('or ')}{compared}{self.style.words(' where ')}{where}"
 
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
-        """Write a relation, a threshold and its unit; 1000 USD is multiplied.
-
-        A column of dates would write its thresholds as dates here.
-        """
-        written = f"{self.style.relations[relation]} {self.style.number(whole(threshold))}"
+        """Write a relation and a threshold."""
         leading = None if self.condition.layer else self.condition.leading
-        if leading is None:
-            return written
-        column = self.terms.schema.columns[leading]
-        unit = clean(self.units.get(column.name) or column.unit or " ").replace("(blank)", "")
-        if unit:
-            unit = f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
-        return written + (self.style.words(unit) if unit else "")
+        return f"{self.style.relations[relation]} {_measured(threshold, leading, self.terms, self.style, self.units)}"
 
     # -- 0/1 columns, categories, answers from below -------------------------------------------------------
 
@@ -100,7 +115,7 @@ class _Wording:
         """Write a question about choices: and, or, or how many of them."""
         least, choices, style = reading.least, reading.choices, self.style
         if not choices:
-            return self._always() if not least else self._never()
+            return style.words("never" if least else "always")
         values = {each.values for each in choices}
         count = len(choices)
         if count > 1 and len(values) == 1 and not self.condition.layer and all(map(self._plain, choices)):
@@ -110,8 +125,8 @@ class _Wording:
         if named:
             return named
         if least in (1, count):
-            return style.words(" and " if least == count else " or ").join(map(self._choice, choices))
-        among = style.words(", ").join(map(self._choice, choices))
+            return self._joined("and" if least == count else "or", choices)
+        among = style.words(", ").join(f"{self._choice(each, ',')}" for each in choices)
         return style.words(f"at least {least} of ") + among
 
     def _levels_of_one(self, reading: Count) -> str:
@@ -128,44 +143,68 @@ class _Wording:
         among = style.words(", ").join(style.name(level_word(level)) for _, level in levels)
         return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
 
-    def _always(self) -> str:
-        if self.condition.missing is False:
-            gaps = [self.style.name(self.terms.names[j]) for j in self.condition.columns]
-            return self.style.words(" and ").join(gap + self.style.words(" is not missing") for gap in gaps)
-        return self.style.words("always")
-
-    def _never(self) -> str:
-        return "" if self.condition.missing else self.style.words("never")
-
     def _plain(self, choice: Choice) -> bool:
         """Tell whether a choice is about a 0/1 column that is not a level of a category."""
         column = self.terms.schema.columns[choice.column]
-        return column.levels is None and column.level_of is None
+        return column.levels is None and column.level_of is None and is_flag(column)
 
-    def _choice(self, choice: Choice) -> str:
-        """Write which values a column has."""
+    def _joined(self, glue: str, choices: Sequence[Choice], alone: str = "") -> str:
+        """Write several choices of which all hold, or any."""
+        among = [self._choice(each, glue if len(choices) > 1 else alone) for each in choices]
+        return self.style.words(f" {glue} ").join(among)
+
+    def _choice(self, choice: Choice, glue: str = "") -> str:
+        """Write which values a column has, in brackets where what is joined by `glue` would be misread.
+
+        After "where" a gap is told without the name: with it, it would be one more case.
+        """
         style, negated = self.style, choice.values == (0,)
         if self.condition.layer:
             name = style.name(self.terms.hidden_names[self.condition.layer - 1, choice.column])
             return style.words("not ") + name if negated else name
         column = self.terms.schema.columns[choice.column]
+        title, told = style.name(column.name), choice.column not in self.terms.complete
+        if not choice.values:
+            return title + style.words(" is missing")
         if column.levels is not None:
-            return self._among(column, choice)
-        if column.level_of is None:
-            return f"{style.name(column.name)}{style.words(f' = {choice.values[0]}')}"
-        title, level = column.level_of
-        return f"{style.name(title)}{style.words(' is not ' if negated else ' = ')}{style.name(level_word(level))}"
+            return self._among(column, choice, glue, told)
+        if column.level_of is None and not is_flag(column):
+            return title + style.words(" is not missing")
+        text = f"{title}{style.words(f' = {choice.values[0]}')}"
+        if column.level_of is not None:
+            of, level = column.level_of
+            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.name(level_word(level))}"
+        return self._or_missing(text, title, glue) if choice.missing else text
 
-    def _among(self, column: Column, choice: Choice) -> str:
+    def _or_missing(self, text: str, title: str, glue: str, how: str = "or", what: str = " is missing") -> str:
+        """Add to a choice what it says of a gap."""
+        if glue == "where":
+            return text + self.style.words(f" {how}{what}")
+        text = f"{text}{self.style.words(f' {how} ')}{title}{self.style.words(what)}"
+        return text if glue in ("", how) else self.style.words("(") + text + self.style.words(")")
+
+    def _among(self, column: Column, choice: Choice, glue: str, told: bool) -> str:
         """Write some levels of a category, or those that are left out where that is shorter."""
-        style, levels = self.style, list(map(level_word, column.levels or ()))
-        # "Not in" would take in a gap, and a level never seen.
-        negated = 2 * len(choice.values) > len(levels) and self.condition.missing is not False
-        chosen = [word for code, word in enumerate(levels) if (code in choice.values) is not negated]
-        if len(chosen) == 1:
-            return f"{style.name(column.name)}{style.words(' is not ' if negated else ' = ')}{style.name(chosen[0])}"
-        among = style.words(", ").join(map(style.name, chosen))
-        return f"{style.name(column.name)}{style.words(' not in {' if negated else ' in {')}{among}{style.words('}')}"
+        style, title = self.style, self.style.name(column.name)
+        levels, values = list(map(level_word, column.levels or ())), choice.values
+        if len(values) == len(levels):
+            return title + style.words(" is not missing")
+        edge = ordered_edge(column, choice)
+        left_out = len(levels) - len(values)
+        # A gap is not in a set, but it is not plain that it is in none.
+        excluded = told and not choice.missing and self.condition.takes_gaps
+        negated = edge is None and left_out + 2 * excluded < len(values)
+        chosen = [word for code, word in enumerate(levels) if (code in values) is not negated]
+        if edge is not None:
+            text = f"{title} {style.relations[edge[0]]} {style.name(levels[edge[1]])}"
+        elif len(chosen) == 1:
+            text = f"{title}{style.words(' is not ' if negated else ' = ')}{style.name(chosen[0])}"
+        else:
+            among = style.words(", ").join(map(style.name, chosen))
+            text = f"{title}{style.words(' not in {' if negated else ' in {')}{among}{style.words('}')}"
+        if choice.missing:
+            return self._or_missing(text, title, glue)
+        return self._or_missing(text, title, glue, "and", " is not missing") if negated and excluded else text
 
     # -- a sum ---------------------------------------------------------------------------------------------
 
@@ -183,7 +222,7 @@ class _Wording:
     def _summands(self) -> Iterator[tuple[str, float]]:
         """Yield what is added up, with its coefficients: columns, levels of categories, answers from below."""
         condition, terms = self.condition, self.terms
-        for j, coefficient in zip(condition.columns, condition.coefficients, strict=True):
+        for place, (j, coefficient) in enumerate(zip(condition.columns, condition.coefficients, strict=True)):
             if condition.layer:
                 name = terms.hidden_names[condition.layer - 1, j]
             else:
@@ -192,10 +231,44 @@ class _Wording:
                 name = column.name if level is None else f"({level[0]} = {level_word(level[1])})"
             if not isinstance(coefficient, tuple):
                 yield name, coefficient
-            else:
-                words = map(level_word, terms.schema.columns[j].levels or ())
-                pairs = zip(words, coefficient, strict=True)
-                yield from ((f"({name} = {word})", value) for word, value in pairs if value)
+                continue
+            words = map(level_word, terms.schema.columns[j].levels or ())
+            pairs = zip(words, coefficient, strict=True)
+            yield from ((f"({name} = {word})", value) for word, value in pairs if value)
+            if condition.gaps is not None and j not in terms.complete and condition.gaps[place]:
+                yield f"({name} is missing)", condition.gaps[place]
+
+
+def ordered_edge(column: Column, choice: Choice) -> tuple[str, int] | None:
+    """Return the relation and the level by which a choice of several ordered levels is told; None where it is none."""
+    values, last = choice.values, len(column.levels or ()) - 1
+    if not column.ordered or len(values) < 2 or values[-1] - values[0] != len(values) - 1:
+        return None
+    if values[-1] == last:
+        return ">=", values[0]
+    return ("<", values[-1] + 1) if values[0] == 0 else None
+
+
+def _measured(value: float | Decimal, j: int | None, terms: Terms, style: Text, units: Mapping[str, str]) -> str:
+    """Write a number of a column with its unit; 1000 USD is multiplied. A column of dates would write a date here."""
+    written = style.number(whole(value))
+    if j is None:
+        return written
+    column = terms.schema.columns[j]
+    unit = clean(units.get(column.name) or column.unit or " ").replace("(blank)", "")
+    if unit:
+        unit = f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
+    return written + (style.words(unit) if unit else "")
+
+
+def counting(gaps: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]) -> str:
+    """Write what missing numbers count as."""
+    parts = [
+        f"{style.words('a missing ')}{style.name(terms.names[j])}{style.words(' as ' if count else ' counts as ')}"
+        f"{_measured(gap, j, terms, style, units)}"
+        for count, (j, gap) in enumerate(gaps)
+    ]
+    return style.words(", ").join(parts)
 
 
 def _how_many(least: int, count: int, value: int) -> str:

@@ -10,6 +10,7 @@ from bgn.export.html import Html
 from bgn.export.latex import Latex
 from bgn.export.markdown import Markdown
 from bgn.export.numbers import aligned
+from bgn.export.remarks import remarks
 from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
 from bgn.model.decimals import written
@@ -104,6 +105,6 @@ def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: s
                 for layer in terms.hidden
                 for each in layer
             ],
-            note=style.words(note),
+            notes=[*remarks(terms, style, units), *([style.words(note)] if note else [])],
         )
     )

@@ -52,7 +52,7 @@ class Html(Text):
             f"{figure.format(colour(i), f'{sign} {amount}')}{cell}{factor}</td>"
             for i, (sign, amount, factor) in enumerate(parts.lines)
         ]
-        rows += [f"<td></td>{cell}{parts.note}</td>"] if parts.note else []
+        rows += [f"<td></td>{cell}{note}</td>" for note in parts.notes]
         body = "".join(f'<tr style="background:none">{row}</tr>' for row in rows)
         caption = f'<caption style="text-align:left;padding:2px 8px;caption-side:top">{parts.target} =</caption>'
         style = "border-collapse:collapse;max-width:100%;color:inherit"

@@ -42,5 +42,5 @@ class Latex(Text):
         lines = [f"{name} &= {self.asked(condition)}" for name, condition in parts.hidden]
         lines.append(f"{parts.target} &= {parts.base}")
         lines += [rf"&\quad {{}} {sign} {amount} \cdot {factor}" for sign, amount, factor in parts.lines]
-        lines += [rf"&\quad {parts.note}"] if parts.note != self.words("") else []
+        lines += [rf"&\quad {note}" for note in parts.notes]
         return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"

@@ -36,5 +36,5 @@ class Markdown(Text):
             lines.append("")
         lines += [f"| {parts.target} | |", "|---:|:---|", f"| {parts.base} | always |"]
         lines += [f"| {sign} {amount} | {factor} |" for sign, amount, factor in parts.lines]
-        lines += ["", parts.note] if parts.note else []
+        lines += [line for note in parts.notes for line in ("", note)]
         return "\n".join(lines)

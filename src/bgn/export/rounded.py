@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.export.numbers import amounts, whole
+from bgn.model.cases import read
 from bgn.model.decimals import EXACT
 from bgn.model.question import Condition
 from bgn.model.terms import Term, Terms
@@ -44,7 +45,9 @@ def _shorter(condition: Condition, terms: Terms, digits: int) -> Condition:
         for each in condition.coefficients
     )
     threshold = _near(condition.threshold, digits)
-    return replace(condition, coefficients=coefficients, threshold=threshold).read(terms.schema)
+    gaps = None if condition.gaps is None else tuple(_near(gap, digits) for gap in condition.gaps)
+    shorter = replace(condition, coefficients=coefficients, threshold=threshold, gaps=gaps)
+    return read(shorter, terms.schema, terms.complete)
 
 
 def _near(value: float, digits: int) -> float:

@@ -17,6 +17,7 @@ from bgn.export.condition import describe
 from bgn.export.html import Html
 from bgn.export.latex import Latex
 from bgn.export.markdown import Markdown
+from bgn.export.remarks import remarks
 from bgn.export.text import Text
 from bgn.model.decimals import EXACT, whole_numbers
 from bgn.model.terms import Term, Terms, as_terms, outputs_of
@@ -206,6 +207,7 @@ def _blocks(card: Scorecard, layout: CardFormat, units: Mapping[str, str] | None
     return [
         *([layout.lines(hidden)] if hidden else []),
         layout.table((style.words("question"), style.words("points if yes")), asked),
+        *([layout.lines(said)] if (said := remarks(terms, style, units)) else []),
         layout.lines([f"{target} = {start} + {style.number(_plain(card.unit))} {layout.times} {total}"]),
         layout.table((total, target), worth),
     ]

@@ -15,15 +15,15 @@ _WIDEST = 30  # letters of an amount, beyond which amounts do not stand in a col
 class Written:
     """The parts of an equation, already written in one format.
 
-    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions; the
-    `note` says what was rounded, if anything.
+    `lines` holds a sign, an amount and what it is multiplied by; `hidden` names of conditions and the conditions;
+    `notes` say what gaps count as and what was rounded, if anything.
     """
 
     target: str
     base: str
     lines: list[tuple[str, str, str]]
     hidden: list[tuple[str, str]]
-    note: str = ""
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Text:
         lines.append(f"{parts.target} = {parts.base:>{widest}}")
         margin = " " * len(parts.target)
         lines += [f"{margin} {sign} {amount:>{widest}} {factor}" for sign, amount, factor in parts.lines]
-        return "\n".join([*lines, *filter(None, [parts.note])])
+        return "\n".join([*lines, *parts.notes])
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,14 @@
 """A yes/no question as it is asked, and how a person reads it.
 
-A question compares a sum over a few columns with a threshold. Where that sum has one number, and otherwise 0/1 columns
-and categories, it is read as thresholds of the number, case by case: "hour >= 10, or >= 16 where workingday = 1". A
-question about 0/1 columns and categories alone is read as a count: at least so many of some choices hold. Either
-reading answers as the float64 sum does on every row, rows on thresholds included, as long as a 0/1 column holds 0 or 1
-and a column of whole numbers whole numbers.
+A question compares a sum over a few columns with a threshold. :func:`bgn.model.cases.read` finds out where it can be
+read without the sum: as thresholds of one number, case by case, or as a count of choices.
 """
 
 from __future__ import annotations
 
 import operator
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from itertools import product
-from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -23,13 +16,10 @@ from numpy.typing import NDArray
 
 from bgn.model.decimals import EXACT, written
 from bgn.model.neuron import Coefficient, Projection
-from bgn.model.schema import Column, Schema
-from bgn.model.step import Bools, Floats
+from bgn.model.step import Bools
 
 _RELATIONS = {">=": operator.ge, "<": operator.lt, ">": operator.gt, "<=": operator.le}
-_MOST_CASES = 4  # beyond, a sum is shorter
-_MOST_TRIED = 64  # combinations of 0/1 columns and levels
-_LARGEST = sys.float_info.max
+_MOST_TRIED = 64  # floats on each side of a difference
 
 
 @dataclass(frozen=True)
@@ -41,11 +31,14 @@ class Choice:
     column : int
         Which, as in ``Condition.columns``.
     values : tuple of int
-        0 or 1, or numbers of levels.
+        0 or 1, or numbers of levels; a single 0 for any number, where a question asks for gaps alone.
+    missing : bool, default False
+        Whether a gap is among them.
     """
 
     column: int
     values: tuple[int, ...]
+    missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,9 @@ class Condition:
     threshold : float
         What the sum is compared with.
     missing : bool or None, default None
-        The answer where a column has a gap; None where gaps are refused.
+        The answer where a column has a gap; None where gaps are refused, or count as something.
+    gaps : tuple of float or None, default None
+        What a gap counts as, column by column: a value of the column or, for a category, what it adds to the sum.
     reading : Cases, Count or None, default None
         The same question as thresholds of one number, case by case, or as a count of choices; None for a sum.
     """
@@ -114,6 +109,7 @@ class Condition:
     relation: str
     threshold: float
     missing: bool | None = None
+    gaps: tuple[float, ...] | None = None
     reading: Cases | Count | None = None
 
     @property
@@ -123,23 +119,48 @@ class Condition:
             return self.reading.column
         return next((column for column, each in zip(self.columns, self.coefficients, strict=True) if each == 1.0), None)
 
+    @property
+    def takes_gaps(self) -> bool:
+        """True where it has an answer for gaps."""
+        return self.missing is not None or self.gaps is not None
+
+    @property
+    def gap_answer(self) -> bool | None:
+        """The answer where the one number it is read as a threshold of has a gap; None where it is read otherwise."""
+        if self.gaps is None or not isinstance(self.reading, Cases) or len(self.reading.cases) > 1:
+            return self.missing
+        gap, case = self.gaps[self.columns.index(self.reading.column)], self.reading.cases[0]
+        return bool(_RELATIONS[case.relation](gap, float(case.threshold)))
+
     def holds(self, inputs: NDArray[Any]) -> Bools:
         """Return whether the answer is yes for every row of `inputs` (0/1 answers for layers after the first)."""
-        values = Projection(self.columns, self.coefficients).values(inputs)
+        values = Projection(self.columns, self.coefficients, self.gaps).values(inputs)
         answers = np.asarray(_RELATIONS[self.relation](values, self.threshold))
         return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
 
-    def read(self, schema: Schema) -> Condition:
-        """Return the same question with its reading."""
-        compact = replace(self, columns=tuple(range(len(self.columns))))
-        columns = [None if self.layer else schema.columns[j] for j in self.columns]
-        found = _reading(compact, columns)
-        if isinstance(found, Cases):
-            cases = tuple(replace(each, where=_at(each.where, self.columns)) for each in found.cases)
-            found = Cases(self.columns[found.column], cases)
-        elif found is not None:
-            found = Count(found.least, _at(found.choices, self.columns))
-        return replace(self, reading=found)
+
+def named_choices(condition: Condition) -> tuple[Choice, ...]:
+    """Return the choices that the reading of a question names."""
+    if isinstance(condition.reading, Cases):
+        return tuple(choice for case in condition.reading.cases for choice in case.where)
+    return condition.reading.choices if condition.reading is not None else ()
+
+
+def named_columns(condition: Condition) -> set[int]:
+    """Return the columns that a question speaks of as it is read."""
+    if condition.reading is None:
+        return set(condition.columns)
+    named = {choice.column for choice in named_choices(condition)}
+    return named | {condition.reading.column} if isinstance(condition.reading, Cases) else named
+
+
+def counted_gaps(condition: Condition) -> list[tuple[int, float]]:
+    """Return by column the numbers that a question about several columns counts as something where they are missing."""
+    named = named_columns(condition)
+    if condition.gaps is None or len(named) < 2:
+        return []
+    asked = zip(condition.columns, condition.coefficients, condition.gaps, strict=True)
+    return [(column, gap) for column, each, gap in asked if column in named and not isinstance(each, tuple)]
 
 
 def offset(threshold: float, case: float) -> float | None:
@@ -161,162 +182,3 @@ def offset(threshold: float, case: float) -> float | None:
                 return each
         low, high = float(np.nextafter(low, -np.inf)), float(np.nextafter(high, np.inf))
     return None
-
-
-def _at(choices: Sequence[Choice], columns: Sequence[int]) -> tuple[Choice, ...]:
-    return tuple(Choice(columns[each.column], each.values) for each in choices)
-
-
-def is_flag(column: Column | None) -> bool:
-    """Tell whether a column holds 0 and 1 alone; None stands for an answer of the layer below."""
-    return column is None or column.level_of is not None or (column.whole and column.seen == (0.0, 1.0))
-
-
-def _reading(condition: Condition, columns: Sequence[Column | None]) -> Cases | Count | None:
-    """Return how a question about the first few columns is read."""
-    groups: list[list[tuple[int, ...]]] = []  # the values of each column that come to the same
-    numbers = []
-    for place, (column, coefficient) in enumerate(zip(columns, condition.coefficients, strict=True)):
-        if isinstance(coefficient, tuple):
-            same: dict[float, list[int]] = {}
-            for code, value in enumerate(coefficient):
-                same.setdefault(value, []).append(code)
-            groups.append([tuple(codes) for codes in same.values()])
-        elif is_flag(column):
-            groups.append([(0,), (1,)])
-        else:
-            numbers.append(place)
-            groups.append([(0,)])
-    if len(numbers) > 1 or prod(map(len, groups)) > _MOST_TRIED:
-        return None
-    return _cases(condition, columns, groups, numbers[0]) if numbers else _count(condition, groups)
-
-
-def _count(condition: Condition, groups: list[list[tuple[int, ...]]]) -> Count | None:
-    """Read a question about 0/1 columns and categories as a count; None where it is none."""
-    combinations = list(product(*groups))
-    rows = np.array([[codes[0] for codes in each] for each in combinations], dtype=np.float64)
-    yes = condition.holds(rows) if groups else condition.holds(np.zeros((1, 1)))
-    table = yes.reshape([len(each) for each in groups])
-    choices = []
-    for place, each in enumerate(groups):
-        # What a column's values come to: the other columns' answers for each.
-        answers = np.moveaxis(table, place, 0).reshape(len(each), -1)
-        patterns = sorted({tuple(row) for row in answers.tolist()}, key=sum)
-        if len(patterns) > 2:
-            return None
-        if len(patterns) == 2:
-            chosen = [codes for codes, row in zip(each, answers.tolist(), strict=True) if tuple(row) == patterns[1]]
-            choices.append(Choice(place, tuple(sorted(code for codes in chosen for code in codes))))
-    if not choices:
-        return Count(int(not yes.flat[0]), ())
-    held = [sum(combination[each.column][0] in each.values for each in choices) for combination in combinations]
-    least = min(count for count, one in zip(held, yes.tolist(), strict=True) if one)
-    if any(one is not (count >= least) for count, one in zip(held, yes.tolist(), strict=True)):
-        return None
-    return Count(least, tuple(choices))
-
-
-def _cases(
-    condition: Condition, columns: Sequence[Column | None], groups: list[list[tuple[int, ...]]], number: int
-) -> Cases | None:
-    """Read a question about one number, 0/1 columns and categories as thresholds of the number."""
-    column = columns[number]
-    assert column is not None
-    if condition.coefficients[number] != 1.0 and not column.whole and len(columns) > 1:
-        return None  # the thresholds would have many digits
-    usual = tuple(max(each, key=len) for each in groups)
-    found: dict[tuple[tuple[int, ...], ...], Decimal] = {}
-    for combination in sorted(product(*groups), key=lambda each: each != usual):
-        named = [of.level_of[0] for of, codes in zip(columns, combination, strict=True)
-                 if of is not None and of.level_of is not None and codes == (1,)]  # fmt: skip
-        if len(set(named)) < len(named):
-            continue  # two levels of one category at a time
-        threshold = _threshold(condition, combination, number, column.whole)
-        if threshold is None:
-            return None
-        if not found or threshold != found[usual]:
-            found[combination] = threshold
-    if len(found) > _MOST_CASES:
-        return None
-    relation = condition.relation
-    if float(condition.coefficients[number]) < 0.0:  # type: ignore[arg-type]
-        relation = {">=": "<=", "<": ">", ">": "<", "<=": ">="}[relation]
-    cases: list[Case] = []
-    for combination, threshold in found.items():
-        cases.append(Case(_where(combination, columns, groups) if cases else (), relation, threshold))
-    return Cases(number, tuple(cases))
-
-
-def _where(
-    combination: Sequence[tuple[int, ...]], columns: Sequence[Column | None], groups: list[list[tuple[int, ...]]]
-) -> tuple[Choice, ...]:
-    """Return the choices of a case; what is one level of a category need not be said to be none of the others."""
-    titles = [of.level_of[0] if of is not None and of.level_of is not None else None for of in columns]
-    told = {title for title, codes in zip(titles, combination, strict=True) if title is not None and codes == (1,)}
-    return tuple(
-        Choice(place, codes)
-        for place, codes in enumerate(combination)
-        if len(groups[place]) > 1 and not (titles[place] in told and codes == (0,))
-    )
-
-
-def _threshold(
-    condition: Condition, combination: Sequence[tuple[int, ...]], number: int, whole: bool
-) -> Decimal | None:
-    """Return where the answer changes along one number, the other columns fixed; None where it never does.
-
-    What a float stands for is the decimal that it is written as, so the first float beyond the change is the threshold.
-    """
-    row = np.array([float(codes[0]) for codes in combination])
-    coefficient = float(condition.coefficients[number])  # type: ignore[arg-type]
-    # Asked so that it is no below and yes from the threshold on: x and its sign, and the answer.
-    first = condition.relation in (">=", "<")
-    sign = 1.0 if first is (coefficient > 0.0) else -1.0
-    upwards = condition.relation in (">=", ">") if coefficient > 0.0 else condition.relation in ("<=", "<")
-    turned = upwards is not (sign > 0.0)
-
-    def yes(values: Floats) -> Bools:
-        rows = np.tile(row, (len(values), 1))
-        rows[:, number] = sign * values
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(condition.holds(rows) != turned)
-
-    rest = written(condition.threshold)
-    for place, each in enumerate(condition.coefficients):
-        if place != number:
-            value = each[int(row[place])] if isinstance(each, tuple) else each * row[place]
-            rest = EXACT.subtract(rest, written(value))
-    guess = sign * float(EXACT.divide(rest, written(coefficient)))
-    change = _change(yes, float(ceil(guess)), 1.0) if whole and abs(guess) < 2.0**52 else None
-    if change is None:
-        change = _change(yes, guess, None)
-    if change is None:
-        return None
-    return written(sign * change + 0.0)
-
-
-def _change(yes: Callable[[Floats], Bools], guess: float, step: float | None) -> float | None:
-    """Return the first float answered yes; the guess where it is right. With a step, the guess or None."""
-    below = float(np.nextafter(guess, -np.inf)) if step is None else guess - step
-    if yes(np.array([below, guess])).tolist() == [False, True]:
-        return guess
-    if step is not None or yes(np.array([-_LARGEST, _LARGEST])).tolist() != [False, True]:
-        return None
-    low, high = _place(-_LARGEST), _place(_LARGEST)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if yes(np.array([_float(middle)]))[0] else (middle, high)
-    return _float(high)
-
-
-def _place(value: float) -> int:
-    """Return a float's place among all floats in order, 0 for zero."""
-    bits = int(np.float64(abs(value)).view(np.int64))
-    return bits if value >= 0.0 else -bits
-
-
-def _float(place: int) -> float:
-    """Return the float at a place."""
-    value = float(np.int64(abs(place)).view(np.float64))
-    return value if place >= 0 else -value

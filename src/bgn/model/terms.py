@@ -15,22 +15,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from itertools import product
-from math import frexp
 from typing import Any
 
 import numpy as np
 
 from bgn.model.above import ANSWERS
-from bgn.model.decimals import EXACT, shortest, whole_numbers, written
+from bgn.model.asked import condition_of
+from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.network import Network
-from bgn.model.neuron import Coefficient, Neuron, Projection
-from bgn.model.question import Condition, is_flag
+from bgn.model.question import Condition, counted_gaps
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
-
-_MOST_TRIED = 10  # answers of the layer below whose every combination is tried
-_MIRROR = {">=": "<=", "<": ">"}
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,8 @@ class Terms:
         Width of every hidden layer of the network.
     slopes : tuple of (int, float)
         What some columns add per unit, beside the questions.
+    filled : tuple of (int, float or None)
+        Columns of which no question sees a gap, and what a gap counts as in all of them; None where it is refused.
     """
 
     start: Decimal
@@ -86,6 +83,7 @@ class Terms:
     schema: Schema
     widths: tuple[int, ...]
     slopes: tuple[tuple[int, float], ...] = ()
+    filled: tuple[tuple[int, float | None], ...] = ()
 
     @property
     def base(self) -> float:
@@ -108,6 +106,25 @@ class Terms:
         conditions = (each for layer in self.hidden for each in layer)
         return {(each.layer, each.neuron): f"h{i}" for i, each in enumerate(conditions, start=1)}
 
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """All questions, those of the first layer first."""
+        return (*(each for layer in self.hidden for each in layer), *(term.condition for term in self.terms))
+
+    @cached_property
+    def complete(self) -> frozenset[int]:
+        """The columns of which no question sees a gap."""
+        return frozenset(column for column, _ in self.filled)
+
+    @cached_property
+    def counted_as(self) -> dict[int, float]:
+        """What a gap in a number counts as, by column, where all questions that count it as something agree."""
+        found: dict[int, set[float]] = {}
+        for condition in self.conditions:
+            for column, gap in counted_gaps(condition):
+                found.setdefault(column, set()).add(gap)
+        return {j: gaps.pop() for j, gaps in sorted(found.items()) if len(gaps) == 1 and j not in self.complete}
+
     def inputs(self, rows: Floats) -> Floats:
         """Return what the last layer reads: the table itself, or the 0/1 answers of the layer below."""
         for width, conditions in zip(self.widths, self.hidden, strict=False):
@@ -128,7 +145,7 @@ class Terms:
         -------
         ndarray of bool, shape (rows, terms)
         """
-        rows = self.inputs(self.schema.encode(X, gaps=True))
+        rows = self.inputs(self._rows(X))
         answers = [term.condition.holds(rows) for term in self.terms]
         return np.stack(answers, axis=1) if answers else np.zeros((len(rows), 0), dtype=bool)
 
@@ -147,8 +164,18 @@ class Terms:
         # Short decimals are summed as whole numbers: the nearest float of the exact sum, whatever the order.
         summed, unit = whole_numbers(numbers) or (np.array(numbers), 1.0)
         total = (summed[0] + self.holds(X) @ summed[1:]) / unit
-        rows = self.schema.encode(X, gaps=True)
+        rows = self._rows(X)
         return np.asarray(total + sum(rows[:, j] * slope for j, slope in self.slopes))
+
+    def _rows(self, X: Any) -> Floats:
+        """Return a table as the questions read it."""
+        rows = self.schema.encode(X, gaps=True)
+        for column, value in self.filled:
+            gaps = np.isnan(rows[:, column])
+            if value is not None and gaps.any():
+                rows = rows.copy()
+                rows[gaps, column] = value
+        return rows
 
 
 def network_of(model: Any, plain: bool = True) -> Network:
@@ -243,12 +270,12 @@ def as_terms(model: Any) -> Terms:
         raise ValueError(
             f"model must have one output; got {1 + len(others)}. Take one of bgn.model.terms.outputs_of(model)."
         )
-    last = network.depth - 1
+    last, filled = network.depth - 1, _filled(network)
     start, terms = written(network.base), []
     for neuron, weight in enumerate(network.output_weights.tolist()):
         if weight == 0.0:
             continue
-        condition, size = _condition(network, last, neuron, flipped=weight < 0), written(abs(weight))
+        condition, size = condition_of(network, last, neuron, weight < 0, filled), written(abs(weight))
         if condition.columns:
             start = EXACT.subtract(start, size)
             terms.append(Term(EXACT.add(size, size), condition))
@@ -260,74 +287,27 @@ def as_terms(model: Any) -> Terms:
     return Terms(
         start=start,
         terms=tuple(terms),
-        hidden=_hidden(network, terms),
+        hidden=_hidden(network, terms, filled),
         schema=network.schema,
         widths=network.widths,
         slopes=tuple((column, slope) for column, slope in slopes if slope),
+        filled=tuple(filled.items()),
     )
 
 
-def _hidden(network: Network, terms: list[Term]) -> tuple[tuple[Condition, ...], ...]:
+def _filled(network: Network) -> dict[int, float | None]:
+    """Return the columns of which the questions see no gap, and what one counts as; None where it is refused."""
+    first = network.layers[0]
+    refused = range(network.n_inputs) if network.slopes is not None else np.flatnonzero(first.refuses_gaps).tolist()
+    return {column: network.schema.columns[column].typical for column in refused}
+
+
+def _hidden(network: Network, terms: list[Term], filled: dict[int, float | None]) -> tuple[tuple[Condition, ...], ...]:
     """Return the conditions below the last layer that some term depends on, first layer first."""
     hidden: list[tuple[Condition, ...]] = []
-    read = {column for term in terms for column in term.condition.columns}
+    columns = {column for term in terms for column in term.condition.columns}
     for layer in range(network.depth - 2, -1, -1):
-        conditions = tuple(_condition(network, layer, neuron, flipped=False) for neuron in sorted(read))
-        read = {column for condition in conditions for column in condition.columns}
+        conditions = tuple(condition_of(network, layer, neuron, False, filled) for neuron in sorted(columns))
+        columns = {column for condition in conditions for column in condition.columns}
         hidden.insert(0, conditions)
     return tuple(hidden)
-
-
-def _condition(network: Network, layer: int, neuron: int, flipped: bool) -> Condition:
-    """Return the question of one neuron, answered yes where it fires (or where it does not, when `flipped`)."""
-    asked = network.layers[layer].neurons[neuron]
-    columns, coefficients = asked.projection.columns, asked.projection.coefficients
-    threshold = _of_answers(asked) if layer > 0 else asked.threshold
-    relation = "<" if flipped else ">="
-    leading = _leading(columns, coefficients, None if layer else network.schema)
-    # Only signs and powers of two are divided by: nothing is rounded.
-    if leading is not None and abs(frexp(leading)[0]) == 0.5:
-        coefficients = tuple(
-            tuple(value / leading for value in each) if isinstance(each, tuple) else each / leading
-            for each in coefficients
-        )
-        threshold = threshold / leading + 0.0
-        relation = _MIRROR[relation] if leading < 0 else relation
-    missing = None if asked.missing is None or layer > 0 else asked.missing is not flipped
-    return Condition(layer, neuron, columns, coefficients, relation, threshold, missing).read(network.schema)
-
-
-def _leading(columns: tuple[int, ...], coefficients: tuple[Coefficient, ...], schema: Schema | None) -> float | None:
-    """Return the coefficient that a question is divided by: a number's before a 0/1 column's, 1 before others."""
-    factors = [
-        (column, each) for column, each in zip(columns, coefficients, strict=True) if not isinstance(each, tuple)
-    ]
-    numbers = [each for j, each in factors if schema is not None and not is_flag(schema.columns[j])]
-    for some in (numbers, [each for _, each in factors]):
-        if some:
-            return next((each for each in some if abs(each) == 1.0), max(some, key=abs))
-    return None
-
-
-def _of_answers(asked: Neuron) -> float:
-    """Return the threshold of a question that reads 0/1 answers in place of +-1: w . (2 a - 1) >= t is w . a >= this.
-
-    Where a sum would lie on it, and a rounding decide, it is moved between the sums on both sides. Only where floats
-    answer two combinations of one and the same sum differently there is nothing between them; thresholds that are grown
-    lie between sums.
-    """
-    factors = asked.projection.factors
-    exact = written(asked.threshold)
-    for each in factors:
-        exact = EXACT.add(exact, written(each))
-    threshold = float(EXACT.divide(exact, Decimal(2)))
-    if not 0 < len(factors) <= _MOST_TRIED:
-        return threshold
-    answers = np.array(list(product((0.0, 1.0), repeat=len(factors))))
-    compact = Projection(tuple(range(len(factors))), factors)
-    sums, fires = compact.values(answers), Neuron(compact, asked.threshold).fires(2.0 * answers - 1.0)
-    size = 1e-9 * np.abs(factors).max()
-    if np.abs(sums - threshold).min() > size or fires.all() or not fires.any():
-        return threshold
-    low, high = float(sums[~fires].max()), float(sums[fires].min())
-    return shortest(low + size, high - size) if high - low > 4 * size else threshold

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.effects import Effect, PairEffect
-from bgn.explain.effects import effect as measure
+from bgn.explain.effects import Effect, PairEffect, effect_over
+from bgn.explain.subject import network_of_questions, rows_of
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, axes, ink, label, plain
-from bgn.show.curve import corners, few_wholes, histogram
-from bgn.show.labels import shortened
+from bgn.show.curve import corners, few_wholes, histogram, levels_of
+from bgn.show.labels import shorten, shortened
 
 _PIXELS = 200
 
@@ -23,7 +23,8 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     """Draw the effect of a feature, or of a pair, on the prediction: the mean when it has a value and all else varies.
 
     One feature gives a step function, exact, over a histogram of the data; a column of few whole numbers gets one
-    level per number. Two features give colours, worked out at every pixel.
+    level per number, a category a dot per level. What a gap comes to is a dotted line, or a dot "missing". Two features
+    give colours, worked out at every pixel.
 
     Parameters
     ----------
@@ -50,15 +51,15 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('rooms', 'mean predicted price')
     """
-    network = network_of(model)
-    rows, schema = network._rows(X), shortened(network.schema)
-    found = measure(network, feature, rows)
+    network = network_of_questions(model)
+    rows, schema = rows_of(network, X, "X"), shortened(network.schema)
+    found = effect_over(network, feature, rows)
     ax = axes(ax, 6.0, 4.0)
     target = f"mean predicted {schema.target or 'value'}"
     columns = [network.names.index(name) for name in ([found.feature] if isinstance(found, Effect) else found.features)]
     names = [schema.names[column] for column in columns]
     if isinstance(found, Effect):
-        _curve(ax, found, rows[:, columns[0]])
+        (_curve if found.column.levels is None else _dots)(ax, found, rows[:, columns[0]])
         label(ax, names[0], target)
     else:
         _map(ax, found, rows[:, columns], cmap, target)
@@ -69,19 +70,48 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
 def _curve(ax: Any, found: Effect, column: Floats) -> None:
     """Draw the steps within the data's range, and where the data lie."""
     plain(ax)
+    gaps, column = np.isnan(column).any(), column[~np.isnan(column)]
+    if gaps and found.missing is not None:
+        ax.axhline(found.missing, color=FIRST, linewidth=1.5, linestyle=":", zorder=2)
+        ax.annotate("missing", (1.0, found.missing), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    if not len(column):
+        return
     ax.plot(*corners(found, column), drawstyle="steps-post", color=FIRST, linewidth=2.0, zorder=3)
     if few_wholes(column):
         ax.xaxis.get_major_locator().set_params(integer=True)
     counts, edges = histogram(column)
+    _bars(ax, edges[:-1], np.diff(edges), counts, "edge")
+
+
+def _dots(ax: Any, found: Effect, column: Floats) -> None:
+    """Draw a dot per level of a category, and how many rows have it."""
+    plain(ax)
+    words, effects, counts = levels_of(found, column)
+    places = np.arange(len(words), dtype=np.float64)
+    ax.plot(places, effects, "o", color=FIRST, markersize=8, zorder=3)
+    ax.set_xticks(places, shorten(words), rotation=30, ha="right", parse_math=False)
+    _bars(ax, places, np.full(len(words), 0.8), counts, "center")
+
+
+def _bars(ax: Any, places: Floats, widths: Floats, counts: Floats, align: str) -> None:
+    """Draw how many rows there are, in the lowest quarter."""
     bottom, top = ax.get_ylim()
-    tall = 0.25 * (top - bottom) * counts / counts.max()
-    ax.bar(edges[:-1], tall, np.diff(edges), bottom=bottom, align="edge", color=ink(0.15), zorder=1)
+    tall = 0.25 * (top - bottom) * counts / max(counts.max(initial=0.0), 1.0)
+    ax.bar(places, tall, widths, bottom=bottom, align=align, color=ink(0.15), zorder=1)
     ax.set_ylim(bottom, top)
 
 
 def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) -> None:
     """Colour the plane of two features by the mean prediction."""
-    across, up = (np.linspace(column.min(), column.max(), _PIXELS) for column in columns.T)
-    values = found(across[np.newaxis, :], up[:, np.newaxis])
-    shown = ax.pcolormesh(across, up, values, cmap=cmap, shading="nearest", rasterized=True)
+    asked, places = [], []
+    for part, column, axis in zip((found.first, found.second), columns.T, (ax.xaxis, ax.yaxis), strict=True):
+        if part.column.levels is None:
+            asked.append(np.linspace(np.nanmin(column), np.nanmax(column), _PIXELS))
+            places.append(asked[-1])
+        else:
+            asked.append(np.array(part.column.levels, dtype=object))
+            places.append(np.arange(len(part.column.levels)))
+            axis.set_ticks(places[-1], shorten(list(map(level_word, part.column.levels))), parse_math=False)
+    values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
+    shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
     ax.figure.colorbar(shown, ax=ax).set_label(target, parse_math=False)

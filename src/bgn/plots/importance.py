@@ -44,7 +44,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     if of not in ("features", "neurons"):
         raise ValueError(f"of must be 'features' or 'neurons'; got {of!r}.")
     values: Floats = getattr(found, of)
-    names = term_labels(model) if of == "neurons" else shortened(network_of(model).schema).names
+    names = term_labels(model) if of == "neurons" else shortened(network_of(model, plain=False).schema).names
     colours = [FIRST] * len(values)
     for position, term in enumerate(as_terms(model).terms if of == "neurons" else ()):
         colours[term.neuron] = colour(position)

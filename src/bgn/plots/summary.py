@@ -14,6 +14,8 @@ from bgn.show.labels import shortened
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
     """Draw the SHAP values of the most important features, coloured by the features' own values.
 
+    Categories are coloured by the order of their levels, and gaps are grey.
+
     Parameters
     ----------
     explanation : Explanation
@@ -46,12 +48,12 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     ax = axes(ax, 5.8 + widest(labels), 1.2 + 0.42 * max(len(order), 1))
     plain(ax)
     ax.axvline(0.0, color=ink(0.5), linewidth=1.0)
-    dots = None
+    dots, colours = None, two_tone().with_extremes(bad=ink(0.5))
     for place, feature in enumerate(order):
         values, data = explanation.values[rows, feature], explanation.data[rows, feature]
         dots = ax.scatter(
-            values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=two_tone(), vmin=0.0, vmax=1.0,
-            s=9, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
+            values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colours, vmin=0.0, vmax=1.0,
+            s=9, plotnonfinite=True, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
         )  # fmt: skip
     ax.set_yticks(range(len(order)), labels, parse_math=False)
     ax.set_ylim(max(len(order), 1) - 0.5, -0.5)
@@ -64,9 +66,11 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
 
 
 def _ranks(values: Floats) -> Floats:
-    """Return where each value stands among all, 0 to 1, equal ones alike."""
-    distinct, places = np.unique(values, return_inverse=True)
-    return places / max(len(distinct) - 1, 1)
+    """Return where each value stands among all, 0 to 1, equal ones alike; NaN for gaps."""
+    distinct, places = np.unique(values[~np.isnan(values)], return_inverse=True)
+    ranks = np.full(len(values), np.nan)
+    ranks[~np.isnan(values)] = places / max(len(distinct) - 1, 1)
+    return ranks
 
 
 def _swarm(values: Floats, scale: float) -> Floats:

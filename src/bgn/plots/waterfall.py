@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bgn.export.numbers import amounts, whole
+from bgn.export.numbers import amounts
 from bgn.export.text import Signs
 from bgn.model.schema import Column
 from bgn.plots.style import DOWN, UP, axes, ink, largest, plain, widest
-from bgn.show.labels import shortened, term_labels
+from bgn.show.labels import cell, shortened, term_labels
 
 
 def waterfall(
@@ -81,7 +81,7 @@ def _told(column: Column, value: float) -> str:
     """Write a feature and its value; a 0/1 column that stands for a level tells whether it is that."""
     if column.level_of is not None and value in (0.0, 1.0):
         return column.name if value else "{} is not {}".format(*column.level_of)
-    return f"{column.name} = {Signs().number(whole(value))}"
+    return f"{column.name} is missing" if value != value else f"{column.name} = {cell(column, value)}"
 
 
 def _annotate(ax: Any, start: float, shown: list[float], starts: Any, ends: Any, digits: int) -> None:

@@ -7,49 +7,77 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.effects import Effect, effect
+from bgn.explain.effects import Effect, effect_over
 from bgn.export.numbers import number, whole
 from bgn.export.text import Signs
 from bgn.model.step import Floats
+from bgn.printable import clean
 from bgn.report import svg
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curve import corners, few_wholes, histogram
+from bgn.show.curve import corners, few_wholes, histogram, levels_of
 from bgn.show.drawing import percent
 from bgn.show.labels import title
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600
+_MOST_LEVELS = 24  # of a category that are drawn
 
 
 def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     """Return the effect curve of every feature in use, the most important first, all on one scale."""
     markup = require("markupsafe", extra="report").Markup
     curves = _curves(facts)
-    levels = np.concatenate([curve.levels for curve in curves.values()]) if curves else np.zeros(1)
+    gaps = [each.missing for each in curves.values() if each.missing is not None]
+    levels = np.concatenate([*(each.levels for each in curves.values()), gaps]) if curves else np.zeros(1)
     up = (float(levels.min()), float(levels.max()))
     room = 0.05 * (up[1] - up[0])
     shown = []
     for i, curve in curves.items():
-        column = facts.rows[:, i]
-        low, high = float(column.min()), float(column.max())
-        places, reached = corners(curve, column)
-        least, most = float(reached.min()), float(reached.max())
-        name = title(facts.network.schema.columns[i])
-        between = " and ".join(Signs().number(whole(end)) for end in (low, high))
-        steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
-        reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
-        text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
-        counts, edges = histogram(column)
-        ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
-        chart = svg.Chart(
-            (320, 170), ends, (up[0] - room, up[1] + room), f"Effect of {name}. {text}", whole=few_wholes(column)
-        )
-        chart.bars(edges.tolist(), counts.tolist())
-        chart.line(_thinned(places, reached), "first", steps=True)
-        share = percent(facts.importance.relative_features[i])
-        shown.append({"name": name, "share": share, "text": text, "svg": markup(chart.svg("effect"))})
+        name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
+        draw = _steps if curve.column.levels is None else _levels
+        drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), digits)
+        shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn)})
     return shown
+
+
+def _levels(curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int) -> tuple[str, str]:
+    """Return the effect of a category as a drawing, one line per level, and in words."""
+    words, found, counts = levels_of(curve, column)
+    order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+    order = order if len(words) > _MOST_LEVELS else np.arange(len(words))
+    least, most = int(np.argmin(found)), int(np.argmax(found))
+    text = f"From {_number(found[least], digits)} ({clean(words[least], 24)}) to {_number(found[most], digits)} "
+    text += (
+        f"({clean(words[most], 24)})."
+        if len(order) == len(words)
+        else (f"({clean(words[most], 24)}); the {len(order)} commonest of {len(words)} levels are drawn.")
+    )
+    shown = [(clean(words[k], 16), float(found[k]), float(counts[k])) for k in order]
+    return svg.level_chart(shown, up, f"Effect of {name}. {text}"), text
+
+
+def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int) -> tuple[str, str]:
+    """Return the effect of a number as a drawing of its steps, and in words."""
+    known = column[~np.isnan(column)]
+    gaps, column = len(known) < len(column) and curve.missing is not None, known if len(known) else np.zeros(1)
+    low, high = float(column.min()), float(column.max())
+    places, reached = corners(curve, column)
+    least, most = float(reached.min()), float(reached.max())
+    between = " and ".join(Signs().number(whole(end)) for end in (low, high))
+    steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
+    reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
+    text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
+    if gaps and curve.missing is not None:
+        text += f" Missing: {_number(curve.missing, digits)} (dotted)."
+    counts, edges = histogram(column)
+    ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
+    chart = svg.Chart((320, 170), ends, up, f"Effect of {name}. {text}", whole=few_wholes(column))
+    chart.bars(edges.tolist(), counts.tolist())
+    if gaps and curve.missing is not None:
+        chart.line([(ends[0], curve.missing), (ends[1], curve.missing)], "bound")
+    chart.line(_thinned(places, reached), "first", steps=True)
+    return chart.svg("effect"), text
 
 
 def _curves(facts: Facts) -> dict[int, Effect]:
@@ -59,7 +87,7 @@ def _curves(facts: Facts) -> dict[int, Effect]:
     """
     network, curves = facts.network, {}
     weights = network.output_weights
-    means = network.hidden(facts.rows).mean(axis=0) * weights
+    means = facts.coded.hidden(facts.rows).mean(axis=0) * weights
     for i in facts.used:
         part = network
         if network.depth == 1:
@@ -69,7 +97,7 @@ def _curves(facts: Facts) -> dict[int, Effect]:
                 output_weights=weights[reads],
                 base=network.base + means[~reads].sum(),
             )
-        curve = effect(part, i, facts.rows)
+        curve = effect_over(part, i, facts.rows)
         assert isinstance(curve, Effect)  # of one feature, not of a pair
         curves[i] = curve
     return curves

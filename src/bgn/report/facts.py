@@ -6,7 +6,7 @@ import hashlib
 import math
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,24 +16,30 @@ from numpy.typing import ArrayLike
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.subject import rows_and_target
+from bgn.explain.subject import network_of_questions, of_codes, rows_and_target
 from bgn.model.network import Network
-from bgn.model.schema import level_word
+from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
-from bgn.model.terms import Terms, as_terms, network_of
+from bgn.model.terms import Terms, as_terms
 from bgn.printable import clean
 from bgn.show.labels import title
 
 WORST = 10
 """Rows that the table of residuals lists."""
+_LEVELS = 6  # of a category that the table of columns names
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A model and the rows it is told about, checked, with what is worked out once and used in several places."""
+    """A model and the rows it is told about, checked, with what is worked out once and used in several places.
+
+    Rows are as the network reads them, a category as the number of its level, a gap as NaN; `coded` is the network that
+    takes them so.
+    """
 
     model: Any
     network: Network
+    coded: Network
     terms: Terms
     rows: Floats
     target: Floats
@@ -48,17 +54,17 @@ class Facts:
     @classmethod
     def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
         """Check the arguments of a report and work out what it needs."""
-        network = network_of(model)
+        network = network_of_questions(model)
+        coded = of_codes(network)
         rows, target = rows_and_target(network, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
         held_out = X_test is not None
         tests = rows_and_target(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
-        terms, predictions = as_terms(network), network.predict(tests[0])
-        holds = terms.holds(rows).mean(axis=0)
-        return cls(
-            model, network, terms, rows, target, *tests, held_out, predictions, holds, *_importance(network, rows)
-        )
+        terms, predictions = as_terms(network), coded.predict(tests[0])
+        holds = replace(terms, schema=coded.schema).holds(rows).mean(axis=0)
+        measured = _importance(coded, rows)
+        return cls(model, network, coded, terms, rows, target, *tests, held_out, predictions, holds, *measured)
 
     @property
     def used(self) -> list[int]:
@@ -68,12 +74,36 @@ class Facts:
     @cached_property
     def outside(self) -> Bools:
         """Which values of the judged rows lie outside the range of the rows the model was made from."""
-        return np.asarray((self.judged_rows < self.rows.min(axis=0)) | (self.judged_rows > self.rows.max(axis=0)))
+        low, high = np.nanmin(_known(self.rows), axis=0), np.nanmax(_known(self.rows), axis=0)
+        return np.asarray((self.judged_rows < low) | (self.judged_rows > high))
+
+    @cached_property
+    def numbers(self) -> tuple[Floats, Floats]:
+        """The rows and those to judge by as numbers that any model takes: a level as 0/1, a gap as the median."""
+        return _numbers(self.network, self.rows, self.rows), _numbers(self.network, self.judged_rows, self.rows)
 
     @cached_property
     def standardised(self) -> tuple[Floats, Floats]:
         """The rows and those to judge by, with the former's columns centred and of size 1, whatever their scale."""
-        return standardised(self.rows, self.judged_rows)
+        return standardised(*self.numbers)
+
+
+def _known(rows: Floats) -> Floats:
+    """Return the rows with 0 in columns that hold nothing."""
+    return np.where(np.isnan(rows).all(axis=0), 0.0, rows)
+
+
+def _numbers(network: Network, rows: Floats, learnt: Floats) -> Floats:
+    """Return rows as numbers: of a category one 0/1 column per level, gaps as the median of the rows `learnt` from."""
+    if network.schema.all_numbers and not np.isnan(rows).any():
+        return rows
+    parts = list[Floats]()
+    for kind, column, known in zip(network.schema.columns, rows.T, _known(learnt).T, strict=True):
+        if kind.levels is None:
+            parts.append(np.where(np.isnan(column), np.nanmedian(known), column))
+        else:
+            parts += [(column == code).astype(np.float64) for code in range(len(kind.levels))]
+    return np.stack(parts, axis=1)
 
 
 def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
@@ -105,11 +135,11 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
     size = f"{_count(width, 'neuron')}, {_count(len(facts.network.features_used), 'column')}"
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
-    linear = linear_predictions(facts.rows, facts.target, facts.judged_rows)
+    linear = linear_predictions(facts.numbers[0], facts.target, facts.numbers[1])
     entries = [
         ("this model", size, facts.predictions),
         ("a tree of similar size", f"{_count(splits, 'split')}, {_count(asked, 'column')}", tree.predict(judged)),
-        ("a linear model", _count(facts.rows.shape[1], "column"), linear),
+        ("a linear model", _count(facts.numbers[0].shape[1], "column"), linear),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
     return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
@@ -138,75 +168,37 @@ def worst(facts: Facts) -> list[dict[str, Any]]:
             "truth": float(facts.judged_target[i]),
             "prediction": float(facts.predictions[i]),
             "residual": float(residual[i]),
-            "values": facts.judged_rows[i].tolist(),
+            "values": [None if value != value else value for value in facts.judged_rows[i].tolist()],
         }
         for i in order
     ]
 
 
 def ranges(facts: Facts) -> list[dict[str, Any]]:
-    """Return, for every column, its range, its median, and how many judged rows lie outside the range."""
-    return [
-        {
-            "name": title(of),
-            "low": float(column.min()),
-            "median": float(np.median(column)),
-            "high": float(column.max()),
-            "distinct": len(np.unique(column)),
-            "outside": int(facts.outside[:, i].sum()),
-            "share": float(facts.importance.relative_features[i]),
-            "used": i in facts.network.features_used,
-        }
-        for i, (of, column) in enumerate(zip(facts.network.schema.columns, facts.rows.T, strict=True))
-    ]
+    """Return, for every column, its range and median or its levels, its gaps, and how many judged rows lie outside."""
+    return [_range(facts, i, of, column) for i, (of, column) in enumerate(
+        zip(facts.network.schema.columns, facts.rows.T, strict=True))]  # fmt: skip
 
 
-def controls(facts: Facts) -> list[dict[str, Any]]:
-    """Return what the what-if form offers: a number per column in use, or one choice for the levels of a category."""
-    groups = {
-        i: (name, members)
-        for name, members in facts.network.schema.level_columns.items()
-        if np.isin(facts.rows[:, members], (0.0, 1.0)).all() and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
-        for i in members
+def _range(facts: Facts, i: int, of: Column, column: Floats) -> dict[str, Any]:
+    """Return what one column holds; of a category the commonest levels, the commonest first."""
+    known = column[~np.isnan(column)]
+    codes, counts = np.unique(known, return_counts=True)
+    about: dict[str, Any] = {"levels": None, "low": 0.0, "median": 0.0, "high": 0.0}
+    if of.levels is not None:
+        common = [clean(level_word(of.levels[int(code)]), 24) for code in codes[np.argsort(-counts, kind="stable")]]
+        about["levels"] = ", ".join(common[:_LEVELS]) + ("" if len(common) <= _LEVELS else ", ...")
+    elif len(known):
+        about |= {"low": float(known.min()), "median": float(np.median(known)), "high": float(known.max())}
+    return {
+        "name": title(of),
+        "distinct": len(codes),
+        "missing": int(np.isnan(column).sum()),
+        "outside": int(facts.outside[:, i].sum()),
+        "share": float(facts.importance.relative_features[i]),
+        "used": i in facts.network.features_used,
+        **about,
     }
-    offered = [_choice(facts, *groups[i]) if i in groups else _field(facts, i) for i in facts.used]
-    return [control for k, control in enumerate(offered) if control not in offered[:k]]  # a category once
-
-
-def _field(facts: Facts, i: int) -> dict[str, Any]:
-    """Return a number field with its range."""
-    values = facts.rows[:, i]
-    about = {"low": float(values.min()), "high": float(values.max()), "whole": bool((values == np.rint(values)).all())}
-    return {"kind": "number", "name": clean(facts.network.names[i]), "column": i, **about}
-
-
-def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
-    """Return a choice among the categories of a column."""
-    levels = [facts.network.schema.columns[i].level_of for i in members]
-    options = [{"column": i, "name": clean(level_word(of[1]))} for i, of in zip(members, levels, strict=True) if of]
-    if (facts.rows[:, members].sum(axis=1) < 1.0).any():
-        options.append({"column": -1, "name": "none of these"})
-    return {"kind": "choice", "name": clean(name), "columns": members, "options": options}
-
-
-def typical(facts: Facts) -> list[float]:
-    """Return the row nearest to the medians, in units of each column's spread: a real row, so categories stay whole."""
-    rows, _ = facts.standardised
-    distance = np.abs(rows - np.median(rows, axis=0)).sum(axis=1)
-    return [float(value) for value in facts.rows[int(np.argmin(distance))]]
-
-
-def plain_network(network: Network) -> dict[str, Any]:
-    """Return the network's numbers, zeros left out, for the page's script."""
-    layers = [
-        [
-            {"columns": neuron.projection.columns, "weights": neuron.projection.coefficients, "bias": bias}
-            for neuron, bias in zip(layer.neurons, layer.bias.tolist(), strict=True)
-        ]
-        for layer in network.layers
-    ]
-    base, output, unit = network.summands
-    return {"layers": layers, "output": output.tolist(), "base": float(base), "unit": unit}
 
 
 def made(facts: Facts) -> dict[str, str]:

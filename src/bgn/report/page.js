@@ -8,16 +8,25 @@
 
   // -- the network --------------------------------------------------------------------------------------------
 
+  // What a column adds to a neuron's sum: a category is the number of its level, a gap null.
+  function summand(neuron, i, value) {
+    const weight = neuron.weights[i];
+    const gap = neuron.gaps === null ? NaN : neuron.gaps[i];
+    if (Array.isArray(weight)) return value === null ? gap : weight[value];
+    return (value === null ? gap : value) * weight;
+  }
+
   function answers(row) {
     let values = row;
     for (const layer of network.layers) {
       values = layer.map((neuron) => {
         let total = 0;
         neuron.columns.forEach((column, i) => {
-          const part = values[column] * neuron.weights[i];
+          const part = summand(neuron, i, values[column]);
           total = i ? total + part : part;
         });
-        return total + neuron.bias >= 0 ? 1 : -1;
+        const yes = Number.isNaN(total) && neuron.missing !== null ? neuron.missing : total + neuron.bias >= 0;
+        return yes ? 1 : -1;
       });
     }
     return values;
@@ -60,23 +69,33 @@
 
   function changesOf(control, value) {
     if (control.kind === "number") return [[control.column, value]];
+    if (control.kind === "level") return [[control.column, value < 0 ? null : value]];
     return control.columns.map((column) => [column, column === value ? 1 : 0]);
   }
 
   function valueOf(control) {
     if (control.kind === "number") return row[control.column];
+    if (control.kind === "level") return row[control.column] ?? -1;
     return control.columns.find((column) => row[column] === 1) ?? -1;
   }
 
   function told(control, value) {
-    return control.kind === "number" ? whole(value) : control.options.find((o) => o.column === value)?.name ?? "?";
+    if (control.kind === "number") return value === null ? "missing" : whole(value);
+    return control.options.find((o) => o.column === value)?.name ?? "?";
   }
 
   function showControls() {
     controls.forEach((control, i) => {
       const value = valueOf(control);
-      if (control.kind === "choice") {
+      if (control.kind !== "number") {
         byId(`c${i}`).value = String(value);
+        return;
+      }
+      if (control.missing) byId(`m${i}`).checked = value === null;
+      byId(`c${i}`).disabled = byId(`s${i}`).disabled = value === null;
+      if (value === null) {
+        byId(`c${i}`).value = "";
+        byId(`o${i}`).textContent = "";
         return;
       }
       // A field that holds this value keeps what was typed, such as 1.50.
@@ -118,13 +137,16 @@
   // -- what would it take -------------------------------------------------------------------------------------
 
   function candidates(control) {
+    // A gap is never proposed, and one that is there stays.
+    if (control.kind === "level") return row[control.column] === null ? [] : control.options.map((option) => option.column).filter((code) => code >= 0);
     if (control.kind === "choice") return control.options.map((option) => option.column);
+    if (row[control.column] === null) return [];
     const found = [];
     for (const neuron of network.layers[0]) {
       const place = neuron.columns.indexOf(control.column);
       if (place < 0) continue;
       let rest = neuron.bias;
-      neuron.columns.forEach((column, i) => { if (i !== place) rest += row[column] * neuron.weights[i]; });
+      neuron.columns.forEach((column, i) => { if (i !== place) rest += summand(neuron, i, row[column]); });
       const cut = -rest / neuron.weights[place];
       if (!Number.isFinite(cut)) continue;
       if (control.whole) {
@@ -147,7 +169,7 @@
   }
 
   function rounder(control, value, good) {
-    if (control.kind === "choice" || control.whole) return value;
+    if (control.kind !== "number" || control.whole) return value;
     const room = Math.abs(value - row[control.column]) + 0.005 * (control.high - control.low);
     for (let digits = 2; digits < 17; digits++) {
       const round = Number(value.toPrecision(digits));
@@ -164,7 +186,7 @@
       const got = predict(changed(changesOf(control, value)));
       if (reach === null || data.sign * got > data.sign * reach.got) reach = { control, value, got };
       if (!good(got)) continue;
-      const cost = control.kind === "choice" ? 0 :
+      const cost = control.kind !== "number" ? 0 :
         Math.abs(value - row[control.column]) / ((control.high - control.low) || 1);
       if (best === null || cost < best.cost) best = { control, value, cost };
     }
@@ -225,7 +247,10 @@
 
   controls.forEach((control, i) => {
     const set = (value) => { row = changed(changesOf(control, value)); show(); };
-    if (control.kind === "choice") {
+    if (control.missing) {
+      byId(`m${i}`).addEventListener("change", (event) => set(event.target.checked ? null : start[control.column] ?? control.middle));
+    }
+    if (control.kind !== "number") {
       byId(`c${i}`).addEventListener("change", (event) => set(Number(event.target.value)));
       return;
     }

@@ -16,15 +16,17 @@ import numpy as np
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places, whole
+from bgn.export.remarks import remarks
 from bgn.export.text import Signs
 from bgn.printable import clean, visible
+from bgn.report import controls as offers
 from bgn.report import facts as told
 from bgn.report import svg
 from bgn.report.charts import effects, growth
 from bgn.report.facts import Facts, quality
 from bgn.require import require
 from bgn.show.drawing import draw, percent
-from bgn.show.labels import shorten, shortened
+from bgn.show.labels import cell, shorten, shortened
 from bgn.show.labels import title as title_of
 
 
@@ -33,7 +35,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
     markup = require("markupsafe", extra="report").Markup
     script, network, terms = _part("page.js"), facts.network, facts.terms
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    measures, target, controls = quality(facts), _target(facts), told.controls(facts)
+    measures, target, controls = quality(facts), _target(facts), offers.controls(facts)
     base, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
     picture = svg.drawing(draw(network, facts.importance), _drawing_label(facts), focus=True)
     page = _template().render(
@@ -45,6 +47,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         weights=weights,
         terms=[term.condition for term in terms.terms],
         describe=lambda condition: markup(describe(condition, terms, Html(), units)),
+        remarks=[markup(each) for each in remarks(terms, Html(), units)],
         colour=colour,
         quality=_quality(measures, digits),
         quality_note=_quality_note(facts, measures),
@@ -83,6 +86,10 @@ def _part(name: str) -> str:
 
 def _target(facts: Facts) -> str:
     return clean(facts.terms.target) if facts.network.target_name else "value"
+
+
+def _float(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _whole(value: float) -> str:
@@ -154,7 +161,7 @@ def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     return [
         one
         | {key: Signs().number(amounts([one[key]], scale, digits + 1)[0]) for key in told_of}
-        | {"cells": [_whole(one["values"][i]) for i in facts.used[:8]]}
+        | {"cells": [cell(facts.network.schema.columns[i], _float(one["values"][i])) for i in facts.used[:8]]}
         for one in rows
     ]
 
@@ -181,13 +188,13 @@ def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]]) -> s
         for term, weight, holds in zip(terms.terms, numbers[1:], facts.holds, strict=True)
     ]
     blob = {
-        "network": told.plain_network(facts.network),
+        "network": offers.plain_network(facts.network),
         "controls": controls,
         "terms": [
             {"neuron": term.neuron, "weight": term.weight, "detail": detail}
             for term, detail in zip(terms.terms, details, strict=True)
         ],
-        "typical": told.typical(facts),
+        "typical": offers.typical(facts),
         "rows": [one["values"] for one in told.worst(facts)],
         "places": places(numbers),
     }

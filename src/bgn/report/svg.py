@@ -165,6 +165,32 @@ class Chart:
         )
 
 
+def level_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
+    """Return the effect of a category: one line per level with its word, mean prediction and, faintly, rows."""
+    low, high = _spread(up)
+    left, line = 12 + 6.4 * max((len(word) for word, _, _ in levels), default=1), 18
+    height, most = line * len(levels) + 28, max([1.0, *(rows for _, _, rows in levels)])
+    room = 320 - 12 - left
+    parts = []
+    for tick in _ticks(low, high, count=3):
+        x = left + room * (tick - low) / (high - low)
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 20}" class="grid"/>'
+            f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">{_short(tick)}</text>'
+        )
+    for place, (word, value, rows) in enumerate(levels):
+        y = 4 + line * (place + 0.5)
+        parts.append(
+            f'<rect x="{left:.1f}" y="{y - 6:.1f}" width="{0.25 * room * rows / most:.1f}" height="12" class="bar"/>'
+            f'<text x="{left - 5:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(word)}</text>'
+            f'<circle cx="{left + room * (value - low) / (high - low):.1f}" cy="{y:.1f}" r="4" class="level"/>'
+        )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart effect" role="img" aria-label="{escape(label)}" '
+        f'viewBox="0 0 320 {height}" font-size="11" {_FONT} fill="currentColor">{"".join(parts)}</svg>'
+    )
+
+
 def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]:
     """Return a range that has some width."""
     low, high = (min(max(end, -_MOST), _MOST) for end in ends)

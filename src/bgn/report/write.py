@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.model.terms import network_of
+from bgn.explain.subject import network_of_questions
 from bgn.pipelines import through_pipelines
 from bgn.report.facts import Facts
 from bgn.report.page import render
@@ -34,21 +34,20 @@ def write_report(
 ) -> Path:
     """Write one HTML file that tells the whole story of a model to somebody who has no Python.
 
-    The file opens from disk, asks nothing of any network, prints well, and holds the model itself: readers can change
-    a row and see the prediction, to the last bit that of ``predict``. Of the data it holds ranges, counts and the
-    ten rows with the largest errors; leave the file at home if those are secret.
+    The file opens from disk, asks nothing of any network, prints well, and holds the model itself: readers change a row
+    and see the prediction, to the last bit that of ``predict``. Of the data it holds ranges, counts and ten rows with
+    the largest errors; leave it at home if those are secret.
 
     Parameters
     ----------
     model : Network or fitted estimator
         With an estimator the report also shows how it grew and its settings.
     X, y : array_like or frame
-        The rows that the model was made from: importance, effects, ranges and the models to compare with come from
-        them.
+        The rows that the model was made from, and so importance, effects, ranges and the models to compare with.
     path : str or path
         Where to write; a file that is there is replaced, and only once the new one is whole.
     X_test, y_test : array_like or frame, optional
-        Rows to judge by. Without them the errors are those on `X` and `y`, and the report says so.
+        Rows to judge by. Without them the errors are those on `X` and `y`, as the report says.
     title : str, optional
         Heading of the page.
     digits : int, default 3
@@ -74,9 +73,10 @@ def write_report(
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     check_place(path)
-    for name, values in (("y", y), ("y_test", y_test)):
+    network = network_of_questions(model)
+    reach = [abs(network.base) + np.abs(network.output_weights).sum()]
+    for name, values in (("y", y), ("y_test", y_test), ("model", reach)):
         _measurable(name, values)
-    _measurable("model", [abs(network_of(model).base) + np.abs(network_of(model).output_weights).sum()])
     facts = Facts.of(model, X, y, X_test, y_test)
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)

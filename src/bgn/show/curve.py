@@ -5,17 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from bgn.explain.effects import Effect
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 
 _HALF = np.finfo(np.float64).max / 2.0
 
 
 def few_wholes(column: Floats) -> bool:
-    """Tell whether a column holds whole numbers in a short range, such as hours or yes and no.
+    """Tell whether a column holds whole numbers in a short range, such as hours or yes and no; it has no gaps.
 
     Beyond 2**52 all floats are whole, and halves between them are none.
     """
+    if not len(column):
+        return False
     return bool(np.ptp(column) <= 60 and (column == np.rint(column)).all() and np.abs(column).max() < 2.0**52)
+
+
+def levels_of(found: Effect, column: Floats) -> tuple[list[str], Floats, Floats]:
+    """Return the levels of a category in words, "missing" last where gaps are known, their effects and their rows."""
+    levels = found.column.levels or ()
+    words, effects = list(map(level_word, levels)), found(np.array(levels, dtype=object))
+    counts = np.array([np.sum(column == code) for code in range(len(levels))], dtype=np.float64)
+    if found.missing is None:
+        return words, effects, counts
+    return [*words, "missing"], np.append(effects, found.missing), np.append(counts, np.isnan(column).sum())
 
 
 def histogram(column: Floats) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from bgn.export.condition import describe
+from bgn.export.numbers import whole
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema, level_word
 from bgn.model.terms import as_terms, network_of
@@ -61,6 +62,21 @@ def title(column: Column) -> str:
     return clean(column.name if column.level_of is None else f"{column.level_of[0]} = {level_word(column.level_of[1])}")
 
 
+def cell(column: Column, value: float) -> str:
+    """Write what a row holds in a column: a number whole, a level in words, or that it is missing.
+
+    Examples
+    --------
+    >>> from bgn.model.schema import Column
+    >>> city = Column("city", levels=("Lille", "Nice"))
+    >>> cell(city, 1.0), cell(city, float("nan")), cell(Column("age"), 31.5)
+    ('Nice', 'missing', '31.5')
+    """
+    if value != value:
+        return "missing"
+    return Signs().number(whole(value)) if column.levels is None else clean(level_word(column.levels[int(value)]))
+
+
 def _shortened(column: Column, length: int) -> Column:
     """Return a column by a short name, and its levels as short words."""
     levels = None if column.levels is None else shorten(list(map(level_word, column.levels)), length)
@@ -74,7 +90,7 @@ def term_labels(model: Any) -> list[str]:
     """Return the condition of every neuron of the last layer, in order; those that add nothing are blank."""
     terms = as_terms(model)
     terms = replace(terms, schema=shortened(terms.schema))
-    labels = [""] * network_of(model).widths[-1]
+    labels = [""] * network_of(model, plain=False).widths[-1]
     for term in terms.terms:
         labels[term.neuron] = describe(term.condition, terms, Signs())
     return labels

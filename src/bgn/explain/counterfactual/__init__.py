@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bgn.explain.counterfactual.problem import Problem, read_problem
+from bgn.explain.counterfactual.problem import Limits
 from bgn.explain.counterfactual.proof import cheapest_row, nearest_miss, neat
+from bgn.explain.counterfactual.tasks import Task, read_tasks
 from bgn.explain.crossings import compile_search
+from bgn.explain.subject import network_of_questions
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 
 
@@ -25,14 +27,16 @@ class Counterfactual:
     the regions of the network. Every answer is a row of floats that the network itself has confirmed, thresholds
     included: where a value must lie below a threshold, it is the largest float that does, or as near as the solver
     comes where several columns meet. "Optimal" means to within a millionth of the cost. Columns without bounds are
-    searched a hundred times beyond the farthest threshold in their way; "unreachable" is proven within that range.
+    searched a hundred times beyond the farthest threshold in their way; "unreachable" is proven within that range. A
+    category changes as one: to another level, of all that it has.
 
     Attributes
     ----------
     found : bool
         Whether a row with a wanted prediction was found.
     x : ndarray or None
-        That row. When there is none, the allowed row that comes nearest; None if no row is allowed at all.
+        That row, as the table has it: levels in words, None for a gap. When there is none, the allowed row that comes
+        nearest; None if no row is allowed at all.
     prediction : float
         What the network predicts for `x`: when nothing was found, the best attainable.
     changes : dict
@@ -47,23 +51,29 @@ class Counterfactual:
         Whether it is proven that no allowed row has a wanted prediction.
     alternatives : tuple of Counterfactual
         Further answers that change other columns, dearer ones last.
+    plain : ndarray or None
+        The row as the search has it: a category as one 0/1 number per level.
+    miss : float
+        How far the prediction is from the wanted ones; 0 where found.
     """
 
     found: bool
-    x: Floats | None
+    x: Any
     prediction: float
-    changes: dict[str, tuple[float, float]]
+    changes: dict[str, tuple[Any, Any]]
     cost: float
     optimal: bool
     gap: float
     unreachable: bool
     alternatives: tuple[Counterfactual, ...] = ()
+    plain: Floats | None = field(default=None, repr=False)
+    miss: float = field(default=0.0, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer, and its alternatives, in plain types: what JSON can hold."""
         return {
             "found": self.found,
-            "x": None if self.x is None else self.x.tolist(),
+            "x": None if self.x is None else list(self.x.tolist()),
             "prediction": None if np.isnan(self.prediction) else self.prediction,
             "changes": {name: {"from": old, "to": new} for name, (old, new) in self.changes.items()},
             "cost": self.cost if np.isfinite(self.cost) else None,
@@ -80,19 +90,29 @@ class Counterfactual:
             return f"Counterfactual(unreachable: the best attainable is {self.prediction:.6g})"
         if not self.found:
             return f"Counterfactual(not found in time; the nearest so far is {self.prediction:.6g})"
-        moves = ", ".join(f"{name} {old:.6g} -> {new:.6g}" for name, (old, new) in self.changes.items())
+        moves = ", ".join(f"{name} {_written(old)} -> {_written(new)}" for name, (old, new) in self.changes.items())
         proof = "optimal" if self.optimal else f"gap {self.gap:.1%}"
         return f"Counterfactual({moves or 'no change'}: {self.prediction:.6g} at cost {self.cost:.6g}, {proof})"
+
+
+def _written(value: Any) -> str:
+    """Write what a column holds."""
+    return "missing" if value is None else f"{value:.6g}" if isinstance(value, float) else level_word(value)
 
 
 @through_pipelines("x")
 def counterfactual(
     model: Any, x: Any, *, at_least: float | None = None, at_most: float | None = None, costs: Any = None,
     bounds: Mapping[Any, Any] | None = None, immutable: Iterable[Any] = (), max_changed: int | None = None,
-    integer: Iterable[Any] = (), constraints: Any = None, one_hot: Sequence[Iterable[Any]] = (), n: int = 1,
-    max_seconds: float = 10.0,
+    integer: Iterable[Any] | None = None, constraints: Any = None, one_hot: Sequence[Iterable[Any]] = (), n: int = 1,
+    background: Any = None, fill_gaps: bool | Iterable[Any] = False, max_seconds: float = 10.0,
 ) -> Counterfactual:  # fmt: skip
     """Return the cheapest change of a row that brings its prediction to a wanted value, with proof.
+
+    Unless told otherwise numbers stay within the range seen at fit (``Column.seen``), whole numbers stay whole, and a
+    change costs 1 per spread of its column: a quarter of that range, or the standard deviation over a `background`.
+    Where the schema knows no range there is no limit, and a unit costs 1. A category changes to any level for 1. A gap
+    is never proposed, and one that is there stays.
 
     Parameters
     ----------
@@ -102,22 +122,26 @@ def counterfactual(
     at_least, at_most : float
         The wanted prediction: one of them or both.
     costs : sequence, mapping from names, or "fewest"
-        Price of one unit of each column, 1 by default and for names left out. "fewest" asks for as few changed
-        columns as possible first, then for the smallest change.
+        Price of one unit of a number, and of a category's change; names left out of a mapping keep those above.
+        "fewest" asks for as few changed columns as possible first, then for the smallest change.
     bounds : mapping
-        Column to ``(low, high)``, None for an open end, or to "increase" or "decrease".
+        Number to ``(low, high)``, None for an open end, or to "increase" or "decrease"; category to a list of levels.
     immutable : sequence of columns
         What must not change.
     max_changed : int, optional
         Most columns that may change; a one-hot group counts once.
-    integer : sequence of columns
-        What must stay a whole number.
+    integer : sequence of columns, optional
+        What must stay a whole number, instead of the columns that were whole at fit.
     constraints : sequence
         Linear constraints such as ``"bedrooms <= rooms"`` or ``({"a": 1, "b": -1}, "<=", 0)``.
     one_hot : sequence of groups of columns
         Columns of which exactly one is 1 and the others 0.
     n : int, default 1
         Number of answers; each further one may not change all that an earlier one changes.
+    background : array_like or frame, optional
+        Rows whose standard deviation prices a change.
+    fill_gaps : bool or sequence of columns, default False
+        Which gaps may be filled, for 1 each; a number then starts from its ``Column.typical``.
     max_seconds : float, default 10
         When to stop with the best answer so far, and a gap.
 
@@ -133,32 +157,46 @@ def counterfactual(
     Counterfactual(rooms 1 -> 4: 4.5 at cost 3, optimal)
     >>> counterfactual(network, [1.0, 1.0], at_least=4.0, bounds={"rooms": (0, 2)}, costs={"rooms": 10})
     Counterfactual(rooms 1 -> 2, age 1 -> 3: 4.5 at cost 12, optimal)
-    >>> counterfactual(network, [1.0, 1.0], at_least=4.0, immutable=["rooms"])
-    Counterfactual(unreachable: the best attainable is 2.5)
     """
+    limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
+    tasks = read_tasks(network_of_questions(model), x, at_least, at_most, limits, fill_gaps)
+    return _best(tasks, n, isinstance(costs, str), max_seconds)
+
+
+def _best(tasks: Sequence[Task], n: int, fewest: bool, max_seconds: float) -> Counterfactual:
+    """Return the cheapest answer of several problems; it is proven where all are."""
     if n < 1:
         raise ValueError(f"n must be at least 1; got {n}.")
-    limits = (costs, bounds, immutable, max_changed, integer, constraints, one_hot)
-    problem = read_problem(network_of(model), x, at_least, at_most, *limits)
-    return _answers(problem, n, isinstance(costs, str), max_seconds)
-
-
-def _answers(problem: Problem, n: int, fewest: bool, max_seconds: float) -> Counterfactual:
-    """Return the cheapest answer, and up to `n` - 1 others as its alternatives."""
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()
     deadline = time.monotonic() + max_seconds
-    answers = [_answer(problem, fewest, deadline)]
+    found = [_answers(task, n, fewest, deadline) for task in tasks]
+    best = min(found, key=lambda each: _rank(each, fewest))
+    if best.optimal and not all(each.optimal for each in found):
+        best = replace(best, optimal=False, gap=1.0 if best.found else np.inf, unreachable=False)
+    return best
+
+
+def _rank(answer: Counterfactual, fewest: bool) -> tuple[float, ...]:
+    """Order answers: those found first, the cheapest before others."""
+    if answer.found:
+        return 0.0, float(len(answer.changes)) if fewest else 0.0, answer.cost
+    return 1.0, 0.0, np.inf if np.isnan(answer.prediction) else answer.miss
+
+
+def _answers(task: Task, n: int, fewest: bool, deadline: float) -> Counterfactual:
+    """Return the cheapest answer, and up to `n` - 1 others as its alternatives."""
+    answers = [_answer(task, fewest, deadline)]
     while len(answers) < n and answers[-1].found and answers[-1].changes and time.monotonic() < deadline:
-        assert answers[-1].x is not None
-        problem = problem.without(np.flatnonzero(problem.changed(answers[-1].x[np.newaxis])[0]).tolist())
-        answers.append(_answer(problem, fewest, deadline))
+        task = task.without(answers[-1].plain)
+        answers.append(_answer(task, fewest, deadline))
     return replace(answers[0], alternatives=tuple(answer for answer in answers[1:] if answer.found))
 
 
-def _answer(problem: Problem, fewest: bool, deadline: float) -> Counterfactual:
+def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
     """Return the cheapest answer; with `fewest`, among those that change the fewest parts."""
+    problem = task.problem
     most = len(problem.parts) if problem.max_changed is None else min(problem.max_changed, len(problem.parts))
     proven, bound, row = True, 0.0, None
     for limit in range(1, max(most, 1) + 1) if fewest else (problem.max_changed,):
@@ -170,17 +208,19 @@ def _answer(problem: Problem, fewest: bool, deadline: float) -> Counterfactual:
         row = neat(problem, row)
         cost = problem.cost(row)
         gap = 0.0 if proven else min(max((cost - bound) / cost, 0.0), 1.0) if cost > 0 else 0.0
-        return _record(problem, row, True, proven, gap)
+        return _record(task, row, True, proven, gap)
     nearest, sure = nearest_miss(problem, deadline)
-    return _record(problem, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
+    return _record(task, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
 
 
-def _record(problem: Problem, row: Floats | None, found: bool, proven: bool, gap: float) -> Counterfactual:
-    names = problem.network.names
+def _record(task: Task, row: Floats | None, found: bool, proven: bool, gap: float) -> Counterfactual:
+    problem = task.problem
     if row is None:
         return Counterfactual(False, None, np.nan, {}, np.inf, proven, gap, proven)
     row.setflags(write=False)
-    changes = {names[i]: (float(problem.x[i]), float(row[i])) for i in np.flatnonzero(row != problem.x)}
     prediction = float(problem.network.predict(row[np.newaxis])[0])
-    cost = problem.cost(row) if found else np.inf
-    return Counterfactual(found, row, prediction, changes, cost, proven, gap, proven and not found)
+    cost = problem.cost(row) + task.flat if found else np.inf
+    return Counterfactual(
+        found, task.inputs.table_row(row), prediction, task.changes(row), cost, proven, gap, proven and not found,
+        plain=row, miss=float(problem.misses(row[np.newaxis])[0]),
+    )  # fmt: skip

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.counterfactual.constraints import read_constraints
+from bgn.explain.counterfactual.inputs import PlainInputs
+from bgn.explain.counterfactual.prices import read_bounds, read_costs
 from bgn.explain.crossings import after_first
-from bgn.explain.subject import column_of, columns_of, positive_of, rows_of
+from bgn.explain.subject import columns_of, rows_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Bools, Floats
 from bgn.printable import clean
 
@@ -90,44 +93,69 @@ class Problem:
         return replace(self, barred=(*self.barred, frozenset(changed)))
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What a user says of a row's change, as :func:`bgn.counterfactual` takes it."""
+
+    costs: Any = None
+    bounds: Mapping[Any, Any] | None = None
+    immutable: Iterable[Any] = ()
+    max_changed: int | None = None
+    integer: Iterable[Any] | None = None
+    constraints: Any = None
+    one_hot: Sequence[Iterable[Any]] = ()
+    background: Any = None
+
+
 def read_problem(
-    network: Network, x: Any, at_least: float | None, at_most: float | None, costs: Any,
-    bounds: Mapping[Any, Any] | None, immutable: Iterable[Any], max_changed: int | None, integer: Iterable[Any],
-    constraints: Any, one_hot: Sequence[Iterable[Any]],
-) -> Problem:  # fmt: skip
-    """Check and read the arguments of :func:`bgn.counterfactual`."""
-    row = _read_row(network, x)
+    inputs: PlainInputs, at_least: float | None, at_most: float | None, limits: Limits, still: Iterable[int] = ()
+) -> Problem:
+    """Check and read the arguments of :func:`bgn.counterfactual`; the columns `still` stay whatever they say."""
+    network, row, x = inputs.original, inputs.row, inputs.x
     least, most = _read_wanted(at_least, at_most)
-    if max_changed is not None and max_changed < 1:
-        raise ValueError(f"max_changed must be at least 1; got {max_changed}. Use None for no limit.")
-    low, high = _read_bounds(network, row, bounds)
-    whole = np.zeros(len(row), dtype=bool)
-    whole[columns_of(network, integer, "integer")] = True
-    if (row[whole] != np.rint(row[whole])).any():
-        column = int(np.flatnonzero(whole & (row != np.rint(row)))[0])
-        raise ValueError(f"integer has {network.names[column]!r}, but x has {row[column]} there, no whole number.")
-    groups = _read_groups(network, row, one_hot)
-    grouped = [column for group in groups for column in group]
+    if limits.max_changed is not None and limits.max_changed < 1:
+        raise ValueError(f"max_changed must be at least 1; got {limits.max_changed}. Use None for no limit.")
+    low, high = read_bounds(inputs, limits.bounds)
+    whole = _read_whole(inputs, limits.integer)
+    groups = [inputs.places[column] for column in range(len(row)) if inputs.is_group(column)]
+    groups += [
+        tuple(inputs.places[column][0] for column in group) for group in _read_groups(network, row, limits.one_hot)
+    ]
+    grouped = [place for group in groups for place in group]
     low[grouped], high[grouped] = np.maximum(low[grouped], 0.0), np.minimum(high[grouped], 1.0)
     whole[grouped] = True
-    fixed = columns_of(network, immutable, "immutable")
-    for column in fixed:
-        if not low[column] <= row[column] <= high[column]:
+    fixed = [place for column in still for place in inputs.places[column]]
+    for column in columns_of(network, limits.immutable, "immutable"):
+        own = list(inputs.places[column])
+        if not ((low[own] <= x[own]) & (x[own] <= high[own])).all():
             raise ValueError(
-                f"immutable has {network.names[column]!r}, but x has {row[column]} there, outside its bounds "
-                f"({low[column]}, {high[column]}). Leave out one of the two."
+                f"immutable has {network.names[column]!r}, but x has {inputs.value(column, x)} there, outside its "
+                f"bounds {(limits.bounds or {}).get(network.names[column], '')}. Leave out one of the two."
             )
-    low[fixed] = high[fixed] = row[fixed]
-    limits = read_constraints(network, row, constraints)
-    layer = Layer.of([*network.layers[0].neurons, *limits], network.n_inputs)
-    used, outside = layer.reads.any(axis=0), (row < low) | (row > high)
-    moving = [*np.flatnonzero(used & ~np.isin(np.arange(len(row)), fixed)), *np.flatnonzero(outside & ~used)]
+        fixed += own
+    low[fixed] = high[fixed] = x[fixed]
+    asked = [_plain_constraint(inputs, each) for each in read_constraints(network, row, limits.constraints)]
+    layer = Layer.of([*inputs.network.layers[0].neurons, *asked], inputs.network.n_inputs)
+    used, outside = layer.reads.any(axis=0), (x < low) | (x > high)
+    moving = [*np.flatnonzero(used & ~np.isin(np.arange(len(x)), fixed)), *np.flatnonzero(outside & ~used)]
     parts: list[tuple[int, ...]] = [(int(column),) for column in moving if column not in grouped]
     parts += [group for group in groups if not set(group) <= set(fixed)]
     return Problem(
-        network, layer, row, least, most, _read_costs(network, costs), low, high, whole,
-        tuple(parts), groups, max_changed,
+        inputs.network, layer, x, least, most, read_costs(inputs, limits.costs, limits.background), low, high, whole,
+        tuple(parts), tuple(groups), limits.max_changed,
     )  # fmt: skip
+
+
+def _plain_constraint(inputs: PlainInputs, constraint: Neuron) -> Neuron:
+    """Return a constraint on plain numbers, or say why it is none."""
+    for column in constraint.projection.columns:
+        kind, name = inputs.original.schema.columns[column], inputs.original.names[column]
+        if kind.levels is not None:
+            raise ValueError(f"constraints speaks of {name!r}, a category; only numbers can be added up. Use bounds.")
+        if np.isnan(inputs.row[column]):
+            raise ValueError(f"constraints speaks of {name!r}, which is missing in x. Leave it out.")
+    columns = tuple(inputs.places[column][0] for column in constraint.projection.columns)
+    return Neuron(Projection(columns, constraint.projection.coefficients), constraint.threshold)
 
 
 def _read_wanted(at_least: float | None, at_most: float | None) -> tuple[float, float]:
@@ -157,8 +185,8 @@ def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]
     return groups
 
 
-def _read_row(network: Network, x: Any) -> Floats:
-    """Return the row asked about: a sequence, a mapping or series by name, or a table of one row."""
+def read_row(network: Network, x: Any) -> Floats:
+    """Return the row asked about, NaN for a gap: a sequence, a mapping or series by name, or a table of one row."""
     if isinstance(x, Mapping) or (hasattr(x, "to_dict") and getattr(x, "ndim", 0) == 1):
         values = dict(x)
         missing = [name for name in network.names if name not in values]
@@ -166,41 +194,23 @@ def _read_row(network: Network, x: Any) -> Floats:
             raise ValueError(f"x lacks {', '.join(map(repr, missing))}.")
         x = [[values[name] for name in network.names]]
     elif getattr(x, "columns", None) is None:
-        x = np.atleast_2d(np.asarray(x))
-    rows = rows_of(network, x, "x")
-    if len(rows) != 1:
-        raise ValueError(f"x must be one row; got {len(rows)}.")
-    return rows[0].copy()
+        x = np.atleast_2d(np.asarray(x, dtype=None if network.schema.all_numbers else object))
+    if len(rows_of(network, x, "x")) != 1:
+        raise ValueError(f"x must be one row; got {len(rows_of(network, x, 'x'))}.")
+    return network.schema.encode(x, gaps=True)[0].copy()
 
 
-def _read_bounds(network: Network, row: Floats, bounds: Mapping[Any, Any] | None) -> tuple[Floats, Floats]:
-    """Return the lowest and highest value of every column."""
-    low, high = np.full(len(row), -np.inf), np.full(len(row), np.inf)
-    for name, limits in (bounds or {}).items():
-        column = column_of(network, name, "bounds")
-        if limits == "increase":
-            low[column] = row[column]
-        elif limits == "decrease":
-            high[column] = row[column]
-        else:
-            try:
-                bottom, top = limits
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"bounds of {network.names[column]!r} must be (low, high), 'increase' or 'decrease'; "
-                    f"got {limits!r}."
-                ) from None
-            low[column] = -np.inf if bottom is None else float(bottom)
-            high[column] = np.inf if top is None else float(top)
-            if not low[column] <= high[column]:
-                raise ValueError(f"bounds of {network.names[column]!r} must have low <= high; got {limits!r}.")
-    return low, high
-
-
-def _read_costs(network: Network, costs: Any) -> Floats:
-    """Return the cost of one unit of every column."""
-    if isinstance(costs, str):
-        if costs != "fewest":
-            raise ValueError(f"costs must be a number a column, a mapping from names, or 'fewest'; got {costs!r}.")
-        costs = None
-    return positive_of(network, costs, "costs", " Use immutable for a column that must not change.")
+def _read_whole(inputs: PlainInputs, integer: Iterable[Any] | None) -> Bools:
+    """Return which inputs must stay whole numbers: those told, else those that were whole at fit, and here."""
+    network, row, whole = inputs.original, inputs.row, np.zeros(len(inputs.x), dtype=bool)
+    if integer is None:
+        columns = [j for j, kind in enumerate(network.schema.columns) if kind.whole and row[j] == np.rint(row[j])]
+    else:
+        columns = columns_of(network, integer, "integer")
+    for column in columns:
+        if network.schema.columns[column].levels is not None:
+            raise ValueError(f"integer has {network.names[column]!r}, a category. Leave it out.")
+        if row[column] != np.rint(row[column]) and not np.isnan(row[column]):
+            raise ValueError(f"integer has {network.names[column]!r}, but x has {row[column]} there, no whole number.")
+        whole[inputs.places[column][0]] = not np.isnan(row[column])
+    return whole

@@ -1,0 +1,94 @@
+"""What the page's what-if form offers, and the network as its script computes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.subject import gap_of
+from bgn.model.network import Network
+from bgn.model.schema import level_word
+from bgn.printable import clean
+from bgn.report.facts import Facts
+
+
+def controls(facts: Facts) -> list[dict[str, Any]]:
+    """Return what the what-if form offers: a number per column in use, or one menu for the levels of a category."""
+    groups = {
+        i: (name, members)
+        for name, members in facts.network.schema.level_columns.items()
+        if np.isin(facts.rows[:, members], (0.0, 1.0)).all() and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
+        for i in members
+    }
+    offered = []
+    for i in facts.used:
+        if facts.network.schema.columns[i].levels is not None:
+            offered.append(_menu(facts, i))
+        else:
+            offered.append(_choice(facts, *groups[i]) if i in groups else _field(facts, i))
+    return [control for k, control in enumerate(offered) if control not in offered[:k]]  # a category once
+
+
+def _field(facts: Facts, i: int) -> dict[str, Any]:
+    """Return a number field with its range."""
+    values = facts.rows[~np.isnan(facts.rows[:, i]), i]
+    values = values if len(values) else np.zeros(1)
+    about = {"low": float(values.min()), "high": float(values.max()), "whole": bool((values == np.rint(values)).all())}
+    about |= {"middle": float(np.sort(values)[len(values) // 2]), "missing": _sees_gaps(facts.network, i)}
+    return {"kind": "number", "name": clean(facts.network.names[i]), "column": i, **about}
+
+
+def _menu(facts: Facts, i: int) -> dict[str, Any]:
+    """Return a menu of the levels of a category, "missing" last where the network knows gaps in it."""
+    levels = facts.network.schema.columns[i].levels or ()
+    options = [{"column": code, "name": clean(level_word(level))} for code, level in enumerate(levels)]
+    if _sees_gaps(facts.network, i):
+        options.append({"column": -1, "name": "missing"})
+    return {"kind": "level", "name": clean(facts.network.names[i]), "column": i, "options": options}
+
+
+def _sees_gaps(network: Network, i: int) -> bool:
+    """Whether the network's questions have answers for a gap in a column."""
+    gap = gap_of(network, i)
+    return gap is not None and gap != gap
+
+
+def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
+    """Return a choice among the categories of a column."""
+    levels = [facts.network.schema.columns[i].level_of for i in members]
+    options = [{"column": i, "name": clean(level_word(of[1]))} for i, of in zip(members, levels, strict=True) if of]
+    if (facts.rows[:, members].sum(axis=1) < 1.0).any():
+        options.append({"column": -1, "name": "none of these"})
+    return {"kind": "choice", "name": clean(name), "columns": members, "options": options}
+
+
+def typical(facts: Facts) -> list[float | None]:
+    """Return the row nearest to the medians, in units of each column's spread, among those with the fewest gaps.
+
+    It is a real row, so categories stay whole.
+    """
+    rows, _ = facts.standardised
+    distance = np.abs(rows - np.median(rows, axis=0)).sum(axis=1)
+    gaps = np.isnan(facts.rows).sum(axis=1)
+    distance = np.where(gaps > gaps.min(), np.inf, distance)
+    return [None if value != value else float(value) for value in facts.rows[int(np.argmin(distance))]]
+
+
+def plain_network(network: Network) -> dict[str, Any]:
+    """Return the network's numbers, zeros left out, for the page's script."""
+    layers = [
+        [
+            {
+                "columns": neuron.projection.columns,
+                "weights": neuron.projection.coefficients,
+                "bias": bias,
+                "gaps": neuron.projection.gaps,
+                "missing": neuron.missing,
+            }
+            for neuron, bias in zip(layer.neurons, layer.bias.tolist(), strict=True)
+        ]
+        for layer in network.layers
+    ]
+    base, output, unit = network.summands
+    return {"layers": layers, "output": output.tolist(), "base": float(base), "unit": unit}

@@ -1,0 +1,113 @@
+"""The printed equation says what gaps, levels and levels never seen are answered, and no more than needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bgn
+from bgn import Layer, Network
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
+from tests.networks import TABLE, table_networks, table_rows
+from tests.reference.sentence import parse
+
+UNSEEN = "A level never seen counts as missing."
+
+
+def as_read(X, schema, text):
+    """A raw table by the names that are printed; a level never seen is a gap where the text says so."""
+    gone = [
+        [
+            None if UNSEEN in text and column.levels is not None and value not in column.levels else value
+            for value in values
+        ]
+        for column, values in zip(schema.columns, X.T, strict=True)
+    ]
+    return {
+        column.name: np.array(values, dtype=float if column.levels is None else object)
+        for column, values in zip(schema.columns, gone, strict=True)
+    }
+
+
+@given(st.data())
+def test_the_text_answers_as_the_network_on_rows_with_gaps(data):
+    network, complete = data.draw(table_networks(depth=data.draw(st.sampled_from([1, 2]))))
+    X = data.draw(table_rows(complete))
+    terms = bgn.as_terms(network)
+    expected = np.transpose(
+        [(network.hidden(X)[:, term.neuron] > 0) == (network.output_weights[term.neuron] > 0) for term in terms.terms]
+    ).reshape(len(X), -1)
+    text = bgn.equation(network)
+    np.testing.assert_array_equal(terms.holds(X), expected, text)
+    np.testing.assert_array_equal(parse(text, list(TABLE.names)).answers(as_read(X, TABLE, text)), expected, text)
+    np.testing.assert_allclose(parse(text, list(TABLE.names)).value(as_read(X, TABLE, text)), network.predict(X))
+
+
+@given(table_networks(), table_rows())
+def test_terms_fill_gaps_as_the_network_does(drawn, X):
+    network, _ = drawn
+    np.testing.assert_allclose(bgn.as_terms(network).evaluate(X), network.predict(X))
+
+
+CITY = Column("city", levels=("Lille", "Nice", "Rome", "Oslo", "Bari"))
+GRADE = Column("grade", levels=("low", "fair", "good", "best"), ordered=True)
+SMOKER, HOUR = Column("smoker", levels=(False, True)), Column("hr", unit="h")
+LATITUDE, LONGITUDE = Column("latitude"), Column("longitude")
+NOTE = "In questions about several columns, a missing {} counts as {}."
+
+
+@pytest.mark.parametrize(
+    ("columns", "neuron", "weight", "expected"),
+    [
+        ([HOUR], Neuron(Projection((0,), (1.0,)), 30.0, True), 1.0, "hr >= 30 h or hr is missing"),
+        ([HOUR], Neuron(Projection((0,), (0.0,)), 1.0, True), 1.0, "hr is missing"),
+        ([HOUR], Neuron(Projection((0,), (0.0,)), 1.0, True), -1.0, "hr is not missing"),
+        ([CITY], Neuron(Projection((0,), ((1.0, 1.0, 0.0, 0.0, 0.0),)), 1.0, True), 1.0,
+         "city in {Lille, Nice} or city is missing"),
+        ([CITY], Neuron(Projection((0,), ((1.0, 1.0, 0.0, 0.0, 0.0),)), 1.0, True), -1.0, "city in {Rome, Oslo, Bari}"),
+        ([CITY], Neuron(Projection((0,), ((0.0, 1.0, 1.0, 1.0, 1.0),)), 1.0, True), 1.0,
+         "city is not Lille or city is missing"),
+        ([CITY], Neuron(Projection((0,), ((0.0, 1.0, 1.0, 1.0, 1.0),)), 1.0, False), 1.0,
+         "city is not Lille and city is not missing"),
+        ([CITY], Neuron(Projection((0,), ((1.0,) * 5,)), 1.0, False), 1.0, "city is not missing"),
+        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 2.0, False), 1.0, "grade >= good"),
+        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 2.0), -1.0, "grade < good"),
+        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 2.0, 3.0),)), 3.0), 1.0, "grade = best"),
+        ([GRADE], Neuron(Projection((0,), ((0.0, 1.0, 1.0, 0.0),)), 1.0, True), 1.0,
+         "grade in {fair, good} or grade is missing"),
+        ([SMOKER], Neuron(Projection((0,), ((0.0, 1.0),)), 1.0), 1.0, "smoker = True"),
+        ([SMOKER], Neuron(Projection((0,), ((0.0, 1.0),)), 1.0, True), -1.0, "smoker = False"),
+        ([HOUR, CITY], Neuron(Projection((0, 1), (1.0, (-6.0, -6.0, 0.0, 0.0, 0.0)), (12.0, 0.0)), 10.0), 1.0,
+         "hr >= 10 h, or >= 16 h where city in {Lille, Nice}"),
+        ([HOUR, CITY], Neuron(Projection((0, 1), (1.0, (-6.0, -6.0, 0.0, 0.0, 0.0)), (12.0, -6.0)), 10.0), 1.0,
+         "hr >= 10 h, or >= 16 h where city in {Lille, Nice} or is missing"),
+        ([CITY, SMOKER], Neuron(Projection((0, 1), ((1.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0)), (1.0, 0.0)), 2.0), 1.0,
+         "(city = Lille or city is missing) and smoker = True"),
+        ([LATITUDE, LONGITUDE], Neuron(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5), -1.0,
+         "latitude + 0.905 longitude < -72.5"),
+    ],
+)  # fmt: skip
+def test_questions_speak_of_gaps_where_there_are_some(columns, neuron, weight, expected):
+    network = Network([Layer.of([neuron], len(columns))], [weight], 0.0, schema=Schema(tuple(columns)))
+    assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
+    for form in ("latex", "markdown", "html"):
+        assert bgn.equation(network, form)
+
+
+def test_what_a_gap_counts_as_is_said_once_and_beside_a_question_where_they_differ():
+    schema = Schema((LATITUDE, LONGITUDE, CITY, GRADE))
+    pair = Neuron(Projection((0, 1), (1.0, 0.905), (34.26, -118.5)), -72.5)
+    other = Neuron(Projection((0, 1), (1.0, -0.5), (34.26, -110.0)), 3.0)
+    grade = Neuron(Projection((3,), ((0.0, 1.0, 2.0, 3.0),)), 2.0, True)
+    network = Network([Layer.of([pair, other, grade], 4)], [3.0, 2.0, 1.0], 0.0, schema=schema)
+    assert bgn.equation(network).splitlines()[1:] == [
+        "           +  6 [latitude + 0.905 longitude >= -72.5 (a missing longitude counts as -118.5)]",
+        "           +  4 [latitude - 0.5 longitude >= 3 (a missing longitude counts as -110)]",
+        "           +  2 [grade >= good or grade is missing]",
+        NOTE.format("latitude", "34.26"),
+        "grade: low < fair < good < best.",
+        UNSEEN,
+    ]
