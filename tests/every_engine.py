@@ -91,7 +91,7 @@ def in_tensors(model: BGNRegressor, *arguments: Any, **more: Any) -> BGNRegresso
 
     def source(X: Any, y: Any, sample_weight: Any = None, threads: int = 1) -> Tensors:
         weight = None if sample_weight is None else torch.from_numpy(sample_weight)
-        return Tensors(torch.from_numpy(X), torch.from_numpy(y), weight)
+        return Tensors(torch.from_numpy(np.array(X)), torch.from_numpy(np.array(y)), weight)
 
     return _with_source(source, model, *arguments, **more)
 

@@ -23,8 +23,9 @@ def scratch() -> tempfile.TemporaryDirectory[str]:
 
 def bits(network: Network) -> tuple[Any, ...]:
     """Return everything in a network, to the bit."""
-    parts = [array.tobytes() for layer in network.layers for array in (layer.weights, layer.bias)]
-    return (*parts, network.output_weights.tobytes(), network.base.hex(), network.feature_names, network.target_name)
+    parts = [(neuron, [number.hex() for number in neuron.projection.numbers]) for neuron in network.layers[0].neurons]
+    parts += [array.tobytes() for layer in network.layers[1:] for array in (layer.weights, layer.bias)]
+    return (network.schema, *parts, network.output_weights.tobytes(), network.base.hex())
 
 
 def timeless(history: Any) -> str:

@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 import bgn
 from bgn import BGNRegressor, shap_values
+from bgn.persist import read
 from tests.command import run
 from tests.every_engine import local_cluster
 from tests.growing import same, table
@@ -521,16 +522,21 @@ def test_rows_answer_alike_whatever_was_asked_before():
 def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     X, y = table(600)
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
+    rows["house"] = [f"no {number % 70}" for number in range(600)]
     rows.loc[7, "b"] = np.nan
     rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
     options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--missing", "drop", "--json"
     cards = []
-    for where in ((), ("--scheduler", two.scheduler.address)):
-        done = run("fit", tmp_path / "rents.parquet", "-t", "rent", *options, *where, "-o", tmp_path / "model.json")
-        cards.append(json.loads(done.out) | {"seconds": 0})
-        assert "1 of 600 rows have missing values ('b' 1): left out" in done.err
+    for key in (("--drop", "house"), ("--key", "house")):
+        for where in ((), ("--scheduler", two.scheduler.address)):
+            out = "-o", tmp_path / "model.json"
+            done = run("fit", tmp_path / "rents.parquet", "-t", "rent", *options, *key, *where, *out)
+            cards.append((json.loads(done.out) | {"seconds": 0}, read(tmp_path / "model.json").held_out))
+            assert "1 of 600 rows have missing values ('b' 1): left out" in done.err
     assert cards[0] == cards[1]
-    refused = run("fit", tmp_path / "rents.parquet", "-t", "rent", "--scheduler", two.scheduler.address, code=1)
+    assert cards[2] == cards[3]
+    drop = "--drop", "house"
+    refused = run("fit", tmp_path / "rents.parquet", "-t", "rent", *drop, "--scheduler", two.scheduler.address, code=1)
     assert "add --missing drop" in refused.err
 
 

@@ -21,12 +21,13 @@ _SEEN = ("bgn.export", "bgn.show", "bgn.plots", "bgn.report", "bgn.cli")
 _CALLED = ("bgn.estimators", "bgn.dask", "bgn.persist", "bgn.baselines", "bgn.datasets")
 _GROWN = ("bgn.grow", "bgn.engines", "bgn.tensors", "numba", "torch")
 FORBIDDEN = {
-    "model": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.inputs", "sklearn"),
+    "model": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.inputs", "bgn.pipelines", "sklearn"),
     "theory": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "sklearn"),
     "inputs": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "bgn.sources"),
     "preparation": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "sklearn"),
     "engines": (*_SEEN, *_CALLED, "bgn.grow", "bgn.explain", "sklearn"),
     "grow": (*_SEEN, *_CALLED, "bgn.explain", "sklearn"),
+    "pipelines": (*_SEEN, *_CALLED, *_GROWN, "bgn.explain", "sklearn"),
     "explain": (*_SEEN, *_CALLED, "bgn.grow"),
     "export": (*_SEEN[1:], *_CALLED, *_GROWN, "bgn.explain", "sklearn", "matplotlib"),
     "show": (*_SEEN[2:], *_CALLED, *_GROWN, "sklearn", "matplotlib"),

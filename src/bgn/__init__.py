@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bgn import baselines as baselines
     from bgn import datasets as datasets
+    from bgn import pipelines as pipelines
     from bgn import plots as plots
     from bgn import preparation as preparation
     from bgn import theory as theory
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "bgn": "__version__ baselines datasets plots preparation theory",
+        "bgn": "__version__ baselines datasets pipelines plots preparation theory",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.counterfactual": "counterfactual",
@@ -72,6 +73,7 @@ def _answer(home: str, name: str) -> None:
 
 _answer("bgn.report.notebook", "picture")
 _answer("bgn.report", "card")
+_answer("bgn.pipelines", "network_within")
 _answer("bgn.tensors", "hidden")
 _answer("bgn.tensors", "predict")
 _answer("bgn.tensors", "table_of")

@@ -25,6 +25,7 @@ from bgn.explain.shap import shap_values
 from bgn.inputs.per_row import no_dates
 from bgn.inputs.tables import enough_rows, representable
 from bgn.model.network import Network
+from bgn.model.schema import Schema
 from bgn.require import require
 from bgn.sources import RowArguments, names_of
 
@@ -205,9 +206,12 @@ class DaskBGNRegressor(BGNRegressor):
         check_is_fitted(self)
         model = as_it_is(self)
         X, network = model._checked(X), model.network_
-        options = options | {"background": require("dask", extra="dask").delayed(np.asarray(background))}
+        options = options | {"background": require("dask", extra="dask").delayed(background)}
         if hasattr(X, "columns"):
-            return X.map_partitions(_explain, network=network, meta=X._meta.astype(np.float64), **options)
+            meta = require("pandas", extra="dask").DataFrame(
+                columns=network.names, index=X._meta.index, dtype=np.float64
+            )
+            return X.map_partitions(_explain, network=network, meta=meta, **options)
         return X.map_blocks(_explain, network=network, dtype=np.float64, meta=np.empty((0, 0)), **options)
 
     def to_local(self) -> BGNRegressor:
@@ -218,12 +222,12 @@ class DaskBGNRegressor(BGNRegressor):
     # -- checking what came in -----------------------------------------------------------------------------
 
     def _source(
-        self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
-    ) -> tuple[RowSource, str | None]:
-        """Check collections as far as can be told without reading them. Also the target's name."""
-        from bgn.engines.cluster.partitions import rows_on_cluster
+        self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
+    ) -> tuple[RowSource, Schema]:
+        """Check collections as far as can be told without reading them; also what their columns are."""
+        from bgn.engines.cluster.partitions import rows_on_cluster, schema_on_cluster
 
-        named = hasattr(given.X, "columns")
+        named, reset = hasattr(given.X, "columns"), schema is None
         if not named and (given.target is not None or given.columns is not None):
             raise ValueError("target and columns name columns of a dataframe; X has none. Pass y, and X[:, columns].")
         given = given.in_memory() if named else given
@@ -232,8 +236,11 @@ class DaskBGNRegressor(BGNRegressor):
         no_dates(getattr(given.weight, "dtype", None), "sample_weight")
         least = 0 if given.weight is not None else 2 if reset else 1
         check = partial(_check_surveys, least=least)
-        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, check)
-        return source, given.target_name if hasattr(given.y, "map_partitions") else None
+        name = given.target_name if hasattr(given.y, "map_partitions") else None
+        if schema is None and self.direction == "search":
+            schema = schema_on_cluster(self._calls, given.X, self.categorical_features, name)
+        source = rows_on_cluster(self._calls, given.X, given.y, given.weight, check, schema)
+        return source, schema or Schema.of_numbers(self.n_features_in_, names_of(self), name)
 
     def _checked(self, X: Any, reset: bool = False, name: str = "X") -> Any:
         """A table in whole rows, with as many columns, and the names, that are known."""
@@ -280,7 +287,8 @@ def _predict(part: Any, model: BGNRegressor) -> Any:
 
 def _explain(part: Any, network: Network, background: Any, **options: Any) -> Any:
     """Explain one partition, which may be empty."""
-    values = shap_values(network, part, background, **options).values if len(part) else np.empty(part.shape)
+    empty = np.empty((0, network.n_inputs))
+    values = shap_values(network, part, background, **options).values if len(part) else empty
     if not hasattr(part, "columns"):
         return values
-    return require("pandas", extra="dask").DataFrame(values, index=part.index, columns=part.columns)
+    return require("pandas", extra="dask").DataFrame(values, index=part.index, columns=network.names)

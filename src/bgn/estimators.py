@@ -14,9 +14,8 @@ from sklearn.metrics import r2_score
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.engines.disk.arrays import in_memory
 from bgn.engines.disk.engine import Scratch
-from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, FileTable, Piece, on_disk
+from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.requests import RowSource
 from bgn.estimator_state import EveryWidth, as_it_is, growth_settings, take_over, unfitted
 from bgn.grow.history import History, Record
@@ -26,10 +25,11 @@ from bgn.grow.progress import progress_bar
 from bgn.grow.roles import assign_roles
 from bgn.inputs import arguments
 from bgn.inputs.per_row import number_target, weights
-from bgn.inputs.tables import nothing_lost, table
+from bgn.inputs.tables import nothing_lost, numbers_alone
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
-from bgn.sources import RowArguments, known_columns, names_of, source_of
+from bgn.model.schema import Schema
+from bgn.sources import RowArguments, known_columns, names_of, opened_again, rows_in_memory, source_of
 
 
 class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
@@ -75,6 +75,9 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
     simplicity : float, default 0.0
         How much more a question about several columns must gain than one about a single column to be asked first, as a
         share of its gain: 0 for nothing, near 1 for single columns almost always. For ``direction="search"``.
+    categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
+        Columns that are categories whatever they hold, numbers too. Columns of words, of true and false and of pandas'
+        and polars' categories are categories anyway; None refuses them.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional
@@ -127,6 +130,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
+        categorical_features: Any = "from_dtype",
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
         verbose: int = 0,
@@ -146,6 +150,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         self.select = select
         self.digits = digits
         self.simplicity = simplicity
+        self.categorical_features = categorical_features
         self.max_seconds = max_seconds
         self.callbacks = callbacks
         self.verbose = verbose
@@ -224,19 +229,23 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
-            source, name = self._source(given, scratch, seed)
+            source, schema = self._source(given, scratch, seed)
             held_out = given.to_validate(eval_set)
-            evaluation = None if held_out is None else self._source(held_out, scratch, seed, reset=False)[0]
-            engines, scaled = assign_roles(source, evaluation, self.validation_fraction, seed, threads)
-            names, monitor = names_of(self), Monitor(self.max_seconds, callbacks, show)
-            nothing_lost(engines.train.lost(), names)
-            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, names, name)
+            evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
+            engines, scaled = assign_roles(
+                source, evaluation, self.validation_fraction, seed, threads, columns=schema.columns
+            )
+            if self.direction != "search":
+                numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)
+            monitor = Monitor(self.max_seconds, callbacks, show)
+            nothing_lost(engines.train.lost(), schema.names if schema.named else None)
+            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
             self.network_: Network = self.history_.network()
 
     def _source(
-        self, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
-    ) -> tuple[RowSource, str | None]:
-        return source_of(self, given, scratch, seed, reset)
+        self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
+    ) -> tuple[RowSource, Schema]:
+        return source_of(self, given, scratch, seed, schema)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of every row.
@@ -259,10 +268,8 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         if on_gpu(X):
             return self.network_.predict(X)
         if not on_disk(X):
-            return self.network_.predict(table(self, X, reset=False))
-        if isinstance(X, np.memmap):
-            table(self, in_memory(X[:1], "X"), reset=False)
-        rows = known_columns(self, FileTable(X, known=names_of(self)))
+            return self.network_.predict(rows_in_memory(self, X))
+        rows = known_columns(self, opened_again(self, RowArguments(X)))
         predicted, done = np.empty(rows.n_rows), 0
         for _, some in self._pieces(rows):
             predicted[done : done + len(some)] = some
@@ -272,7 +279,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
     def _pieces(self, rows: BlockwiseRows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
         """Yield rows on disk, a block at a time, with their predictions."""
         for piece in rows.pieces(BLOCK_BYTES):
-            yield piece, self.network_.predict(piece.columns.T)
+            yield piece, self.network_.predict_encoded(piece.columns.T)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
         """Return the share of the target's variance that the predictions explain, R^2.
@@ -301,13 +308,19 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         if not on_disk(X):
             given = given.in_memory()
             return r2(given.y, self.predict(given.X), given.weight)
-        pieces = self._pieces(known_columns(self, given.opened(names_of(self))))
+        pieces = self._pieces(known_columns(self, opened_again(self, given, scored=True)))
         # What is kept of a block is a few numbers per row.
         kept = [(piece.target, some, piece.weight) for piece, some in pieces]
         targets, predicted, weight = (
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
         )
         return r2(targets, predicted, weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        searches = self.direction == "search"
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = searches
+        return tags
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the card of a fitted model."""

@@ -16,8 +16,11 @@ from bgn.engines.disk.table import BlockwiseRows, FileTable, on_disk
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.requests import RowSource
 from bgn.inputs import tables
-from bgn.inputs.per_row import weights
+from bgn.inputs.frames import FROM_DTYPE, schema_of
+from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
+from bgn.model.reading import labels_of
+from bgn.model.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,23 +49,23 @@ class RowArguments:
         name = None if on_disk(self.y) else getattr(self.y, "name", None)
         return None if name is None else str(name)
 
-    def opened(self, known: Sequence[str] | None) -> BlockwiseRows:
+    def opened(self, known: Sequence[str] | None, targets: bool = True, **reading: Any) -> BlockwiseRows:
         """Rows on disk; of the columns `known`, where the columns have names."""
         if isinstance(self.X, BlockwiseRows):
             return self.X
         aim = self.y if self.target is None else self.target
-        if aim is None:
+        if aim is None and targets:
             raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
-        return FileTable(self.X, columns=self.columns, target=aim, weight=self.weight, known=known)
+        return FileTable(self.X, columns=self.columns, target=aim, weight=self.weight, known=known, **reading)
 
     def in_memory(self) -> RowArguments:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
         y, weight = _loaded(self.y, "y"), _loaded(self.weight, "sample_weight")
         if self.target is None and self.columns is None:
             return replace(self, y=y, weight=weight)
-        frame = bool(tables.different_columns(self.X))
+        frame = bool(labels := tables.different_columns(self.X))
         X: Any = self.X if frame else np.asarray(self.X)
-        there = list(X.columns) if frame else list(range(X.shape[1]))
+        there = labels if frame else list(range(X.shape[1]))
         target = self.target if frame else _from_the_left(self.target, len(there))
         keep = list(there if self.columns is None else self.columns)
         if not frame:
@@ -82,7 +85,8 @@ class RowArguments:
         if not frame and (odd := [key for key in keep if not isinstance(key, int)]):
             raise ValueError(f"columns must be positions where columns have no names; got {odd[0]!r}.")
         y = y if target is None else X[target] if frame else X[:, target]
-        return RowArguments(X[keep] if frame else X[:, keep], y, weight)
+        rows = X[:, keep] if not frame else X.select(keep) if hasattr(X, "select") else X[keep]
+        return RowArguments(rows, y, weight)
 
     def to_validate(self, eval_set: Any) -> RowArguments | None:
         """The validation rows: a pair (X, y), or X alone where the target is one of its columns."""
@@ -100,54 +104,102 @@ class RowArguments:
 
 
 def source_of(
-    estimator: Any, given: RowArguments, scratch: Scratch, seed: int, reset: bool = True
-) -> tuple[RowSource, str | None]:
-    """Return rows, numeric, finite and of one length, as the source of an engine; also the target's name.
+    estimator: Any, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
+) -> tuple[RowSource, Schema]:
+    """Return rows, checked and of one length, as the source of an engine; also what their columns are.
 
-    The estimator takes note of the columns or, unless `reset`, knows them again.
+    Without a schema the columns are decided on, and the estimator takes note of them; with one they are known again.
     """
     if on_gpu(given.X):
-        return _on_gpu(estimator, given, reset), given.target_name
+        return _on_gpu(estimator, given, schema)
     if on_disk(given.X):
-        table = known_columns(estimator, given.opened(None if reset else names_of(estimator)), reset)
-        rows = OnDisk(table, scratch, seed)
-        tables.representable(rows.largest, rows.low, rows.high, names_of(estimator))
-        return rows, table.target_name or given.target_name
+        reading = {"schema": schema, "gaps": estimator.direction == "search"}
+        reading["categorical_features"] = estimator.categorical_features
+        table = given.opened(None if schema is None else names_of(estimator), **reading)
+        rows = OnDisk(known_columns(estimator, table, schema is None), scratch, seed)
+        found = replace(table.schema, target=table.target_name or given.target_name)
+        tables.representable(rows.largest, rows.low, rows.high, found.names if found.named else None)
+        return rows, schema or found
     given = given.in_memory()
-    X, y = tables.table(estimator, given.X, given.y, reset=reset, least=2 if reset else 1)
-    tables.representable([np.abs(column).max() for column in X.T], y.min(), y.max(), names_of(estimator))
+    X, y, schema = _in_memory(estimator, given, schema)
+    reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in X.T]
+    tables.representable(reach, y.min(), y.max(), schema.names if schema.named else None)
     weight = None if given.weight is None else weights(given.weight, len(X))
-    return RowsInMemory(X, y, weight, scratch.threads), given.target_name
+    return RowsInMemory(X, y, weight, scratch.threads), schema
 
 
-def _on_gpu(estimator: Any, given: RowArguments, reset: bool) -> RowSource:
+def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[Any, Any, Schema]:
+    """A table in memory as engines read it, its targets, and what its columns are."""
+    reset, chosen, searches = schema is None, estimator.categorical_features, estimator.direction == "search"
+    least, X = 2 if reset else 1, array_of(given.X)
+    told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
+    if schema is None and searches and (labels_of(X) is not None or _is_mixed(X) or told):
+        schema = schema_of(X, chosen, given.target_name)
+    if schema is None or (not _is_mixed(X) and schema.plain):
+        rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, gaps=searches)
+        return rows, y, schema or Schema.of_numbers(rows.shape[1], names_of(estimator), given.target_name)
+    return *tables.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
+
+
+def _is_mixed(X: Any) -> bool:
+    """True for an array that may hold more than numbers, and for a table that is none of arrays."""
+    return type(X).__module__.partition(".")[0] == "pyarrow" or _is_mixed_array(X)
+
+
+def _is_mixed_array(X: Any) -> bool:
+    return labels_of(X) is None and not hasattr(X, "toarray") and np.asarray(X).dtype.kind in "OUTmM"
+
+
+def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:
     """Rows on a GPU, checked where they are."""
     from bgn import tensors
 
     if given.target is not None or given.columns is not None:
         raise ValueError("target and columns are for files and frames; where X is a tensor, pass y and slice X.")
-    X = tensors.table_of(given.X, None if reset else estimator.n_features_in_)
-    if reset:
+    X = tensors.table_of(given.X, None if schema is None else estimator.n_features_in_)
+    if schema is None:
         tables.enough_rows(len(X))
         estimator.n_features_in_ = X.shape[1]
-    source, largest, reach = tensors.source_of(X, given.y, given.weight)
+        schema = tensors.schema_of(X, estimator.categorical_features, given.target_name)
+    source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
     tables.representable(largest, *reach, names_of(estimator))
-    return source
+    return source, schema
+
+
+def rows_in_memory(estimator: Any, X: Any) -> Any:
+    """A table in memory, with the columns that a fitted estimator knows, for its network to read."""
+    X, schema = array_of(X), estimator.network_.schema
+    X = tables.among_others(X, names_of(estimator) or ())
+    if schema.plain and not _is_mixed(X):
+        return tables.table(estimator, X, reset=False, gaps=True)
+    tables.known_again(estimator, X)
+    return X
 
 
 def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> BlockwiseRows:
     """Take note of the columns of rows on disk or, unless `reset`, compare them with those known."""
+    raws = table.schema.raws
     if reset:
         tables.enough_rows(table.n_rows)
-        estimator.n_features_in_ = table.n_columns
-        if table.names is not None:
-            estimator.feature_names_in_ = np.array(table.names, dtype=object)
-    elif table.n_columns != estimator.n_features_in_:
+        estimator.n_features_in_ = len(raws)
+        if table.schema.named:
+            estimator.feature_names_in_ = np.array(raws, dtype=object)
+    elif len(raws) != estimator.n_features_in_:
         raise ValueError(
-            f"X has {table.n_columns} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            f"X has {len(raws)} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
             "features as input."
         )
     return table
+
+
+def opened_again(estimator: Any, given: RowArguments, scored: bool = False) -> BlockwiseRows:
+    """Rows on disk as the network of a fitted estimator reads them; with their targets where they are `scored`."""
+    schema = estimator.network_.schema
+    known = names_of(estimator)
+    if isinstance(given.X, np.memmap):
+        tables.table(estimator, in_memory(given.X[:1], "X"), reset=False, gaps=True)
+    gaps = any(column.typical is not None for column in schema.columns)
+    return given.opened(known, targets=scored, schema=schema, gaps=gaps)
 
 
 def names_of(estimator: Any) -> tuple[str, ...] | None:

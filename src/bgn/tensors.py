@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from torch import Tensor
 from bgn.engines.gpu.raw_rows import Tensors
 from bgn.engines.gpu.sums import project
 from bgn.engines.protocol import Floats
+from bgn.inputs.frames import chosen_columns
 from bgn.model.layer import Layer
 from bgn.model.network import Network
+from bgn.model.schema import Schema
 from bgn.model.terms import network_of
 
 _BLOCK = 1 << 24
@@ -39,12 +42,38 @@ def _as_floats(values: Tensor, name: str) -> Tensor:
     return values.to(torch.float32 if values.is_floating_point() else torch.float64)
 
 
+def schema_of(X: Tensor, categorical_features: Any, target: str | None) -> Schema:
+    """Decide what every column of a tensor is: numbers, and those that are told to be categories."""
+    chosen = chosen_columns(categorical_features, None, X.shape[1])
+    columns = []
+    for j, column in enumerate(Schema.of_numbers(X.shape[1]).columns):
+        known = X[:, j][~X[:, j].isnan()] if j in chosen else X[:0, j]
+        levels = tuple(torch.unique(known).double().cpu().tolist()) if j in chosen else None
+        columns.append(replace(column, levels=levels))
+    return Schema(tuple(columns), target, named=False)
+
+
+def encoded(X: Tensor, schema: Schema) -> Tensor:
+    """Return a table as a network reads it: a category as the number of its level, a level never seen as NaN."""
+    if schema.all_numbers:
+        return X
+    X = X.double()
+    rows = X.clone()
+    for j, column in enumerate(schema.columns):
+        if column.levels is not None:
+            levels = torch.tensor([float(level) for level in column.levels], dtype=torch.float64, device=X.device)
+            place = torch.searchsorted(levels, X[:, j].contiguous()).clamp(max=max(len(levels) - 1, 0))
+            known = levels[place] == X[:, j] if len(levels) else torch.zeros_like(X[:, j], dtype=torch.bool)
+            rows[:, j] = torch.where(known, place.double(), torch.nan)
+    return rows
+
+
 def source_of(X: Tensor, y: Any, weight: Any) -> tuple[Tensors, Floats, tuple[float, float]]:
     """Judge rows, finite and of one length; also the largest value of every column and the reach of the target."""
     if y is None:
         raise ValueError("y must hold the targets of the rows of X; got None.")
-    low, high = (ends.cpu().numpy().astype(np.float64) for ends in torch.aminmax(X, dim=0))
-    for j in np.flatnonzero(~(np.isfinite(low) & np.isfinite(high))):
+    low, high = (ends.cpu().numpy().astype(np.float64) for ends in torch.aminmax(X.nan_to_num(0.0), dim=0))
+    for j in np.flatnonzero(X.isinf().any(dim=0).cpu().numpy()):
         _refuse(X[:, int(j)], f"X contains {{}} in column {int(j)!r}", "Drop or fill those rows.")
     y = _vector(y, X, "y")
     reach = torch.aminmax(y)
@@ -73,20 +102,20 @@ def _vector(values: Any, X: Tensor, name: str) -> Tensor:
 
 def _refuse(values: Tensor, what: str, remedy: str) -> None:
     """Say how many values are not finite; nothing where all are."""
-    bad = int((~torch.isfinite(values)).sum())
+    bad = int((values.isinf() if bool(values.isinf().any()) else values.isnan()).sum())
     if bad:
-        kind = "NaN" if bool(values.isnan().any()) else "infinity"
+        kind = "infinity" if bool(values.isinf().any()) else "NaN"
         raise ValueError(f"Input {what.format(kind)} ({bad} of {len(values)} rows). {remedy}")
 
 
 def hidden(network: Network, X: Tensor, layer: int = -1) -> Tensor:
     """Return the +-1 answers of one hidden layer, a float64 tensor beside `X`."""
-    return _answers(network, _finite(network, table_of(X, network.n_inputs)).T, layer).T.double()
+    return _answers(network, _rows(network, X).T, layer).T.double()
 
 
 def predict(network: Network, X: Tensor) -> Tensor:
     """Return the predicted value of every row, a float64 tensor beside `X`: the bits that arrays give."""
-    rows = _finite(network_of(network), table_of(X, network.n_inputs))
+    rows = _rows(network_of(network), X)
     base, weights, over = network.summands
     total = torch.full((len(rows),), float(base), dtype=torch.float64, device=rows.device)
     for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
@@ -95,12 +124,19 @@ def predict(network: Network, X: Tensor) -> Tensor:
     return total / torch.tensor([over], dtype=torch.float64, device=rows.device)
 
 
-def _finite(network: Network, rows: Tensor) -> Tensor:
-    ends = torch.stack(torch.aminmax(rows, dim=0))
-    bad = (~torch.isfinite(ends)).any(dim=0).cpu().numpy()
+def _rows(network: Network, X: Tensor) -> Tensor:
+    """What :meth:`bgn.model.network.Network._rows` says."""
+    rows = encoded(table_of(X, network.n_inputs), network.schema)
+    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.layers[0].refuses_gaps
+    typical = [column.typical for column in network.schema.columns]
+    bad = rows.isinf().any(dim=0).cpu().numpy() | (gaps & refused & np.array([each is None for each in typical]))
     if bad.any():
         name = network.names[int(np.flatnonzero(bad)[0])]
         raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
+    if (gaps & refused).any():
+        rows = rows.clone()
+        for j in np.flatnonzero(gaps & refused).tolist():
+            rows[:, j].nan_to_num_(typical[j])
     return rows
 
 
@@ -116,7 +152,10 @@ def _fire(layer: Layer, columns: Tensor) -> Tensor:
     answers = torch.empty((layer.width, columns.shape[1]), dtype=torch.int8, device=columns.device)
     for row, neuron in zip(answers, layer.neurons, strict=True):
         if neuron.projection.columns:
-            row[:] = (project(columns, neuron.projection) - neuron.threshold >= 0).to(torch.int8) * 2 - 1
+            z = project(columns, neuron.projection)
+            fires = z - neuron.threshold >= 0
+            fires = fires if neuron.missing is None else torch.where(z.isnan(), bool(neuron.missing), fires)
+            row[:] = fires.to(torch.int8) * 2 - 1
         else:
             row[:] = 1 if neuron.threshold <= 0 else -1
     return answers

@@ -22,6 +22,7 @@ from bgn.inputs.per_row import numbers_per_row, weights
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
 
 # Most numbers in one block of a layer's answers: 32 MiB of float64.
 _BLOCK = 1 << 22
@@ -59,6 +60,7 @@ class Regions:
         return f"Regions({len(self)} regions of {self.patterns.shape[1]} neurons, {len(self.index)} rows)"
 
 
+@through_pipelines("X")
 def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tuple[Regions, ...]:
     """Return which region of each hidden layer every row is in.
 
@@ -107,6 +109,7 @@ def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tup
     return tuple(_number(bits, width, weight) for bits, width in zip(packed, network.widths, strict=True))
 
 
+@through_pipelines("X", targets=("y",))
 def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
     """Return Theorem 1's bound for every hidden layer, and the mean squared error after them.
 

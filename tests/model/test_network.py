@@ -243,7 +243,7 @@ def test_other_number_types_are_read_as_float64(dtype):
         ([[1.0, 2.0]], r"X must have 3 columns; got shape \(1, 2\)"),
         ([[1.0, np.nan, 2.0]], "NaN or infinity in column 'b'"),
         ([[1.0, 2.0, -np.inf]], "NaN or infinity in column 'c'"),
-        ([["p", "q", "r"]], "could not convert string to float"),
+        ([["p", "q", "r"]], "column 'a' holds words"),
     ],
 )
 def test_bad_rows_are_refused(network, X, message):

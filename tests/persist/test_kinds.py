@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, ModelFileError, Network
+from bgn.model.dates import TIME_PARTS, TimePart
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 
@@ -21,24 +22,28 @@ outputs = st.floats(-3e307, 3e307)
 words = st.text(st.characters(codec="utf-8"), max_size=5)
 levels = st.one_of(words, st.floats(), st.booleans(), st.integers(-5, 5))
 
+time_parts = st.builds(
+    TimePart, words, st.sampled_from(TIME_PARTS), st.dates().map(str), st.sampled_from([None, "UTC", "Europe/Paris"])
+)
+
 
 @st.composite
 def schemas(draw: st.DrawFn) -> Schema:
-    columns = tuple(
-        Column(
+    columns = []
+    for name in draw(st.lists(words, max_size=4, unique=True)):
+        values = draw(st.none() | st.lists(levels, max_size=3).map(tuple))
+        column = Column(
             name,
-            levels=draw(st.none() | st.lists(levels, max_size=3).map(tuple)),
+            levels=values,
             ordered=draw(st.booleans()),
             unit=draw(words),
             seen=draw(st.none() | st.tuples(st.floats(), st.floats())),
             whole=draw(st.booleans()),
             level_of=draw(st.none() | st.tuples(words, levels)),
+            part_of=draw(st.none() | time_parts) if values is None else None,
         )
-        if draw(st.booleans())
-        else Column(name)
-        for name in draw(st.lists(words, max_size=4, unique=True))
-    )
-    return Schema(columns, draw(st.none() | words), draw(words), draw(st.booleans()))
+        columns.append(column if draw(st.booleans()) else Column(name))
+    return Schema(tuple(columns), draw(st.none() | words), draw(words), draw(st.booleans()))
 
 
 @st.composite

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from bgn.cli.roles import RowKeys, all_numbers, edge_of, fingerprint, held_by, sampled
 from bgn.cli.stream import KEPT
 from bgn.cli.train import TrainingRows, Wanted
-from bgn.engines.row_hashes import Inside, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.row_hashes import Hashes, Inside, find_edge, histogram, inside_bin
 from bgn.inputs.refusal import Refused
 from bgn.inputs.training import incomplete
 from bgn.model.step import Floats
@@ -21,7 +22,8 @@ from bgn.require import require
 class Clustered:
     """The training rows of a Parquet file on a cluster, the same that would be chosen of a file in memory.
 
-    One pass counts, one or two decide on test rows, one hands the rows over, one keeps some of them to judge by.
+    One pass counts, two over a key, where there is one, decide on test rows, one hands the rows over, one keeps some of
+    them to judge by.
     """
 
     def __init__(self, wanted: Wanted, address: str) -> None:
@@ -36,43 +38,62 @@ class Clustered:
                     "it, prepare it first, or leave --scheduler out."
                 )
         self.preparation = Preparation(tuple(Number(name, pa.types.is_boolean(kinds[name])) for name in features))
-        self._names, self._seed, self._test = [*features, target], wanted.test_seed, wanted.test
+        self._wanted, self._names, self._keys = wanted, [*features, target], wanted.keys
         self._calls = _connect(address)
         self._frame = require("dask.dataframe", extra="dask").read_parquet(
-            str(Path(wanted.source.name).resolve()), columns=self._names, index=False
+            str(Path(wanted.source.name).resolve()),
+            columns=[*dict.fromkeys([*self._names, *self._keys.columns])],
+            index=False,
         )
         self.notes = self._survey(wanted.choices.missing)
 
+    def _parts(self, function: Any, *arguments: Any) -> list[Any]:
+        """What a function will make of every partition, of the number of its first row and of some arguments."""
+        do = require("dask", extra="dask").delayed(function, pure=False)
+        parts = self._frame.to_delayed()
+        firsts = self._firsts or [0] * len(parts)  # not known before they are counted
+        return [do(part, first, *arguments) for part, first in zip(parts, firsts, strict=True)]
+
     def _each(self, what: str, function: Any, *arguments: Any) -> list[Any]:
         """What a function makes of every partition."""
-        do = require("dask", extra="dask").delayed(function, pure=False)
-        return self._calls.results(what, [do(part, *arguments) for part in self._frame.to_delayed()])
+        return self._calls.results(what, self._parts(function, *arguments))
 
     def _survey(self, missing: str) -> tuple[str, ...]:
         """Count incomplete rows and find the edge between test and training rows."""
-        surveys = self._each("survey", _look, self._seed)
+        self._firsts: list[int] = []
+        surveys = self._each("survey", _look, self._names)
         holes = dict(zip(self._names, sum(each[1] for each in surveys).tolist(), strict=True))
-        rows, lacking = (sum(each[0][k] for each in surveys) for k in range(2))
+        counts = [each[0][0] for each in surveys]
+        rows, lacking = sum(counts), sum(each[0][1] for each in surveys)
         notes = (f"{incomplete(rows, lacking, holes, missing)}: left out.",) if lacking else ()
-        counts = sum(each[2] for each in surveys)
-        self._edge = find_edge(counts, lambda number: self._each("inside", _inside, self._seed, number), self._test)
-        self._rows = rows - lacking
+        self._firsts = [1 + sum(counts[:k]) for k in range(len(counts))]
+        self._edge, self._all, self._rows = self._find_edge(rows), rows, rows - lacking
         return notes
+
+    def _find_edge(self, rows: int) -> int | None:
+        """The edge between test and training rows; the workers are asked where it depends on a key."""
+        share, keys = self._wanted.test, self._keys
+        if keys.key is None:
+            return edge_of(lambda: all_numbers(rows, keys.seed), share)
+        counts = sum(self._each("keys", _counts, keys))
+        return find_edge(counts, lambda number: self._each("inside", _inside, keys, number), share)
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
         from bgn.dask import DaskBGNRegressor
         from bgn.estimator_state import take_over
 
-        meta = self._frame._meta.astype(np.float64)
-        train = self._frame.map_partitions(_chosen, self._seed, self._edge, meta=meta)
+        meta = self._frame._meta[self._names].astype(np.float64)
+        chosen = self._parts(_chosen, self._names, self._keys, self._edge)
+        train = require("dask.dataframe", extra="dask").from_delayed(chosen, meta=meta, verify_meta=False)
         on_cluster = DaskBGNRegressor(**model.get_params(), client=self._calls.client)
         try:
             take_over(model, on_cluster.fit(train, target=self._names[-1]))
-            kept = self._each("kept", _kept, self._seed, self._edge, min(1.0, KEPT / self._rows))
+            kept = self._each("kept", _kept, self._names, self._keys, self._edge, KEPT / self._rows)
         except RuntimeError as error:
             raise Refused(str(error)) from error
         counts = [sum(each[k] for each in kept) for k in (3, 4)]
+        self.held_out = self._wanted.held_out(self._edge, self._all, sum(each[5] for each in kept))
         return TrainingRows.sampled([each[:3] for each in kept], counts, self)
 
 
@@ -92,38 +113,47 @@ def _connect(address: str) -> Any:
 # -- on a worker -------------------------------------------------------------------------------------------------
 
 
-def _values(part: Any) -> tuple[Floats, Any]:
+def _values(part: Any, names: list[str]) -> tuple[Floats, Any]:
     """A partition as numbers, and which rows are complete."""
-    values = part.to_numpy(dtype=np.float64, na_value=np.nan)
+    values = part[names].to_numpy(dtype=np.float64, na_value=np.nan)
     return values, np.isfinite(values).all(axis=1)
 
 
-def _rows(part: Any, seed: int) -> tuple[Floats, Any]:
-    """The complete rows of a partition, and their hashes."""
-    values, whole = _values(part)
-    return values[whole], row_hashes(values[whole, :-1].T, values[whole, -1].copy(), seed)
+def _hashes(part: Any, first: int, keys: RowKeys) -> Hashes:
+    """What decides on test rows, for all rows of a partition."""
+    columns = {name: pa.array(part[name], from_pandas=True) for name in keys.columns} or {"": np.empty(len(part))}
+    table = pa.table(columns)
+    keys.check(first, table)
+    return keys.hashes(first, table)
 
 
-def _look(part: Any, seed: int) -> tuple[tuple[int, int], Any, Any]:
-    values, whole = _values(part)
-    holes = np.count_nonzero(~np.isfinite(values), axis=0)
-    return (len(values), int(np.count_nonzero(~whole))), holes, histogram(_rows(part, seed)[1], None)
+def _look(part: Any, first: int, names: list[str]) -> tuple[tuple[int, int], Any]:
+    values, whole = _values(part, names)
+    return (len(values), int(np.count_nonzero(~whole))), np.count_nonzero(~np.isfinite(values), axis=0)
 
 
-def _inside(part: Any, seed: int, number: int) -> Inside:
-    return inside_bin(_rows(part, seed)[1], None, number)
+def _counts(part: Any, first: int, keys: RowKeys) -> Any:
+    return histogram(_hashes(part, first, keys), None)
 
 
-def _chosen(part: Any, seed: int, edge: int | None) -> Any:
+def _inside(part: Any, first: int, keys: RowKeys, number: int) -> Inside:
+    return inside_bin(_hashes(part, first, keys), None, number)
+
+
+def _chosen(part: Any, first: int, names: list[str], keys: RowKeys, edge: int | None) -> Any:
     """The training rows of a partition."""
-    values, hashes = _rows(part, seed)
-    learn = slice(None) if edge is None else hashes > np.uint64(edge)
-    return type(part)(values[learn], columns=part.columns)
+    values, whole = _values(part, names)
+    learn = whole & ~held_by(_hashes(part, first, keys), edge)
+    return type(part)(values[learn], columns=part[names].columns)
 
 
-def _kept(part: Any, seed: int, edge: int | None, share: float) -> tuple[Floats, Floats, Any, int, int]:
-    """About a share of the rows of either role, and how many there are of each."""
-    values, hashes = _rows(part, seed)
-    held = np.zeros(len(hashes), dtype=bool) if edge is None else hashes <= np.uint64(edge)
-    kept = row_hashes([], hashes.view(np.int64).astype(np.float64), seed) <= np.uint64(share * (2**64 - 2048))
-    return values[kept, :-1], values[kept, -1], held[kept], int(np.count_nonzero(~held)), int(np.count_nonzero(held))
+def _kept(
+    part: Any, first: int, names: list[str], keys: RowKeys, edge: int | None, share: float
+) -> tuple[Floats, Floats, Any, int, int, int]:
+    """About a share of the rows, which are test rows, how many there are of either role; the target's fingerprint."""
+    values, whole = _values(part, names)
+    held = held_by(_hashes(part, first, keys), edge)
+    kept = whole & sampled(first, len(values), share)
+    target = np.where(np.isfinite(values[:, -1]), values[:, -1], np.nan)
+    counts = (int(np.count_nonzero(whole & ~held)), int(np.count_nonzero(whole & held)))
+    return values[kept, :-1], values[kept, -1], held[kept], *counts, fingerprint(first, target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 import bgn
 from bgn.cli.output import table_writer
-from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
-from bgn.cli.terminal import show, show_json
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.terminal import note, show, show_json
 from bgn.inputs.refusal import Refused
 from bgn.persist import ModelFile
 from bgn.printable import clean
@@ -24,16 +24,24 @@ if TYPE_CHECKING:
 @model_and_data
 @click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
 @click.option("--background", help="File of rows to compare with; all of it is used. The rows of DATA unless told.")
+@rows_option
 @json_option
 @click.option("-o", "--out", help="CSV, TSV or Parquet file for the values of every row.")
 @reads_data
 def explain(
-    file: ModelFile, data: DataFile, row: int | None, background: str | None, as_json: bool, out: str | None
+    file: ModelFile,
+    data: DataFile,
+    row: int | None,
+    background: str | None,
+    which: str | None,
+    as_json: bool,
+    out: str | None,
 ) -> None:
     """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
 
     Without --row: how far each column moves a prediction, on average over the rows. With it: what each column adds to
-    the mean prediction in that row. The mean is over the rows of --background, or of DATA.
+    the mean prediction in that row. The mean is over the rows of --background, or of DATA. Of the file that the model
+    was fitted to, the rows that were set aside are averaged over, unless --rows or --out is given.
 
     \b
     bgn explain model.json houses.csv
@@ -43,6 +51,10 @@ def explain(
     """
     rows = data.complete_rows(file)
     explained = rows.X[rows.chosen(row)]
+    if row is None:
+        explained = rows.only(which, "test" if out is None else "all").X
+    elif rows.held is not None:
+        note(f"row {row} was {'set aside and not ' * bool(rows.held[rows.chosen(row)][0])}learnt from.")
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
@@ -83,14 +95,22 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
 @model_and_data
 @click.option("-o", "--out", default="report.html", show_default=True, help="Where to write.")
 @click.option("--title", help="Heading of the page.")
+@rows_option
 @reads_data
-def report(file: ModelFile, data: DataFile, out: str, title: str | None) -> None:
+def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: str | None) -> None:
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
+
+    Of the file that the model was fitted to, the rows that were set aside judge, unless --rows says otherwise.
 
     \b
     bgn report model.json houses.csv -o report.html
     """
     rows = data.complete_rows(file)
     y = rows.target("the report compares with")
-    bgn.write_report(file.model(), rows.X, y, out, title=title, units=file.units)
+    judged, tested = rows.only(which, "test"), dict[str, Any]()
+    X, y = judged.X, y if judged.y is None else judged.y
+    if rows.held is not None and judged.held is not None and judged.held.all() and not rows.held.all():
+        tested = {"X_test": X, "y_test": y}
+        X, y = rows.X[~rows.held], rows.target("")[~rows.held]
+    bgn.write_report(file.model(), X, y, out, title=title, units=file.units, **tested)
     show(f"report written to {clean(out)}")

@@ -78,6 +78,11 @@ _column_options = grouped(
         "--test", type=FiniteRange(0, 0.9), default=0.2, show_default=True,
         help="Share of the rows to set aside and judge by.",
     ),
+    click.option(
+        "--key", metavar="COL",
+        help="Set rows aside by this column, equal ones together, and not by their number; it is not learnt from.",
+    ),
+    click.option("--learn-key", is_flag=True, help="Learn from the column of --key, too."),
 )  # fmt: skip
 # Their names are those of the parameters of BGNRegressor; what is not given is left to the estimator.
 _growth_options = grouped(
@@ -169,7 +174,9 @@ def fit(data: str, **options: Any) -> None:
     if options["report"]:
         require("jinja2", extra="report")
     choices = Choices(**{field.name: options[field.name] for field in fields(Choices)})
-    rows = _rows(Wanted(source, choices, options["test"], options["random_state"], options["units"]), options)
+    if (key := options["key"]) in source.table.names and key != choices.target and not options["learn_key"]:
+        choices = replace(choices, drop=(*choices.drop, key))
+    rows = _rows(Wanted(source, choices, options["test"], options["random_state"], options["units"], key), options)
     if not options["quiet"]:
         for text in rows.notes:
             note(text)
@@ -239,6 +246,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
     kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": rows.preparation}
+    kept["held_out"] = rows.held_out
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),
         "report": lambda path: bgn.write_report(model, rows.X, rows.y, path, units=units, **tested),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import bgn
-from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
 from bgn.persist import ModelFile
 from bgn.printable import clean
@@ -24,9 +24,10 @@ def _number(value: float) -> float | None:
 
 @model_and_data
 @click.argument("column")
+@rows_option
 @json_option
 @reads_data
-def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
+def effect(file: ModelFile, data: DataFile, column: str, which: str | None, as_json: bool) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
     It is a step function, given exactly: where it steps, and its level from there on. Of more than 40 steps some are
@@ -35,7 +36,7 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
     \b
     bgn effect model.json houses.csv income
     """
-    X = data.complete_rows(file).X
+    X = data.complete_rows(file).only(which).X
     steps: Any = bgn.effect(file.network, column, background=X)
     if as_json:
         show_json({"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()})
@@ -50,9 +51,10 @@ def effect(file: ModelFile, data: DataFile, column: str, as_json: bool) -> None:
 
 @model_and_data
 @click.option("--row", type=click.IntRange(1), help="This row alone, column by column; the first is 1.")
+@rows_option
 @json_option
 @reads_data
-def margin(file: ModelFile, data: DataFile, row: int | None, as_json: bool) -> None:
+def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, as_json: bool) -> None:
     """Say how far the rows of DATA are from the nearest threshold that would change a saved MODEL's prediction.
 
     Without --row: the rows that are nearest (all of them with --json), each with the column whose change is smallest
@@ -63,7 +65,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, as_json: bool) -> N
     bgn margin model.json houses.csv
     bgn margin model.json houses.csv --row 17
     """
-    rows = data.complete_rows(file)
+    rows = data.complete_rows(file).only(which)
     names, used, spread = file.network.names, file.network.features_used, rows.X.std(axis=0)
     chosen = rows.chosen(row)
     found = bgn.margin(file.network, rows.X[chosen])

@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.cli.output import table_writer
+from bgn.cli.roles import Recogniser
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
 from bgn.cli.terminal import note
 from bgn.inputs.refusal import Refused
+from bgn.model.step import Floats
 from bgn.persist import ModelFile
 
 
@@ -39,11 +41,15 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     for name, kind in own.items():
         if not binary and (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             raise Refused(f"--keep {name!r}: a column of {kind} cannot be written as text; write to a .parquet file.")
-    rows, kinds = ModelRows(file, opened, keep, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
+    known, target = Recogniser(file.held_out, opened.table.names), file.network.target_name
+    there = [target] if file.held_out is not None and target in opened.table.names else []
+    read = [*dict.fromkeys([*keep, *known.columns, *there])]
+    rows, kinds = ModelRows(file, opened, read, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
     schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:
-        for _, table, block in rows.blocks():
+        for first, table, block in rows.blocks():
+            known.look(first, table, _target(rows, table, there, first))
             lacks = ~block.complete
             block.X[lacks] = 0.0
             predicted = pa.array(file.network.predict(block.X), mask=lacks)
@@ -56,6 +62,16 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
         note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
     if filled:
         note(f"{filled} of {total} rows had missing values filled in as at fit.")
+    if known.held is not None:
+        note(f"{np.count_nonzero(~known.held)} of {total} rows were learnt from: new rows are predicted less well.")
+
+
+def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:
+    """Return the target of a block, by which a file is known again; None where it has none that can be read."""
+    try:
+        return rows.numbers(table.column(there[0]), there[0], first) if there else None
+    except Refused:
+        return None
 
 
 def _kept(kind: pa.DataType, binary: bool) -> pa.DataType:

@@ -40,11 +40,12 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     bgn simplify model.json houses.csv --points 5 -o points.json
     bgn simplify model.json houses.csv --points 5 --format html > card.html
     """
-    rows = data.complete_rows(file)
+    rows = data.complete_rows(file).only(None)
     simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
-        save(simple.network, out, rows=rows.X, units=file.units, preparation=file.preparation)
+        known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
+        save(simple.network, out, rows=rows.X, units=file.units, **known)
     if as_json:
         plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
         plain["equation"] = bgn.equation(simple.network)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bgn import datasets
+from bgn.cli.roles import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
 from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
@@ -60,6 +61,10 @@ gaps_option = click.option(
     "--gaps", multiple=True, metavar="WORD", callback=_gaps,
     help="Word that means a missing value, in place of the usual ones (NA, ?, -, unknown, ...); again for more; none "
     "for empty cells alone.",
+)  # fmt: skip
+rows_option = click.option(
+    "--rows", "which", type=click.Choice(["test", "train", "all"]),
+    help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="For machines.")
 
@@ -137,10 +142,13 @@ class DataFile:
         """Return every complete row as a model reads it; a target that is there is read and counts too."""
         opened, target = self.open(), file.network.target_name
         there = [target] if target is not None and target in opened.table.names else []
-        rows, X, y = ModelRows(file, opened, there, True, self.form), list[Floats](), list[Floats]()
+        known = Recogniser(file.held_out, opened.table.names)
+        keep, X, y = [*dict.fromkeys([*there, *known.columns])], list[Floats](), list[Floats]()
+        rows = ModelRows(file, opened, keep, every=True, form=self.form)
         for first, table, prepared in rows.blocks():
             X.append(prepared.X)
             y += [rows.numbers(table.column(name), name, first) for name in there]
+            known.look(first, table, y[-1] if there else None)
         if not X:
             raise Refused(f"{self.name} has no rows.")
         features, targets = np.concatenate(X), np.concatenate(y) if there else None
@@ -152,7 +160,8 @@ class DataFile:
         if not whole.all():
             note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
         found = None if targets is None else targets[whole]
-        return CompleteRows(self.name, target, features[whole], found, np.flatnonzero(whole) + 1)
+        held = None if known.held is None else known.held[whole]
+        return CompleteRows(self.name, target, features[whole], found, np.flatnonzero(whole) + 1, held)
 
 
 @dataclass(frozen=True)
@@ -175,13 +184,36 @@ def _built_in(name: str, loaded: datasets.Dataset) -> OpenedData:
 
 @dataclass(frozen=True, eq=False)
 class CompleteRows:
-    """The rows of a data file that lack nothing, the target where the file has it, and their numbers in the file."""
+    """The rows of a data file that lack nothing, the target where the file has it, and their numbers in the file.
+
+    `held` tells which of them were set aside when the model was fitted, and not learnt from; None where nobody knows.
+    """
 
     name: str
     target_name: str | None
     X: Floats
     y: Floats | None
     numbers: NDArray[np.int64]
+    held: NDArray[np.bool_] | None = None
+
+    def only(self, which: str | None, default: str = "all") -> CompleteRows:
+        """Return test rows, training rows or all, and say so; by default all where nobody knows the others."""
+        if self.held is None:
+            if which in ("test", "train"):
+                told = f"--rows {which}: nobody knows which rows of {self.name} the model was fitted to"
+                raise Refused(f"{told}: the model's file does not say, or this is another table. Use --rows all.")
+            return self
+        learnt, wanted = int(np.count_nonzero(~self.held)), which or (default if self.held.any() else "all")
+        chosen = self.held if wanted == "test" else ~self.held if wanted == "train" else np.full(len(self.X), True)
+        these = {"test": f": these are the other {len(self.X) - learnt}", "train": ": these alone count here"}
+        more = " (--rows all for all)" if which is None and wanted != "all" else ""
+        note(f"{learnt} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
+        if not chosen.any():
+            raise Refused(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
+        return CompleteRows(
+            self.name, self.target_name, self.X[chosen], None if self.y is None else self.y[chosen],
+            self.numbers[chosen], self.held[chosen],
+        )  # fmt: skip
 
     def chosen(self, row: int | None) -> NDArray[np.bool_]:
         """Which rows are asked about: one, or all."""
@@ -219,6 +251,7 @@ class ModelRows:
         there = opened.table.names
         check_there((*sorted(self._only), *keep), there, self._origin)
         known = {column.column for column in self._preparation.columns} | {file.network.target_name, *keep}
+        known |= {file.held_out.key} if file.held_out is not None else set()
         if extra := [name for name in there if name not in known]:
             note(f"the model does not know the column{'s' * (len(extra) > 1)} {listed(extra)}: ignored.")
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from bgn.cli.roles import all_numbers, edge_of, fingerprint, held_by, sampled
 from bgn.cli.source import OpenedData
 from bgn.cli.train import TrainingRows, Wanted
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
-from bgn.engines.row_hashes import Hashes, find_edge, histogram, inside_bin, row_hashes
+from bgn.engines.row_hashes import Hashes
 from bgn.inputs import prepare
 from bgn.inputs.files import Parquet
 from bgn.inputs.refusal import Refused
@@ -54,8 +56,8 @@ def available_memory() -> int:
 
 
 class Streamed(BlockwiseRows):
-    """The training rows of a Parquet file. Three passes decide on columns, incomplete rows and test rows; one more
-    hands the rows over, and keeps some of them to judge by."""
+    """The training rows of a Parquet file. Two passes decide on columns and incomplete rows, two over the key, if there
+    is one, on test rows; one more hands the rows over, and keeps some of them to judge by."""
 
     def __init__(self, wanted: Wanted) -> None:
         source = wanted.source
@@ -69,51 +71,52 @@ class Streamed(BlockwiseRows):
             raise Refused(f"{source.name} has no column with values to learn from.")
         self.names = self.preparation.names
         self.n_columns, self.dtype = len(self.names), np.dtype(np.float64)
-        self._seed = wanted.test_seed
-        counts, more = self._survey()
+        self._keys = wanted.keys
+        self.n_rows, target, more = self._survey()
         self.notes = (*notes, *more)
-        self._edge = find_edge(counts, lambda number: [*self._inside(number)], wanted.test)
-        self.n_rows = int(counts.sum())
+        self._edge = edge_of(self._hashes, wanted.test)
+        self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
         if self.n_rows < 2:
             raise Refused(f"{source.name} has {self.n_rows} complete rows to learn from; at least 2 are needed.")
 
-    def _survey(self) -> tuple[NDArray[np.int64], list[str]]:
-        """Count incomplete rows, column by column, and what each bin of hashes holds."""
-        counts, rows, lacking, holes = np.zeros(1 << 16, np.int64), 0, 0, Counter[str]()
-        for X, y, whole in self._blocks():
+    def _survey(self) -> tuple[int, int, list[str]]:
+        """Count complete rows; also the fingerprint of the target, and a note on rows that lack something."""
+        rows, lacking, target, holes = 0, 0, 0, Counter[str]()
+        for first, table, X, y, whole in self._blocks():
+            self._keys.check(first, table)
             rows, lacking = rows + len(y), lacking + int(np.count_nonzero(~whole))
             holes.update(holes_of(self.preparation, X, y, self._target))
-            counts += histogram(self._hashes(X[whole], y[whole]), None)
-        return counts, [f"{incomplete(rows, lacking, holes, self._missing)}: left out."] if lacking else []
+            target += fingerprint(first, y)
+        notes = [f"{incomplete(rows, lacking, holes, self._missing)}: left out."] if lacking else []
+        return rows - lacking, target, notes
 
-    def _inside(self, number: int) -> Iterator[Any]:
-        for X, y, whole in self._blocks():
-            yield inside_bin(self._hashes(X[whole], y[whole]), None, number)
+    def _hashes(self) -> Iterator[Hashes]:
+        """Yield the hashes of all rows, block by block."""
+        if self._keys.key is None:
+            yield from all_numbers(self._table.n_rows, self._keys.seed)
+            return
+        for table in self._stamp.watch(self._table.blocks(self._keys.columns)):
+            yield self._keys.hashes(1, table)
 
-    def _hashes(self, X: Floats, y: Floats) -> Hashes:
-        return row_hashes(X.T, y, self._seed)
-
-    def _blocks(self) -> Iterator[tuple[Floats, Floats, NDArray[np.bool_]]]:
-        """Yield features, target, and which rows are complete."""
-        names = [*(column.column for column in self.preparation.columns), self._target]
-        for table in self._stamp.watch(self._table.blocks(names, rows_in(BLOCK_BYTES, self.n_columns))):
+    def _blocks(self) -> Iterator[tuple[int, pa.Table, Floats, Floats, NDArray[np.bool_]]]:
+        """Yield the number of the first row, the raw block, its features and target, and which rows are complete."""
+        first = 1
+        names = [*(column.column for column in self.preparation.columns), self._target, *self._keys.columns]
+        blocks = self._table.blocks([*dict.fromkeys(names)], rows_in(BLOCK_BYTES, self.n_columns))
+        for table in self._stamp.watch(blocks):
             X = prepare.apply(self.preparation, table).X
             y = target_values(table.column(self._target), self._target)
-            yield X, y, ~(np.isnan(X).any(axis=1) | np.isnan(y))
+            yield first, table, X, y, ~(np.isnan(X).any(axis=1) | np.isnan(y))
+            first += len(y)
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield the training rows; of training and test rows some are kept, and all are counted."""
         self._kept: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
         self._counts = np.zeros(2, np.int64)
-        edge = 0 if self._edge is None else self._edge
-        # Hashes are spread evenly: up to these lie, in either role, about as many rows as are kept.
-        share = min(1 << 20, (KEPT << 20) // self.n_rows)
-        lowest = np.array([edge + ((2**64 - 1 - edge) * share >> 20), edge * share >> 20], np.uint64)
-        for X, y, whole in self._blocks():
+        for first, table, X, y, whole in self._blocks():
+            held = held_by(self._keys.hashes(first, table), self._edge)[whole]
+            kept = sampled(first, len(y), KEPT / self.n_rows)[whole]
             X, y = X[whole], y[whole]
-            hashes = self._hashes(X, y)
-            held = np.zeros(len(y), dtype=bool) if self._edge is None else hashes <= np.uint64(edge)
-            kept = hashes <= lowest[held.astype(np.int64)]
             self._kept.append((X[kept], y[kept], held[kept]))
             self._counts += np.count_nonzero(~held), np.count_nonzero(held)
             if not held.all():

@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from bgn.cli.roles import RowKeys, edge_of, fingerprint, held_by
 from bgn.cli.source import OpenedData
-from bgn.engines.row_hashes import lowest, row_hashes
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
 from bgn.inputs.training import decide
 from bgn.model.step import Floats
+from bgn.persist import HeldOut
 from bgn.preparation import Preparation
-
-_TEST_SEED = 0x7E57
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +31,14 @@ class TrainingRows:
     notes: tuple[str, ...]
     n_train: int
     n_test: int
+    held_out: HeldOut
 
     @classmethod
     def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
         """Some of many rows: parts of features, target and whether they are test rows; how many there are of each."""
         X, y, held = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return cls(X[~held], y[~held], X[held], y[held], rows.preparation, rows.notes, int(counts[0]), int(counts[1]))
+        roles = X[~held], y[~held], X[held], y[held]
+        return cls(*roles, rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out)
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows it was fitted to."""
@@ -61,6 +62,7 @@ class Wanted:
     test: float
     seed: int
     units: Collection[str] = ()
+    key: str | None = None
 
     @property
     def target(self) -> str:
@@ -68,12 +70,23 @@ class Wanted:
         return str(self.choices.target)
 
     @property
-    def test_seed(self) -> int:
-        """Test rows are chosen like validation rows, with another seed, since those come from what is left."""
-        return self.seed ^ _TEST_SEED
+    def keys(self) -> RowKeys:
+        """What decides which rows are test rows: not the columns that are learnt from."""
+        return RowKeys(self.key, self.seed)
+
+    def held_out(self, edge: int | None, rows: int, fingerprint: int) -> HeldOut:
+        """What a model file keeps of which rows were set aside."""
+        return HeldOut(self.seed, self.test, self.key, edge, rows, fingerprint % 2**64)
 
     def features(self) -> list[str]:
         """Return the columns to learn from; name those that are not there."""
+        there = self.source.table.names
+        if self.key is not None and self.key not in there:
+            raise Refused(
+                f"--key: {self.source.name} has no column {self.key!r}; it has {', '.join(map(repr, there))}."
+            )
+        if self.key is not None and self.key == self.choices.target:
+            raise Refused(f"--key: {self.key!r} is the target; name a column that tells rows apart.")
         return self.choices.features(self.source.table.names, self.source.name, self.units)
 
     def parquet(self, option: str, where: str) -> Parquet:
@@ -86,15 +99,19 @@ class Wanted:
 
 
 def training_rows(wanted: Wanted) -> TrainingRows:
-    """Read a whole table and split it; test rows are chosen by their content, so that equal rows stay on one side."""
-    source, features = wanted.source, wanted.features()
-    found = decide(source.table, features, wanted.choices, source.name)
+    """Read a whole table and split it; rows with the same key stay on one side."""
+    source, features, keys = wanted.source, wanted.features(), wanted.keys
+    table = source.table.read([*dict.fromkeys([*features, wanted.target, *keys.columns])])
+    keys.check(1, table)
+    found = decide(table, features, wanted.choices, source.name, source.table.met)
     X, y, usable = found.X, found.y, found.usable
-    held = np.zeros(len(y), dtype=bool)
-    held[usable] = lowest(row_hashes(X[usable].T, y[usable], wanted.test_seed), None, wanted.test)
+    hashes = keys.hashes(1, table)
+    edge = edge_of(lambda: [hashes], wanted.test)
+    held = usable & held_by(hashes, edge)
     learn = usable & ~held
     preparation = found.imputed(learn) if wanted.choices.missing == "impute" else found.preparation
     n_train, n_test = int(np.count_nonzero(learn)), int(np.count_nonzero(held))
     if n_train < 2:
         raise Refused(f"{source.name} has {n_train} complete rows to learn from; at least 2 are needed.")
-    return TrainingRows(X[learn], y[learn], X[held], y[held], preparation, found.notes, n_train, n_test)
+    kept = wanted.held_out(edge, len(y), fingerprint(1, y))
+    return TrainingRows(X[learn], y[learn], X[held], y[held], preparation, found.notes, n_train, n_test, kept)

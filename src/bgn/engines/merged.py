@@ -20,6 +20,7 @@ from bgn.engines.kernels import cuts
 from bgn.engines.part import PROBES
 from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Engine, Floats, Integers, Loss, Output, Question
 from bgn.engines.requests import Arguments, Parts, Reply, RowPart
+from bgn.engines.shared_rows import line_of
 from bgn.model.neuron import Neuron, Projection
 
 _RESIDUAL_BITS = 31  # are plenty for a direction
@@ -74,8 +75,8 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     def _bound(self, direction: Projection) -> float:
         """No projection is beyond this; infinity when some could overflow."""
         bound = 0.0
-        for j, c in zip(direction.columns, direction.factors, strict=True):
-            bound += abs(c) * self._reach[j]
+        for j, c in zip(direction.columns, direction.coefficients, strict=True):
+            bound += max(map(abs, c)) if isinstance(c, tuple) else abs(c) * self._reach[j]
         return bound if bound < 1e307 else np.inf
 
     def can_project(self, direction: Projection) -> bool:
@@ -86,8 +87,8 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         """Cells over a window, with one for all rows below and one for all above; or over the reach of a few dozen
         rows, on which only speed depends."""
         if question.window is None:
-            arrays = question.projection.arrays
-            low, scale = cuts.reach_of(self._probes, *arrays, self._cells, self._probes.shape[1])
+            line = line_of(self._probes, question.projection)
+            low, scale = cuts.reach_of(*line, self._cells, self._probes.shape[1])
         else:
             bottom, width = self._window(question.projection, question.window)
             low, scale = bottom - width, 1.0 / width

@@ -88,7 +88,7 @@ class Part(SharedRows, CellPart):
 
     def _coarse_cells(self, sieve: Sieve) -> CellSums:
         leftover, cells = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16)
-        line, place = (self.columns, *sieve.projection.arrays), (sieve.low, sieve.scale)
+        line, place = self.line(sieve.projection), (sieve.low, sieve.scale)
 
         def fill(span: tuple[int, int]) -> CellSums:
             sums = cuts.empty_cells(sieve.size)
@@ -108,8 +108,8 @@ class Part(SharedRows, CellPart):
 
     def _sieved(self, sieve: Sieve, start: int, stop: int) -> RowsInCells:
         """The rows that pass a sieve of several levels, and their cells."""
-        index, coefficients = sieve.projection.arrays
-        line = self.columns[index, start:stop], np.arange(len(index)), coefficients
+        columns, index, coefficients = self.line(sieve.projection)
+        line = columns[index, start:stop], np.arange(len(index)), coefficients
         residual = self.residual(sieve.output)[start:stop]
         weight = self.weight[start:stop] if len(self.weight) else self.weight
         cells, z, span = np.empty(stop - start, np.uint16), np.empty(stop - start), (0, stop - start)
@@ -137,7 +137,7 @@ class Part(SharedRows, CellPart):
         if cells is None:
             self._coarse_cells(sieve)
             cells = self._cells[-1][1]
-        leftover, line = self._leftover(sieve.output), (self.columns, *sieve.projection.arrays)
+        leftover, line = self._leftover(sieve.output), self.line(sieve.projection)
 
         def part(span: tuple[int, int]) -> RowsInCells:
             n = span[1] - span[0]
@@ -150,7 +150,7 @@ class Part(SharedRows, CellPart):
         return joined_rows(self.each(part, self._spans))
 
     def split(self, output: Output, projection: Projection, thresholds: Floats) -> tuple[Integers, Floats]:
-        line, residual = (self.columns, *projection.arrays), self.residual(output)
+        line, residual = self.line(projection), self.residual(output)
 
         def part(span: tuple[int, int]) -> tuple[Integers, Floats]:
             sums = np.zeros((len(thresholds), 2), np.int64)
@@ -167,7 +167,7 @@ class Part(SharedRows, CellPart):
         while slot >> 3 >= len(self.codes):
             self.codes = np.concatenate([self.codes, np.zeros_like(self.codes)])
         before = self.codes[slot >> 3].copy()
-        line, row = (self.columns, *neuron.projection.arrays), self.codes[slot >> 3]
+        line, row = self.line(neuron.projection), self.codes[slot >> 3]
         told = self._sum(3, kernels.fire, line, neuron.threshold, self.weight, self.target, row, slot & 7)
         self._last, self._residual, self._correlations = None, None, {}
         if told[2]:
@@ -237,7 +237,8 @@ class Part(SharedRows, CellPart):
 
     def forget(self) -> None:
         """Drop everything that can be worked out again."""
-        self._known, self._last, self._residual, self._cells, self._correlations = [], None, None, [], {}
+        self._known, self._last, self._residual, self._correlations = [], None, None, {}
+        self._cells, self._lines = [], []
 
     def _limbs(self, gap: Integers) -> Integers:
         return self._sum(4, self.loss.add_limbs, gap, self.target, self.weight)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.coding import Coding
 from bgn.engines.part import Part
 from bgn.engines.protocol import Integers, Loss
 from bgn.engines.requests import RawBlock, RowSource
@@ -31,13 +32,15 @@ class Weights:
 
 @dataclass(frozen=True)
 class Survey:
-    """Rows of positive weight in a block: number, weight, reach of the target, weight by bin of hash."""
+    """Rows of positive weight in a block: number, weight, reach of the target, weight by bin of hash, columns with
+    gaps."""
 
     n_rows: int
     total: int
     low: float
     high: float
     counts: Integers
+    gaps: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Plan:
     """What becomes of every row.
 
     Weights are multiplied by ``2**exponent`` and rounded (None: all are one). Rows whose hash is at most `edge`
-    validate; of the others those below `limit` are the sample.
+    validate; of the others those below `limit` are the sample. `coding` turns the table's columns to the engine's.
     """
 
     seed: int
@@ -53,6 +56,7 @@ class Plan:
     loss: Loss
     edge: int | None = None
     limit: int | None = None
+    coding: Coding | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +93,7 @@ class RawRows(RawBlock):
         y = rows.target
         reach = (float(y.min()), float(y.max())) if len(y) else (math.inf, -math.inf)
         total = len(y) if rows.weight is None else int(rows.weight.sum())
-        return Survey(len(y), total, *reach, self._histogram(rows))
+        return Survey(len(y), total, *reach, self._histogram(rows), self._gaps(rows.columns))
 
     def inside(self, seed: int, exponent: int | None, number: int) -> Inside:
         rows = self._rows(seed, exponent)
@@ -121,6 +125,7 @@ class RawRows(RawBlock):
         for to, column in zip(columns, rows.columns, strict=True):
             to[:] = column[which]
         weight = None if rows.weight is None else rows.weight[which]
+        columns = columns if plan.coding is None else plan.coding.columns(columns)
         return Part(columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss, threads)
 
     def _chosen(self, hashes: Any, plan: Plan, held_out: bool, limit: int | None = None) -> Any:
@@ -158,6 +163,10 @@ class RawRows(RawBlock):
 
     def _histogram(self, rows: _HashedRows) -> Integers:
         return histogram(rows.hashes, rows.weight)
+
+    def _gaps(self, columns: Any) -> NDArray[np.bool_]:
+        """Which columns have gaps."""
+        return np.array([np.isnan(column).any() for column in columns], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,6 +175,9 @@ class RowSource(Asked[RawBlock]):
     def engine(self, plan: Plan, held_out: bool) -> Engine:
         """The rows that learn, or those that validate."""
 
+    def close(self) -> None:
+        """Let go of the raw rows: engines are made."""
+
 
 class OneBlock(RowSource):
     """Raw rows in one block."""

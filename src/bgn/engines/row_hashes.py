@@ -25,12 +25,19 @@ def mix(h: Hashes) -> Hashes:
     return h ^ (h >> np.uint64(31))
 
 
+def one_of_a_kind(column: NDArray[Any]) -> NDArray[np.float64]:
+    """The values of a column, with one zero for both and one NaN for all."""
+    values = column.astype(np.float64) + 0.0
+    values[np.isnan(values)] = np.nan
+    return values
+
+
 def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: int) -> Hashes:
     """Return a 64-bit hash of every row's content, the target included."""
     with np.errstate(over="ignore"):
         h = np.full(len(y), mix(np.array([seed], dtype=np.uint64) + _GOLDEN)[0])
         for column in [*columns, y]:
-            bits = (column.astype(np.float64) + 0.0).view(np.uint64)  # + 0.0: both zeros are one value
+            bits = one_of_a_kind(column).view(np.uint64)
             h = mix((h ^ bits) * _GOLDEN + _GOLDEN)
     return h
 

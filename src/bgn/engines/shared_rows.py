@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.protocol import Floats, Integers, Loss
-from bgn.model.neuron import Neuron
+from bgn.model.neuron import Neuron, Projection
 
 # From so many rows on threads share directions, and from so many on rows.
 _ROWS_FOR_SHARING = 1 << 12
 _ROWS_FOR_THREADS = 1 << 18
 _NO_WEIGHT = np.empty(0, np.int64)
+_LINES = 3  # to remember
+# Columns, which of them, and their coefficients.
+Line = tuple[NDArray[Any], Integers, Floats]
 
 
 class SharedRows:
@@ -48,6 +51,7 @@ class SharedRows:
         self._pool = ThreadPool(self.threads) if self.threads > 1 else None
         edges = np.linspace(0, self.n_rows, (self.threads if self.n_rows >= _ROWS_FOR_THREADS else 1) + 1)
         self._spans = list(pairwise(edges.astype(int).tolist()))
+        self._lines: list[tuple[Projection, Line]] = []
 
     def each(self, work: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
         """Run `work` on every item, on the threads there are."""
@@ -113,14 +117,37 @@ class SharedRows:
             (len(columns), 2), kernels.column_products, columns, centre[which], scale[which], other, self.weight
         )
 
+    def line(self, projection: Projection) -> Line:
+        """What kernels need to project the rows; where categories are looked up, the last few are remembered."""
+        if projection.numeric:
+            return self.columns, *projection.arrays
+        found = next((line for known, line in self._lines if known is projection or known == projection), None)
+        if found is None:
+            found = line_of(self.columns, projection)
+            self._lines = [*self._lines[1 - _LINES :], (projection, found)]
+        return found
+
     def answers(self, neurons: Sequence[Neuron]) -> NDArray[np.int8]:
         """The +-1 answers of `neurons`, one row per neuron."""
         columns = np.empty((len(neurons), self.n_rows), np.int8)
         z = np.empty(self.n_rows)
         for row, neuron in zip(columns, neurons, strict=True):
-            kernels.project(self.columns, *neuron.projection.arrays, 0, self.n_rows, z)
+            kernels.project(*line_of(self.columns, neuron.projection), 0, self.n_rows, z)
             row[:] = np.where(z >= neuron.threshold, 1, -1)
         return columns
+
+
+def line_of(columns: NDArray[Any], projection: Projection) -> Line:
+    """What kernels need to project rows: columns, index and coefficients.
+
+    Of a projection with categories the columns are what each of its own adds.
+    """
+    if projection.numeric:
+        return columns, *projection.arrays
+    found = np.empty((len(projection.columns), columns.shape[1]))
+    for to, j, each in zip(found, projection.columns, projection.coefficients, strict=True):
+        to[:] = np.array(each)[columns[j].astype(np.intp)] if isinstance(each, tuple) else columns[j] * np.float64(each)
+    return found, np.arange(len(found)), np.ones(len(found))
 
 
 def signs(centre: Floats, scale: Floats) -> Integers:

@@ -22,6 +22,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column
 from bgn.model.step import Floats
+from bgn.pipelines import through_pipelines
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +146,7 @@ class PairEffect:
         return f"PairEffect({' x '.join(self.features)}: {len(self.lines)} joint lines)"
 
 
+@through_pipelines("background")
 def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEffect:
     """Return the exact effect of a feature, or of a pair, on the prediction.
 

@@ -11,6 +11,7 @@ import numpy as np
 from bgn.explain.linear import linear_predictions
 from bgn.explain.subject import rows_and_target
 from bgn.model.step import Floats
+from bgn.pipelines import through_pipelines
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,7 @@ def history_of(model: Any) -> Any:
     return history
 
 
+@through_pipelines("X", "X_test", targets=("y", "y_test"), undone=False)
 def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None) -> Frontier:
     """Return a model's error at every size it had while it grew, beside a linear model's and the mean's.
 

@@ -16,6 +16,7 @@ from bgn.explain.subject import background_of, network_of_questions, rows_of
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
+from bgn.pipelines import through_pipelines
 
 
 def _shares(values: Floats, axis: int | None = None) -> Floats:
@@ -71,6 +72,7 @@ class Importance:
         return f"Importance({shown or 'nothing matters'}{more}; kind {self.kind!r})"
 
 
+@through_pipelines("X", "background")
 def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -> Importance:
     """Return the importance of features, connections and neurons over the rows of a table.
 

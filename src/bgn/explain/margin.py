@@ -17,6 +17,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Projection
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
 _INSIDE = 1e-9
@@ -53,6 +54,7 @@ class Margin:
         return f"Margin({rows} rows, {features} features, nearest change at {self.euclidean.min():.6g})"
 
 
+@through_pipelines("X")
 def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = None, max_cells: int = 1000) -> Margin:
     """Return how far each row is from the nearest threshold that would change its prediction.
 

@@ -24,6 +24,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6
@@ -59,6 +60,7 @@ class Simplified:
         return f"Simplified({self.network!r}, MSE {self.mse_before:.6g} -> {self.mse_after:.6g})"
 
 
+@through_pipelines("X", targets=("y",))
 def simplify(
     model: Any, X: Any, y: ArrayLike, *, digits: int | None = None, max_loss: float = 0.01, points: int | None = None
 ) -> Simplified:

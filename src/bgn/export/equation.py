@@ -14,6 +14,7 @@ from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
 from bgn.model.decimals import written
 from bgn.model.terms import Terms, as_terms, outputs_of
+from bgn.pipelines import is_wrapped, see_through
 from bgn.printable import clean
 
 FORMATS: dict[str, Callable[[], Text]] = {
@@ -69,11 +70,17 @@ def equation(
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
     check_digits(digits)
+    undone = ""
+    if is_wrapped(model):
+        seen = see_through(model)
+        model, undone, rows = seen.model, seen.note, seen.rows(rows)
     texts = []
-    for terms in [model] if isinstance(model, Terms) else [as_terms(output) for output in outputs_of(model)]:
+    outputs = [model] if isinstance(model, Terms) else [as_terms(output) for output in outputs_of(model)]
+    for terms in outputs:
         shown = terms if digits is None else rounded(terms, digits)
         note = "" if digits is None else loss(terms, shown, digits, rows)
-        texts.append(_written(shown, FORMATS[format](), units, note))
+        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [note, undone]))))
+        undone = ""  # said once
     return "\n\n".join(texts)
 
 

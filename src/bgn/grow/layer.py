@@ -86,7 +86,7 @@ class LayerGrowth:
         self.records: list[Record] = []
         self.path: list[Snapshot] = []
         spread = rows.train.loss.spread(self._train_loss())
-        self._short = None if settings.digits is None else Shortener(settings.digits, spread)
+        self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._follow(None)

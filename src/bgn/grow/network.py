@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
 from bgn.grow.stagewise import Stagewise
 from bgn.model.layer import Layer
+from bgn.model.neuron import Neuron
 from bgn.model.schema import Schema
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
@@ -52,13 +54,12 @@ def grow_network(
     settings: GrowthSettings,
     seed: int,
     monitor: Monitor,
-    feature_names: tuple[str, ...] | None = None,
-    target_name: str | None = None,
+    schema: Schema | None = None,
 ) -> History:
-    """Grow layer upon layer; each is fixed at its best width and feeds the next."""
+    """Grow layer upon layer; each is fixed at its best width and feeds the next. `schema` is the table's."""
     if settings.direction != "search":
         rows = replace(rows, sample=None)
-    n_inputs, schema = rows.train.n_columns, _schema(rows, feature_names, target_name)
+    schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
     n_validation = 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
     records: list[Record] = []
@@ -84,26 +85,47 @@ def grow_network(
         except KeyboardInterrupt:
             monitor.stopped = "interrupted"
             break
-        inputs.append(best.layer(rows.train.n_columns))
+        inputs.append(best.layer(rows.train.n_columns) if inputs else told(best).layer(len(schema)))
         rows = deeper
+    paths[0] = tuple(map(told, paths[0]))
     widths = [choose_width(path, settings.select, n_validation) for path in paths]
     chosen = min(range(len(paths)), key=lambda k: (paths[k][widths[k]].criterion, k))
     return History(
-        tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), n_inputs, chosen, widths[chosen],
+        tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],
         monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
         schema,
     )  # fmt: skip
 
 
-def _schema(rows: Roles, names: tuple[str, ...] | None, target: str | None) -> Schema:
-    """The columns, with what was seen in them."""
-    plain, known = Schema.of_numbers(rows.train.n_columns, names, target), rows.train.seen()
+def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
+    """The columns of the table, with what was seen in them; and, where gaps may come, what they count as."""
+    known = rows.train.seen()
     others = known if rows.validation is None else rows.validation.seen()
-    columns = (
-        replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2])
-        for column, a, b in zip(plain.columns, known, others, strict=True)
-    )
-    return replace(plain, columns=tuple(columns))
+    n_columns = rows.train.n_columns if rows.coding is None else rows.coding.n_columns
+    schema = schema or Schema.of_numbers(n_columns)
+    columns = []
+    for j, (column, a, b) in enumerate(zip(schema.columns, known, others, strict=False)):
+        typical = None if rows.coding is None or not gaps else rows.coding.typical[j]
+        if column.levels is None:
+            column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2])
+        columns.append(replace(column, typical=typical))
+    return replace(schema, columns=tuple(columns))
+
+
+def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
+    """What turns a layer that asks about an engine's columns into one that asks about the table's."""
+    coding, seen = rows.coding, rows.train.seen()
+    if coding is None or (coding.plain and not any(coding.ordered)):
+        return lambda snapshot: snapshot
+    known: dict[Neuron, Neuron] = {}
+
+    def told(snapshot: Snapshot) -> Snapshot:
+        for neuron in snapshot.neurons:
+            if neuron not in known:
+                known[neuron] = coding.neuron(neuron, seen)
+        return replace(snapshot, neurons=tuple(known[neuron] for neuron in snapshot.neurons))
+
+    return told
 
 
 def _grow_layer(

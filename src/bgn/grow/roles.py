@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bgn.engines.coding import Coding, coding_of
 from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.part import Part
-from bgn.engines.protocol import Engine, Integers, Loss
+from bgn.engines.protocol import Engine, Integers
 from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.row_hashes import find_edge
 from bgn.grow.loss import LOSSES
 from bgn.model.neuron import Neuron
+from bgn.model.schema import Column, Schema
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384
@@ -31,6 +34,7 @@ class Roles:
     train: Engine
     validation: Engine | None
     sample: MemoryEngine | None
+    coding: Coding | None = None  # how their columns come of the table's; None behind a layer
     unit: float = 1.0  # the weight of one row
 
     @property
@@ -43,7 +47,7 @@ class Roles:
         train = self.train.next_layer(neurons)
         sample = train if self.sample is self.train else self.sample and self.sample.next_layer(neurons)
         assert sample is None or isinstance(sample, MemoryEngine)
-        return Roles(train, self.validation and self.validation.next_layer(neurons), sample, self.unit)
+        return Roles(train, self.validation and self.validation.next_layer(neurons), sample, None, self.unit)
 
 
 def assign_roles(
@@ -53,27 +57,34 @@ def assign_roles(
     seed: int,
     threads: int = 1,
     loss: str = "squared",
+    columns: Sequence[Column] | None = None,
 ) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
-    `threads` search the sample, where it is apart from the rows.
+    `threads` search the sample, where it is apart from the rows. `columns` are the table's, numbers unless told.
     """
-    plan, scaled = _plan(source, evaluation, validation_fraction, seed, loss)
+    plan, scaled, gaps = _plan(source, evaluation, validation_fraction, seed, loss)
+    sample = _together(source.ask(RawBlock.sample, plan))
+    if columns is None:
+        columns = Schema.of_numbers(len(gaps)).columns
+    plan = replace(plan, coding=coding_of(columns, gaps, sample.columns, sample.weight))
     train = source.engine(plan, False)
     validation = None
     if evaluation is not None:
-        validation = evaluation.engine(Plan(seed, None, plan.loss), False)
+        validation = evaluation.engine(Plan(seed, None, plan.loss, coding=plan.coding), False)
+        evaluation.close()
     elif plan.edge is not None:
         validation = source.engine(plan, True)
+    source.close()
     if plan.limit is None and isinstance(train, MemoryEngine):
-        return Roles(train, validation, train, 2.0**scaled), scaled
-    sample = _sample(source.ask(RawBlock.sample, plan), plan.loss, threads)
-    return Roles(train, validation, sample, 2.0**scaled), scaled
+        return Roles(train, validation, train, plan.coding, 2.0**scaled), scaled
+    return Roles(train, validation, _engine_of(sample, plan, threads), plan.coding, 2.0**scaled), scaled
 
 
 def _plan(
     source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int, loss: str
-) -> tuple[Plan, int]:
+) -> tuple[Plan, int, NDArray[np.bool_]]:
+    """What becomes of every row; the power of two that weights are scaled by; and which columns have gaps."""
     exponent = weight_exponent(source) if source.weighted else None
     surveys = source.ask(RawBlock.survey, seed, exponent)
     total = sum(each.total for each in surveys)
@@ -92,7 +103,7 @@ def _plan(
     smallest = np.unique(np.concatenate(answers))
     if len(smallest) > SAMPLE_ROWS:
         plan = replace(plan, limit=int(smallest[SAMPLE_ROWS]))
-    return plan, exponent or 0
+    return plan, exponent or 0, np.any([each.gaps for each in surveys], axis=0)
 
 
 def _few_and_often(counts: Integers, rows: float) -> bool:
@@ -101,8 +112,8 @@ def _few_and_often(counts: Integers, rows: float) -> bool:
     return bool(different <= _FEW and rows >= _OFTEN * different)
 
 
-def _sample(parts: Sequence[Sample], loss: Loss, threads: int) -> MemoryEngine:
-    """The sample of all blocks, equal rows put together, as an engine in memory."""
+def _together(parts: Sequence[Sample]) -> Sample:
+    """The sample of all blocks, equal rows put together."""
     hashes, first, number = np.unique(
         np.concatenate([part.hashes for part in parts]), return_index=True, return_inverse=True
     )
@@ -110,6 +121,12 @@ def _sample(parts: Sequence[Sample], loss: Loss, threads: int) -> MemoryEngine:
     np.add.at(weight, number, np.concatenate([part.weight for part in parts]))
     columns = np.concatenate([part.columns for part in parts], axis=1)[:, first]
     target = np.concatenate([part.target for part in parts])[first]
-    heavy = None if np.all(weight == 1) else weight
-    searchers = min(threads, _MOST_SEARCHERS)
-    return MemoryEngine(Part(np.ascontiguousarray(columns), target, heavy, loss, searchers), loss)
+    return Sample(hashes, np.ascontiguousarray(columns), target, weight)
+
+
+def _engine_of(sample: Sample, plan: Plan, threads: int) -> MemoryEngine:
+    """The sample as an engine in memory."""
+    heavy = None if np.all(sample.weight == 1) else sample.weight
+    columns = sample.columns if plan.coding is None else plan.coding.columns(sample.columns)
+    part = Part(columns, sample.target, heavy, plan.loss, min(threads, _MOST_SEARCHERS))
+    return MemoryEngine(part, plan.loss)

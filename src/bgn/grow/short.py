@@ -11,6 +11,7 @@ from itertools import islice
 
 import numpy as np
 
+from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output
 from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
@@ -27,10 +28,14 @@ _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share 
 
 @dataclass(frozen=True)
 class Shortener:
-    """How short numbers are: `digits` of coefficients, and of amounts as far as the targets' `spread` goes."""
+    """How short numbers are: `digits` of coefficients, and of amounts as far as the targets' `spread` goes.
+
+    `coding` tells what the columns of the rows are.
+    """
 
     digits: int
     spread: float
+    coding: Coding | None = None
 
     @property
     def power(self) -> int | None:
@@ -43,8 +48,9 @@ class Shortener:
         A threshold between the cut's neighbours answers no row otherwise. Where that takes many digits, the shortest
         is taken among the cuts nearby that gain nearly as much; a sample of the rows tells which are far away.
         """
-        reach = _reach(rows, cut.neuron.projection)
-        room = _ROUNDINGS * reach if len(cut.neuron.projection.columns) > 1 else 0.0
+        line = self._numbers(cut.neuron.projection)
+        reach = _reach(rows, line)
+        room = _ROUNDINGS * reach if len(line.columns) > 1 else 0.0
         low, high = cut.below + room, cut.above - room
         most = self.digits + _MORE_FOR_THRESHOLDS
         found = self._between(rows, cut, low, high) if low < high else cut.neuron.threshold
@@ -55,7 +61,7 @@ class Shortener:
             if sample is not None and sample is not rows:
                 tried = _not_far(sample, cut, tried)
             for threshold in self._nearby(rows, output, cut, tried, room):
-                if _as_written(rows, cut.neuron.projection, threshold):
+                if _as_written(rows, line, threshold):
                     return replace(cut.neuron, threshold=threshold), True
         return replace(cut.neuron, threshold=found), False
 
@@ -78,7 +84,14 @@ class Shortener:
     def _between(self, rows: Engine, cut: Cut, low: float, high: float) -> float:
         """The shortest threshold between two projections that asks floats what it asks decimals."""
         tried = [*islice(between(low, high), _TRIED)]
-        return next((each for each in tried if _as_written(rows, cut.neuron.projection, each)), tried[0])
+        line = self._numbers(cut.neuron.projection)
+        return next((each for each in tried if _as_written(rows, line, each)), tried[0])
+
+    def _numbers(self, line: Projection) -> Projection:
+        """A projection without the marks of its own column's gaps, which a threshold need not be told apart from."""
+        if self.coding is None or len(line.columns) != 2 or len({*map(self.coding.owner, line.columns)}) == 2:
+            return line
+        return Projection(line.columns[:1], line.coefficients[:1])
 
     def amounts(self, base: float, weights: Floats, inverse: Floats | None, more: int) -> tuple[float, Floats]:
         """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.
@@ -105,7 +118,10 @@ class Shortener:
 def _reach(rows: Engine, line: Projection) -> float:
     """A value that no projection exceeds."""
     seen = rows.seen()
-    return sum(abs(c) * max(map(abs, seen[j][:2])) for j, c in zip(line.columns, line.factors, strict=True))
+    return sum(
+        max(map(abs, c)) if isinstance(c, tuple) else abs(c) * max(map(abs, seen[j][:2]))
+        for j, c in zip(line.columns, line.coefficients, strict=True)
+    )
 
 
 def _length(threshold: float, reach: float) -> int:
@@ -123,17 +139,20 @@ def _not_far(sample: Engine, cut: Cut, tried: list[float]) -> list[float]:
 
 
 def _as_written(rows: Engine, line: Projection, threshold: float) -> bool:
-    """True unless a number beside a 0/1 column is asked otherwise than its threshold for 1, written down, would ask.
+    """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1 (for some
+    levels), written down, would ask.
 
     A float sum may round across the threshold where the exact one does not.
     """
     if len(line.columns) != 2:
         return True
     seen = rows.seen()
-    flags = [seen[j] == (0.0, 1.0, True) for j in line.columns]
+    pairs = zip(line.columns, line.coefficients, strict=True)
+    flags = [isinstance(each, tuple) or seen[j] == (0.0, 1.0, True) for j, each in pairs]
     if sum(flags) != 1:
         return True
-    shift, factor = (line.factors[k] for k in (flags.index(True), flags.index(False)))
+    shift, factor = (line.coefficients[k] for k in (flags.index(True), flags.index(False)))
+    shift = max(shift, key=abs) if isinstance(shift, tuple) else shift
     if factor != 1.0:
         return True
     first = float(EXACT.subtract(written(threshold), written(shift)))

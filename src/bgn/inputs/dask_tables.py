@@ -40,19 +40,24 @@ def whole_rows(X: Any, name: str = "X") -> Any:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def layout_of(X: Any) -> Layout:
-    """What the partitions of a table must look like; columns of anything but numbers are refused by name."""
+def layout_of(X: Any, numbers: bool = True) -> Layout:
+    """What the partitions of a table must look like; with `numbers`, columns of anything else are refused by name."""
     if isinstance(X, da.Array):
-        if X.dtype.kind not in "biuf":
+        if numbers and X.dtype.kind not in "biuf":
             raise ValueError(f"X has dtype {X.dtype}; it must hold numbers. Convert it, as with X.astype(float).")
         return Layout(_kept(X.dtype), X.shape[1], None)
     dtypes = X.dtypes
     for name, dtype in zip(X.columns, dtypes, strict=True):
-        if remedy := _why_not(dtype):
+        if numbers and (remedy := _why_not(dtype)):
             raise ValueError(f"Column {name!r} {remedy}")
-    plain = [dtype for dtype in dtypes if isinstance(dtype, np.dtype)]
+    plain = [dtype for dtype in dtypes if isinstance(dtype, np.dtype) and dtype.kind in "biuf"]
     dtype = _kept(np.result_type(*plain)) if plain and len(plain) == len(dtypes) else np.dtype(np.float64)
     return Layout(dtype, len(dtypes), tuple(X.columns))
+
+
+def no_rows(X: Any) -> Any:
+    """The types of a table's columns: the table without its rows."""
+    return X._meta if isinstance(X, dd.DataFrame) else np.empty((0, X.shape[1]), X.dtype)
 
 
 def _kept(dtype: Any) -> Any:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.refusal import Problems, Refused, did_you_mean, option
+from bgn.model.dates import calendar_part
 from bgn.model.step import Floats
 from bgn.preparation import PARTS, Category, Date, Number, Preparation, Prepared
 
@@ -255,16 +256,7 @@ def _date_parts(values: pa.ChunkedArray, column: Date | None = None) -> dict[str
     """Return the parts of dates as numbers, NaN for a missing date."""
     form, zone = (None, None) if column is None else (column.format, column.zone)
     stamp = np.asarray(cells.stamps(values, form, zone).to_numpy()).astype("M8[us]")
-    day, month, year = stamp.astype("M8[D]"), stamp.astype("M8[M]"), stamp.astype("M8[Y]")
-    missing = np.isnat(stamp)
-    parts: dict[str, Any] = {
-        "year": year.astype(np.int64) + 1970,
-        "month": month.astype(np.int64) % 12 + 1,
-        "day": (day - month.astype("M8[D]")).astype(np.int64) + 1,
-        "weekday": (day.astype(np.int64) + 3) % 7 + 1,
-        "hour": (stamp - day.astype("M8[us]")).astype(np.int64) / 3.6e9,
-    }
-    return {name: np.where(missing, np.nan, part) for name, part in parts.items()}
+    return {part: calendar_part(stamp, part) for part in PARTS}
 
 
 def _impute(part: Floats, column: RawColumn) -> NDArray[np.bool_]:

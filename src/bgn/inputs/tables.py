@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from bgn.inputs.per_row import array_of, number_target, unmasked
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
+from bgn.model.reading import labels_of
+from bgn.model.schema import Schema
 from bgn.model.step import Floats
 
 LARGEST_VALUE, LARGEST_SQUARED = 1e300, 1e150
@@ -34,17 +36,20 @@ def rows_of(network: Network, table: Any, name: str) -> Floats:
 
 
 def table(
-    estimator: Any, X: Any, y: Any = NO_TARGET, *, reset: bool = True, least: int = 1, dtype: Any = _DTYPES
-) -> Any:
+    estimator: Any, X: Any, y: Any = NO_TARGET, *, reset: bool = True, least: int = 1, dtype: Any = _DTYPES,
+    gaps: bool = False,
+) -> Any:  # fmt: skip
     """Return X (and y) as finite numeric arrays, or name the column that is not; `least`: rows that are needed.
 
-    The estimator takes note of the columns or, unless `reset`, knows them again.
+    The estimator takes note of the columns or, unless `reset`, knows them again. With `gaps`, X may hold NaN.
     """
     from sklearn.utils.validation import validate_data
 
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
     X = array_of(X)
+    if gaps and isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     unmasked(X, "X")
     plain_columns(X)
     checks: dict[str, Any] = {"dtype": dtype, "ensure_all_finite": False, "reset": reset, "ensure_min_samples": least}
@@ -55,13 +60,48 @@ def table(
             rows, y = validate_data(estimator, X, number_target(y), y_numeric=True, **checks)
     except (TypeError, ValueError) as error:
         raise _naming_column(error, X) from None
-    finite_columns(rows, getattr(estimator, "feature_names_in_", None))
-    if y is NO_TARGET:
-        return rows
+    finite_columns(rows, getattr(estimator, "feature_names_in_", None), gaps)
+    return rows if y is NO_TARGET else (rows, finite_target(y))
+
+
+def mixed_table(
+    estimator: Any, X: Any, schema: Schema, y: Any, *, reset: bool = True, least: int = 1
+) -> tuple[Floats, Floats]:
+    """Return X as a schema reads it, NaN for gaps, and y; the estimator takes note of the columns or knows them again.
+
+    Beside the columns that are known, a frame may have others.
+    """
+    from sklearn.utils.validation import check_X_y
+
+    if not reset:
+        X = among_others(X, getattr(estimator, "feature_names_in_", ()))
+    known_again(estimator, X, reset)
+    checks: dict[str, Any] = {"ensure_all_finite": False, "ensure_min_samples": least}
+    rows, y = check_X_y(schema.encode(X, gaps=True), number_target(y), y_numeric=True, **checks)
+    return rows, finite_target(y)
+
+
+def known_again(estimator: Any, X: Any, reset: bool = False) -> None:
+    """Compare the columns of a table with those that an estimator knows; with `reset`, let it know them."""
+    from sklearn.utils.validation import validate_data
+
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def among_others(X: Any, names: Sequence[str]) -> Any:
+    """Return the columns of a frame that are known, where it has others beside them; everything else as it is."""
+    there = set(labels_of(X) or ())
+    if not len(names) or len(there) <= len(names) or not there.issuperset(names):
+        return X
+    return X.select(list(names)) if hasattr(X, "select") else X[list(names)]
+
+
+def finite_target(y: Any) -> Floats:
+    """Return targets without NaN and infinity as float64."""
     y = np.asarray(y, dtype=np.float64)
     if not np.isfinite(y).all():
         raise ValueError(f"Input y contains {_kind(y)} ({(~np.isfinite(y)).sum()} of {len(y)} rows). Drop those rows.")
-    return rows, y
+    return y
 
 
 def enough_rows(rows: int, least: int = 2) -> None:
@@ -71,22 +111,16 @@ def enough_rows(rows: int, least: int = 2) -> None:
 
 
 def different_columns(X: Any) -> list[Any]:
-    """Columns of different names, which are returned."""
-    if type(X).__name__ == "LazyFrame":
-        raise ValueError("X must be a table that is there; got a LazyFrame. Call its collect() first.")
-    if type(X).__module__.partition(".")[0] == "pyarrow":
-        raise ValueError(
-            f"X must be an array or a frame; got a pyarrow {type(X).__name__}. Call its to_pandas() first."
-        )
-    names = list(getattr(X, "columns", ()))
-    if len(set(names)) < len(names):
-        twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise ValueError(f"X has more than one column named {twice!r}. Rename or drop all but one.")
-    return names
+    """Columns of different names, which are returned; none where there are no names."""
+    return labels_of(X) or []
 
 
 def plain_columns(X: Any) -> None:
     """Columns of different names, and no dates, which would be read as numbers."""
+    if type(X).__module__.partition(".")[0] == "pyarrow":
+        raise ValueError(
+            f"X must be an array or a frame; got a pyarrow {type(X).__name__}. Call its to_pandas() first."
+        )
     names = different_columns(X)
     kinds: list[str] = [np.asarray(X[name][:1]).dtype.kind for name in names]
     kinds = kinds or [str(getattr(getattr(X, "dtype", None), "kind", ""))]
@@ -121,11 +155,11 @@ def _naming_column(error: TypeError | ValueError, X: Any) -> TypeError | ValueEr
     return error
 
 
-def finite_columns(X: NDArray[Any], names: Sequence[str] | None) -> None:
-    """No NaN or infinity in any column."""
+def finite_columns(X: NDArray[Any], names: Sequence[str] | None, gaps: bool = False) -> None:
+    """No NaN or infinity in any column; with `gaps`, no infinity."""
     for j, column in enumerate(X.T):
-        if not np.isfinite(column).all():
-            bad = column[~np.isfinite(column)]
+        if not (good := ~np.isinf(column) if gaps else np.isfinite(column)).all():
+            bad = column[~good]
             raise ValueError(
                 f"Input X contains {_kind(bad)} in column {_name(j, names)!r} ({len(bad)} of {len(column)} rows). "
                 "Drop or fill those rows (for instance with sklearn.impute.SimpleImputer)."
@@ -147,6 +181,22 @@ def representable(
         raise ValueError(
             f"y has values up to {reach:.3g} and a spread of {spread:.3g}; squared errors leave the range of "
             f"floats beyond {LARGEST_SQUARED:g} and below {1 / LARGEST_SQUARED:g}. Rescale the target."
+        )
+
+
+def numbers_alone(direction: str, schema: Schema, gaps: Sequence[int]) -> None:
+    """Refuse categories and gaps to a direction that takes numbers alone; `gaps` are the columns that have some."""
+    remedy = f"direction={direction!r} takes numbers without gaps"
+    for column in schema.columns:
+        if column.levels is not None:
+            raise ValueError(
+                f"X has words, categories or truths in column {column.name!r}, and {remedy}. Encode them (for instance "
+                "with sklearn.preprocessing.OneHotEncoder), leave them out, or use direction='search'."
+            )
+    for j in gaps:
+        raise ValueError(
+            f"Input X contains NaN in column {schema.names[j] if schema.named else j!r}, and {remedy}. Drop or fill "
+            "those rows (for instance with sklearn.impute.SimpleImputer), or use direction='search'."
         )
 
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from bgn.inputs import cells, prepare
 from bgn.inputs.check import serious_notes
 from bgn.inputs.file_format import FileFormat
-from bgn.inputs.files import RawTable, open_any
+from bgn.inputs.files import open_any
+from bgn.inputs.numerals import Met
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
 from bgn.model.step import Floats
@@ -37,11 +38,10 @@ class Decided:
         return preparation
 
 
-def decide(raw: RawTable, features: Sequence[str], choices: Choices, origin: str) -> Decided:
-    """Read a whole table; decide on every column, and on the rows that lack a value."""
+def decide(table: pa.Table, features: Sequence[str], choices: Choices, origin: str, met: Met) -> Decided:
+    """Decide on every column of a whole table, and on the rows that lack a value; `met` is what its reader met."""
     target = choices.target
-    table = raw.read([*features, *([] if target is None else [target])])
-    problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
+    problems, doubtful = Problems(*met.problems.values()), met.problems
     with problems.gathered():
         if target not in doubtful:
             y = np.zeros(table.num_rows) if target is None else target_values(table.column(target), target)
@@ -49,8 +49,8 @@ def decide(raw: RawTable, features: Sequence[str], choices: Choices, origin: str
         known = [name for name in features if name not in doubtful]
         preparation, notes = prepare.learn(table.select(known), choices)
     problems.tell()
-    preparation = replace(preparation, decimal=raw.met.decimal, written=raw.met.written, gaps=raw.met.gaps)
-    notes = [*raw.met.notes, *serious_notes(table, target), *notes]
+    preparation = replace(preparation, decimal=met.decimal, written=met.written, gaps=met.gaps)
+    notes = [*met.notes, *serious_notes(table, features, target), *notes]
     if not preparation.columns:
         raise Refused(f"{origin} has no column with values to learn from.")
     X = prepare.apply(preparation, table).X
@@ -100,7 +100,9 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
     """Do what :func:`bgn.preparation.fit` says."""
     table, origin = open_any(data, form)
     try:
-        found = decide(table, choices.features(table.names, origin), choices, origin)
+        features = choices.features(table.names, origin)
+        whole = table.read([*features, *([] if choices.target is None else [choices.target])])
+        found = decide(whole, features, choices, origin, table.met)
     finally:
         table.close()
     usable = found.usable

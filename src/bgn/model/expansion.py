@@ -64,7 +64,7 @@ def expanded(network: Network) -> Network:
             row[starts[j] : starts[j] + len(values)] = values
             if projection.gaps is not None:
                 gap = projection.gaps[place]
-                row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * coefficient
+                row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * (coefficient or 1.0)
             elif gaps:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
     schema = Schema(tuple(columns), network.schema.target, network.schema.target_unit)

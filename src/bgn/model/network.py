@@ -25,7 +25,7 @@ from bgn.model.decimals import whole_numbers
 from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
-from bgn.model.step import Bools, Floats, frozen
+from bgn.model.step import Bools, Floats, frozen, shaped
 from bgn.printable import clean
 
 
@@ -110,7 +110,7 @@ class Network:
                 f"output_weights must have one entry per neuron of the last layer ({layers[-1].width}); "
                 f"got {len(weights)}."
             )
-        bases = _matching(base, "base", weights.shape[1:])
+        bases = shaped(base, "base", weights.shape[1:])
         with np.errstate(over="ignore"):
             largest = np.abs(bases) + np.abs(weights).sum(axis=0)
         if not np.isfinite(largest).all():
@@ -118,7 +118,7 @@ class Network:
                 "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
                 "predictions would be infinite. Rescale the target."
             )
-        lines = None if slopes is None else _matching(slopes, "slopes", (len(schema), *weights.shape[1:]))
+        lines = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
             slopes=lines if lines is not None and lines.any() else None,
@@ -192,11 +192,11 @@ class Network:
 
     # -- values --------------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any) -> Floats:
-        """Return `X` as the first layer reads it, or say what is wrong."""
+    def _rows(self, X: Any, encoded: bool = False) -> Floats:
+        """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
         refused = np.ones(self.n_inputs, dtype=bool) if self.slopes is not None else self.layers[0].refuses_gaps
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
-        rows = self.schema.encode(X, gaps=~(refused & np.isnan(typical)))
+        rows = X if encoded else self.schema.encode(X, gaps=~(refused & np.isnan(typical)))
         gaps = np.isnan(rows) & refused
         return np.where(gaps, typical, rows) if gaps.any() else rows
 
@@ -237,7 +237,10 @@ class Network:
         -------
         ndarray of float64, shape (rows,) or (rows, outputs)
         """
-        rows, (base, weights, over) = self._rows(X), self.summands
+        return self._raw_score(self._rows(X))
+
+    def _raw_score(self, rows: Floats) -> Floats:
+        base, weights, over = self.summands
         total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
         sums = total.T  # one contiguous sum per output, added to in a fixed order
         for column, slope in enumerate(() if self.slopes is None else self.slopes):
@@ -275,6 +278,10 @@ class Network:
         if on_gpu(X):
             return ANSWERS["predict"](self, X)
         return LINKS[self.link](self.raw_score(X))
+
+    def predict_encoded(self, rows: Floats) -> Floats:
+        """Return what :meth:`predict` says of rows that the schema has encoded."""
+        return LINKS[self.link](self._raw_score(self._rows(rows, encoded=True)))
 
     def changed(self, **parts: Any) -> Network:
         """Return the same network but for some of its parts.
@@ -339,14 +346,6 @@ class Network:
     def _repr_html_(self) -> str:
         """Return the drawing that notebooks show."""
         return str(ANSWERS["picture"](self))
-
-
-def _matching(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
-    """Return a read-only array of one shape, or say what is wrong with it."""
-    array = frozen(value, name, len(shape))
-    if array.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
-    return array
 
 
 def _any_output(numbers: Floats) -> Bools:

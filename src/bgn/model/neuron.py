@@ -32,8 +32,8 @@ class Projection:
     coefficients : tuple of float or tuple of float
         For each column a factor, or, for a category, one value per level.
     gaps : tuple of float or None, default None
-        What a gap counts as, column by column: a value of the column, or, for a category, what it adds to the sum. None
-        where a gap leaves no sum.
+        What a gap counts as, column by column: a value of the column, or, for a category and where the coefficient is
+        0, what it adds to the sum. None where a gap leaves no sum.
 
     Examples
     --------
@@ -85,7 +85,9 @@ class Projection:
             if isinstance(coefficient, tuple):
                 part = _looked_up(part, coefficient, gap)
             else:
-                part = (part if self.gaps is None else np.where(np.isnan(part), gap, part)) * coefficient
+                part = part * coefficient
+                if self.gaps is not None:
+                    part = np.where(np.isnan(part), gap * (coefficient or 1.0), part)
             total = total + part if count else part
         return total
 

@@ -14,11 +14,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bgn.model.dates import TimePart
+from bgn.model.raw import Level, Misread, RawValues, level_word, of_objects
+from bgn.model.reading import AnyTable, did_you_mean
 from bgn.model.step import Bools, Floats
 
-Level = str | float | bool
+__all__ = ["Column", "Level", "Schema", "level_word"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Column:
         number of the commonest level.
     level_of : (str, level), optional
         For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
+    part_of : TimePart, optional
+        For a number that is made of a column of dates or durations: that column's name, and how.
 
     Examples
     --------
@@ -60,6 +64,12 @@ class Column:
     whole: bool = False
     typical: float | None = None
     level_of: tuple[str, Level] | None = None
+    part_of: TimePart | None = None
+
+    @property
+    def raw(self) -> str:
+        """The name of the column of a raw table that it is read from."""
+        return self.name if self.part_of is None else self.part_of.raw
 
     @property
     def kind(self) -> str:
@@ -68,18 +78,20 @@ class Column:
 
     def codes(self, values: Any) -> Floats:
         """Return the number of every value's level; NaN for a gap and for a level never seen."""
-        known = {level: float(code) for code, level in enumerate(self.levels or ())}
-        return np.array([known.get(value, np.nan) if _is_scalar(value) else np.nan for value in values], np.float64)
+        cells = np.empty(len(values), dtype=object)
+        cells[:] = values
+        return of_objects(cells).codes_in(self.levels or ())
 
-
-def level_word(level: Level) -> str:
-    """Write a level: words as they are, whole numbers without a point."""
-    return level if isinstance(level, str) else repr(level).removesuffix(".0")
-
-
-def _is_scalar(value: Any) -> bool:
-    """Tell whether a value may be a level: neither a gap that is no value nor something that cannot be looked up."""
-    return isinstance(value, (str, int, float, bool, np.generic))
+    def encoded(self, values: RawValues) -> Floats:
+        """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`."""
+        try:
+            if self.part_of is not None:
+                return values.part(self.part_of)
+            return values.numbers() if self.levels is None else values.codes_in(self.levels)
+        except Misread:
+            if not values.gaps.all():
+                raise
+            return np.full(len(values.gaps), np.nan)
 
 
 @dataclass(frozen=True)
@@ -185,9 +197,11 @@ class Schema:
         Parameters
         ----------
         X : array_like or frame, shape (rows, columns)
-            A frame's columns are taken by name where the schema has names.
+            A table of pandas, polars or pyarrow, whose columns are taken by name where the schema has names, in any
+            order and among others; or an array, by position. Of a date it has the date, or the parts made of it.
         gaps : bool or array of bool, default False
-            Whether NaN, None and levels never seen may stand in it, as NaN; in all columns or one by one.
+            Whether gaps (NaN, None, NA, masked) and levels never seen may stand in it, as NaN; in all columns or one by
+            one.
 
         Returns
         -------
@@ -195,8 +209,13 @@ class Schema:
         """
         if isinstance(X, str | os.PathLike):
             raise ValueError(f"X must be a table in memory; got the path {str(X)!r}. Loop over bgn.read_blocks of it.")
-        X = self._by_name(X)
-        rows = self._numbers(X) if self.all_numbers else self._mixed(X)
+        table = AnyTable(X)
+        places = self.places(table.labels, table.shape)
+        rows = table.matrix(places) if self.plain else None
+        if rows is None:
+            rows = self._columns(table, places)
+        elif rows.dtype not in (np.float64, np.float32, np.int8):
+            rows = rows.astype(np.float64)
         wrong = np.isinf(rows) | (np.isnan(rows) & ~np.asarray(gaps))
         if rows.dtype.kind == "f" and wrong.any():
             column = int(np.flatnonzero(wrong.any(axis=0))[0])
@@ -204,36 +223,61 @@ class Schema:
             raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
         return rows.astype(np.float64, copy=False)
 
-    def _by_name(self, X: Any) -> Any:
-        """Return the columns of a frame in order, or say which are missing."""
-        columns = getattr(X, "columns", None)
-        if columns is None or not self.named:
-            return X
-        there = set(columns)
-        missing = [name for name in self.names if name not in there]
-        if missing:
-            raise ValueError(f"X lacks the column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}.")
-        return X[list(self.names)]
+    @cached_property
+    def raws(self) -> tuple[str, ...]:
+        """Names of the columns of a raw table: where a date has become several numbers, that of the date."""
+        return tuple(dict.fromkeys(column.raw for column in self.columns))
 
-    def _numbers(self, X: Any) -> NDArray[Any]:
-        rows = np.asarray(X)
-        if rows.dtype not in (np.float64, np.float32, np.int8):
-            rows = rows.astype(np.float64)
-        self._check_shape(rows.shape)
+    @cached_property
+    def plain(self) -> bool:
+        """True where an array of numbers is what is read, as it stands."""
+        return self.all_numbers and len(self.raws) == len(self.columns)
+
+    def places(self, labels: Sequence[Any] | None, shape: Sequence[int]) -> list[int]:
+        """Return where in a table each column is read from, or say which are missing.
+
+        Parameters
+        ----------
+        labels : sequence, optional
+            The names of the table's columns, if it has names.
+        shape : (rows, columns)
+
+        Returns
+        -------
+        list of int
+
+        Examples
+        --------
+        >>> from bgn.model.schema import Schema
+        >>> Schema.of_numbers(2, ["age", "height"]).places(["height", "weight", "age"], (10, 3))
+        [2, 0]
+        """
+        if labels is None or not self.named:
+            if len(shape) == 2 and shape[1] == len(self.raws):
+                return [self.raws.index(column.raw) for column in self.columns]
+            if len(shape) != 2 or shape[1] != len(self.columns):
+                raise ValueError(f"X must have {len(self.raws)} columns; got shape {tuple(shape)}.")
+            return [*range(len(self.columns))]
+        there = {label: place for place, label in enumerate(labels)}
+        found = [there.get(column.raw, there.get(column.name)) for column in self.columns]
+        lacking = dict.fromkeys(column.raw for column, place in zip(self.columns, found, strict=True) if place is None)
+        if lacking:
+            hint = did_you_mean(next(iter(lacking)), [label for label in there if label not in self.raws])
+            raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
+        return [place for place in found if place is not None]
+
+    def _columns(self, table: AnyTable, places: Sequence[int]) -> Floats:
+        """Return a table column by column; all that cannot be read is named in one error."""
+        rows = np.empty((table.shape[0], len(places)))
+        problems: dict[str, str] = {}
+        place, values = -1, None
+        for j, (column, wanted) in enumerate(zip(self.columns, places, strict=True)):
+            if values is None or wanted != place:
+                place, values = wanted, table.column(wanted)
+            try:
+                rows[:, j] = column.encoded(values)
+            except Misread as problem:
+                problems[column.raw] = f"column {column.raw!r} {problem}"
+        if problems:
+            raise ValueError(f"X cannot be read as at fit: {'; '.join(problems.values())}.")
         return rows
-
-    def _mixed(self, X: Any) -> Floats:
-        """Return a table of numbers and categories, column by column."""
-        table = X.to_numpy() if hasattr(X, "to_numpy") else np.asarray(X, dtype=object)
-        self._check_shape(table.shape)
-        rows = np.empty(table.shape)
-        for j, column in enumerate(self.columns):
-            if column.levels is not None:
-                rows[:, j] = column.codes(table[:, j])
-            else:
-                rows[:, j] = [np.nan if value is None else value for value in table[:, j]]
-        return rows
-
-    def _check_shape(self, shape: Sequence[int]) -> None:
-        if len(shape) != 2 or shape[1] != len(self.columns):
-            raise ValueError(f"X must have {len(self.columns)} columns; got shape {tuple(shape)}.")

@@ -40,3 +40,11 @@ def frozen(value: ArrayLike, name: str, *dimensions: int) -> Floats:
         raise ValueError(f"{name} must be finite; got {array[~np.isfinite(array)][0]} in it.")
     array.setflags(write=False)
     return array
+
+
+def shaped(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
+    """Return a read-only array of one shape, or say what is wrong with it."""
+    array = frozen(value, name, len(shape))
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
+    return array

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.model.above import ANSWERS
 from bgn.model.decimals import EXACT, shortest, whole_numbers, written
 from bgn.model.network import Network
 from bgn.model.neuron import Coefficient, Neuron, Projection
@@ -151,8 +152,13 @@ class Terms:
 
 
 def network_of(model: Any, plain: bool = True) -> Network:
-    """Return `model` if it is a network, else its ``network_``; with `plain`, only where it is the paper's kind."""
+    """Return `model` if it is a network, else its ``network_`` or, of a pipeline, that of the estimator inside.
+
+    With `plain`, only where it is the paper's kind.
+    """
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
+    if network is None:
+        network = ANSWERS["network_within"](model)
     if not isinstance(network, Network):
         raise TypeError(
             f"model must be a bgn.Network or a fitted estimator with network_; got {type(model).__name__}. "

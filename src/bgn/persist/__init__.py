@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,11 +20,13 @@ import bgn
 from bgn.model.network import Network
 from bgn.persist import growth, parts, strict, version1
 from bgn.persist import network as networks
+from bgn.persist.parts import HeldOut
 from bgn.persist.strict import ModelFileError
+from bgn.pipelines import is_wrapped, see_through
 from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
-__all__ = ["ModelFile", "ModelFileError", "load", "read", "save"]
+__all__ = ["HeldOut", "ModelFile", "ModelFileError", "load", "read", "save"]
 
 _FORMAT = "bgn model"
 _VERSION = 2
@@ -55,6 +57,8 @@ class ModelFile:
         Scores by who was scored (``"test"``, ``"mean"``, ``"linear"``, ...) and name (``"r2"``, ``"mse"``, ...).
     preparation : Preparation, optional
         How the columns of a data file become the network's inputs; None when they are the inputs.
+    held_out : HeldOut, optional
+        Which rows of the data file were not learnt from; None when nobody knows.
     """
 
     network: Network
@@ -64,6 +68,7 @@ class ModelFile:
     units: Mapping[str, str] = field(default_factory=dict)
     figures: Figures = field(default_factory=dict)
     preparation: Preparation | None = None
+    held_out: HeldOut | None = None
 
     def model(self) -> Any:
         """Build what was saved: the network, or the fitted estimator around it."""
@@ -80,6 +85,7 @@ def save(
     units: Mapping[str, str] | None = None,
     figures: Figures | None = None,
     preparation: Preparation | None = None,
+    held_out: HeldOut | None = None,
 ) -> None:
     """Write a model to a JSON file that :func:`load` reads back, exact to the bit.
 
@@ -92,7 +98,7 @@ def save(
     rows : array_like or frame, optional
         The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
         are made up when there are none.
-    units, figures, preparation : optional
+    units, figures, preparation, held_out : optional
         See :class:`ModelFile`. Figures that are not finite are left out.
 
     Examples
@@ -104,6 +110,7 @@ def save(
     ...     bgn.load(os.path.join(folder, "model.json")) == network
     True
     """
+    model, rows = _undone(model, rows)
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
@@ -113,6 +120,7 @@ def save(
         raise ValueError(f"model must have at most {networks.MOST_WEIGHTS} weights, zeros included, to be saved.")
     try:
         content = _content(model, network, rows, units or {}, figures or {}, preparation)
+        content |= {} if held_out is None else {"held_out": asdict(held_out)}
         written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
         if len(written) > strict.MOST_BYTES:
             raise ModelFileError(f"it takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load reads.")
@@ -120,6 +128,20 @@ def save(
     except ModelFileError as error:
         raise ValueError(f"model cannot be saved: {error}") from None
     write_whole(path, written)
+
+
+def _undone(model: Any, rows: Any) -> tuple[Any, Any]:
+    """Return a pipeline's estimator, with a network that reads the table itself; refuse where there is none."""
+    if not is_wrapped(model):
+        return model, rows
+    seen = see_through(model)
+    if not seen.whole:
+        raise ValueError(
+            f"model must read the table itself to be saved, and steps of this {type(model).__name__} cannot be undone. "
+            f"{seen.note} Save its estimator instead, which reads what the steps make: "
+            "bgn.save(bgn.pipelines.see_through(model).estimator, path)."
+        )
+    return seen.model, seen.rows(rows)
 
 
 def _content(
@@ -233,7 +255,8 @@ def _read(content: Any, size: int) -> ModelFile:
     version = strict.whole(10**9)(content.get("version"), "version")
     if not 1 <= version <= _VERSION:
         raise ModelFileError(f"its format is version {version}; this bgn reads versions 1 to {_VERSION}. Upgrade bgn.")
-    found = strict.record(version1.upgraded(content) if version == 1 else content, "", _fields(size))
+    content = version1.upgraded(content) if version == 1 else content
+    found = strict.record(content, "", _fields(size), optional=("held_out",))
     network = networks.network_in(found["network"], "network", found["schema"])
     preparation, kind = found["preparation"], found["kind"]
     if preparation is not None and preparation.names != network.feature_names:
@@ -250,7 +273,8 @@ def _read(content: Any, size: int) -> ModelFile:
             raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
     history = None if found["history"] is None else growth.history_in(found["history"], "history", network)
     kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
-    return ModelFile(network=network, history=history, preparation=preparation, **kept)
+    held_out = found.get("held_out")
+    return ModelFile(network=network, history=history, preparation=preparation, held_out=held_out, **kept)
 
 
 def _fields(size: int) -> dict[str, strict.Reader[Any]]:
@@ -268,6 +292,7 @@ def _fields(size: int) -> dict[str, strict.Reader[Any]]:
         "figures": strict.mapping(strict.mapping(strict.number)),
         "preparation": strict.optional(parts.preparation_in),
         "checks": strict.anything,
+        "held_out": parts.held_out_in,
     }
 
 
@@ -294,9 +319,9 @@ def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[s
         raise ModelFileError(f"settings has {name}, which this version of bgn does not know. Upgrade bgn.")
     model = BGNRegressor(**settings)
     model.network_ = network
-    model.n_features_in_ = network.n_inputs
-    if network.feature_names is not None:
-        model.feature_names_in_ = np.array(network.feature_names, dtype=object)
+    model.n_features_in_ = len(network.schema.raws)
+    if network.schema.named:
+        model.feature_names_in_ = np.array(network.schema.raws, dtype=object)
     if history is not None:
         model.history_ = growth.history_of(history, network)
     return model

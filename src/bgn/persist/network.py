@@ -6,12 +6,14 @@ number, a network without a link predicts numbers.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from bgn.model.dates import TIME_PARTS, TimePart, zone_name
 from bgn.model.layer import Layer
 from bgn.model.link import LINKS
 from bgn.model.network import Network
@@ -55,6 +57,9 @@ def _column_out(column: Column) -> str | dict[str, Any]:
         found["seen"] = [strict.float_out(each) for each in column.seen]
     if column.level_of is not None:
         found["level_of"] = [column.level_of[0], level_out(column.level_of[1])]
+    if column.part_of is not None:
+        plain = {"first": "", "zone": None}
+        found["part_of"] = {name: each for name, each in vars(column.part_of).items() if each != plain.get(name, plain)}
     return column.name if len(found) == 1 else found
 
 
@@ -102,13 +107,30 @@ def _column_in(value: Any, where: str) -> Column:
     parts: dict[str, Reader[Any]] = {
         "name": strict.text, "levels": strict.array(level_in), "ordered": strict.boolean, "unit": strict.text,
         "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "typical": strict.number,
-        "level_of": strict.array(level_in, 2),
+        "level_of": strict.array(level_in, 2), "part_of": _part_in,
     }  # fmt: skip
     found = strict.record(value, where, parts, optional=[*parts][1:])
     found |= {name: tuple(found[name]) for name in ("levels", "seen", "level_of") if name in found}
     if "level_of" in found and not isinstance(found["level_of"][0], str):
         raise strict.refuse(f"{where}.level_of", "a column's name and a level", value["level_of"])
     return Column(**found)
+
+
+def _part_in(value: Any, where: str) -> TimePart:
+    parts: dict[str, Reader[Any]] = dict.fromkeys(("raw", "part", "first", "zone"), strict.text)
+    part = TimePart(**strict.record(value, where, parts, optional=("first", "zone")))
+    if part.part not in TIME_PARTS:
+        raise strict.refuse(f"{where}.part", f"one of {', '.join(map(repr, TIME_PARTS))}", part.part)
+    if part.zone is not None and zone_name(part.zone) != part.zone:
+        raise strict.refuse(f"{where}.zone", "a time zone that is known here", part.zone)
+    if part.part == "days" or part.first:
+        try:
+            known = datetime.date.fromisoformat(part.first).isoformat() == part.first
+        except ValueError:
+            known = False
+        if not known:
+            raise strict.refuse(f"{where}.first", "a date, as '2006-01-15'", part.first)
+    return part
 
 
 # -- neurons and layers ---------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""Two more parts of a model file, to plain values and back: the preparation of its columns, and its checks."""
+"""More parts of a model file, to plain values and back: how columns are prepared, rows set aside, and checks."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,46 @@ def _column_in(value: Any, where: str) -> Number | Category | Date:
             raise ModelFileError(f"{where}.fill must have {len(found['parts'])} entries; got {len(fill)}.")
     column: Number | Category | Date = make(**found)
     return column
+
+
+# -- test rows ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Which rows of a data file were set aside to judge a model by, and were not learnt from.
+
+    Parameters
+    ----------
+    seed : int
+    share : float
+        The share of the rows that was asked for.
+    key : str, optional
+        The column by which rows are told apart; None where it is their number in the file.
+    edge : int, optional
+        Rows whose hash is not above it were set aside; None where none were.
+    rows : int
+        Number of rows of the file, incomplete ones included.
+    fingerprint : int
+        By which the same table is known again, in whatever format: a hash of its target, row by row.
+    """
+
+    seed: int
+    share: float
+    key: str | None
+    edge: int | None
+    rows: int
+    fingerprint: int
+
+
+def held_out_in(value: Any, where: str) -> HeldOut:
+    """Build what is known of the rows that were set aside, or say what is wrong."""
+    most = strict.whole(2**64 - 1)
+    fields: dict[str, Reader[Any]] = {
+        "seed": most, "share": strict.number, "key": strict.optional(strict.text), "edge": strict.optional(most),
+        "rows": most, "fingerprint": most,
+    }  # fmt: skip
+    return HeldOut(**strict.record(value, where, fields))
 
 
 # -- checks ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from bgn.explain.effects import Effect, PairEffect
 from bgn.explain.effects import effect as measure
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, axes, ink, label, plain
 from bgn.show.curve import corners, few_wholes, histogram
 from bgn.show.labels import shortened
@@ -17,6 +18,7 @@ from bgn.show.labels import shortened
 _PIXELS = 200
 
 
+@through_pipelines("X")
 def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any = None) -> Any:
     """Draw the effect of a feature, or of a pair, on the prediction: the mean when it has a value and all else varies.
 

@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 from bgn.explain.frontier import history_of
+from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 
+@through_pipelines(undone=False)
 def growth(model: Any, *, ax: Any = None) -> Any:
     """Draw training and validation error, Theorem 1's bound and accepted replacements along the path of growth.
 

@@ -11,12 +11,14 @@ from bgn.explain.polygons import arrangement
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
 from bgn.plots.style import axes, ink, label
 from bgn.printable import clean
 from bgn.require import require
 from bgn.show.labels import shortened
 
 
+@through_pipelines("X")
 def regions(
     model: Any,
     X: Any,

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.frontier import history_of
+from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 
+@through_pipelines("X", "X_test", targets=("y", "y_test"), undone=False)
 def tree_comparison(
     model: Any,
     X: Any,

@@ -221,6 +221,8 @@ def made(facts: Facts) -> dict[str, str]:
     history = getattr(facts.model, "history_", None)
     if history is not None:
         told["growth stopped"] = str(history.stopped)
+    if note := getattr(facts.model, "steps_note_", ""):
+        told["steps before it"] = note
     told["rows"] = f"{len(facts.rows):,}" + (f", and {len(facts.judged_rows):,} to judge by" if facts.held_out else "")
     told["columns"] = f"{facts.rows.shape[1]:,}, of which {len(facts.network.features_used):,} used"
     told["hidden layers"] = ", ".join(map(str, facts.network.widths))

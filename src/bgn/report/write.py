@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
 from bgn.report.facts import Facts
 from bgn.report.page import render
 from bgn.whole_file import check_place, write_whole
@@ -18,6 +19,7 @@ from bgn.whole_file import check_place, write_whole
 _LARGEST = 1e150
 
 
+@through_pipelines("X", "X_test", targets=("y", "y_test"))
 def write_report(
     model: Any,
     X: Any,

@@ -140,10 +140,11 @@ class OnCluster(RowSource):
         replies = self._tasks.replies(request.name, _reply_raw, self._read(), pickle.dumps(request))
         if request.method is RawBlock.survey:
             self._check(replies)
-        if request.method is RawBlock.sample:  # the last that raw rows are asked
-            self._tasks.release(self._blocks)
-            self._blocks = []
         return replies
+
+    def close(self) -> None:
+        self._tasks.release(self._blocks)
+        self._blocks = []
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         shares = self._tasks.hold("rows", _hold, self._read(), plan, held_out)

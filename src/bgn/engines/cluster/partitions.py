@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -16,24 +17,57 @@ from bgn.engines.cluster.engine import OnCluster, RawRowsOnCluster
 from bgn.engines.cluster.tasks import ClusterTasks
 from bgn.engines.protocol import Floats
 from bgn.engines.raw_rows import Survey
-from bgn.inputs.dask_tables import Layout, aligned, layout_of, whole_rows
+from bgn.inputs.column_kinds import ColumnKind
+from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
+from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
 from bgn.inputs.tables import LARGEST_VALUE
+from bgn.model.schema import Schema
 from bgn.require import require
 
 _AS_THEY_ARE = {"enforce_metadata": False, "transform_divisions": False, "align_dataframes": False}
 
 
-def rows_on_cluster(
-    tasks: ClusterTasks, X: Any, y: Any, weight: Any, check: Callable[[Sequence[Survey]], None]
-) -> OnCluster:
-    """Check what can be checked without reading, and say how every partition is to be read."""
+def schema_on_cluster(
+    tasks: ClusterTasks, X: Any, categorical_features: Any = FROM_DTYPE, target: str | None = None
+) -> Schema:
+    """Decide what every column of a collection is; the workers look at those whose type does not tell.
+
+    `categorical_features` is as for :func:`bgn.inputs.frames.schema_of`.
+    """
     X = whole_rows(X)
-    layout = layout_of(X)
+    types = Kinds.of(no_rows(X), categorical_features)
+    if not types.unsettled:
+        return types.schema(target)
+    # What Dask knows of categories before it has read them may not be so.
+    kinds = replace(types, columns=tuple(each if each.settled else ColumnKind(each.name) for each in types.columns))
+    told = categorical_features
+    if types.named:
+        names = tuple(each.name for each in types.columns)
+        chosen = chosen_columns(told, names, len(names))
+        X, told = X[list(types.unsettled)], sorted(names[place] for place in chosen) if types.words else None
+    look = dask.delayed(Kinds.of, pure=False)
+    return kinds.merged(*tasks.results("kinds", [look(part, told) for part in _delayed(X)])).schema(target)
+
+
+def rows_on_cluster(
+    tasks: ClusterTasks,
+    X: Any,
+    y: Any,
+    weight: Any,
+    check: Callable[[Sequence[Survey]], None],
+    schema: Schema | None = None,
+) -> OnCluster:
+    """Check what can be checked without reading, and say how every partition is to be read.
+
+    With a schema, columns may hold all that it can encode, and gaps; without, they must hold finite numbers.
+    """
+    X = whole_rows(X)
+    layout = layout_of(X, numbers=schema is None)
     others = {"y": y} if weight is None else {"y": y, "sample_weight": weight}
     tables = {"X": X} | {name: aligned(X, other, name) for name, other in others.items()}
     read, name = dask.delayed(read_rows, pure=False), tasks.name("partition")
     partitions = [
-        read(number, layout, rows, dask_key_name=f"{name}-{number}")
+        read(number, layout, rows, schema, dask_key_name=f"{name}-{number}")
         for number, rows in enumerate(_together(tasks, tables))
     ]
     return OnCluster(tasks, partitions, weight is not None, check)
@@ -92,7 +126,7 @@ def _delayed(collection: Any) -> list[Any]:
 # -- on a worker -------------------------------------------------------------------------------------------------
 
 
-def read_rows(number: int, layout: Layout, rows: tuple[Any, ...]) -> RawRowsOnCluster:
+def read_rows(number: int, layout: Layout, rows: tuple[Any, ...], schema: Schema | None = None) -> RawRowsOnCluster:
     """Take a partition (X, y, perhaps weights) column by column, or name the column that holds something else."""
     X, y, weight = rows if len(rows) == 3 else (*rows, None)
     names = tuple(X.columns) if hasattr(X, "columns") else None
@@ -101,20 +135,36 @@ def read_rows(number: int, layout: Layout, rows: tuple[Any, ...]) -> RawRowsOnCl
         raise ValueError(
             f"Partition {number} of X has the columns {names or n_columns}, not {layout.names or layout.n_columns}."
         )
-    columns = np.empty((n_columns, len(X)), layout.dtype)
+    columns = _numbers_of(X, layout, number) if schema is None else _encoded(X, layout, number, schema)
+    told = layout.name if schema is None else schema.names.__getitem__
     for j, column in enumerate(columns):
-        name = f"column {layout.name(j)!r} of partition {number}"
-        column[:] = _numbers(X[:, j] if names is None else X.iloc[:, j], layout.dtype, f"X in {name}")
-        largest = float(np.abs(column).max(initial=0.0))
+        largest = float(np.fmax.reduce(np.abs(column), initial=0.0))
         if largest > LARGEST_VALUE:
             raise ValueError(
-                f"X has a value of {largest:.3g} in {name}; beyond {LARGEST_VALUE:g} sums overflow. Rescale the column."
+                f"X has a value of {largest:.3g} in column {told(j)!r} of partition {number}; beyond {LARGEST_VALUE:g} "
+                "sums overflow. Rescale the column."
             )
     target = _column(y, "y", number, len(X))
     heavy = None if weight is None else _column(weight, "sample_weight", number, len(X))
     if heavy is not None and (heavy < 0).any():
         raise ValueError(f"sample_weight has negative values in partition {number}, the least {heavy.min():g}.")
     return RawRowsOnCluster(columns, target, heavy)
+
+
+def _numbers_of(X: Any, layout: Layout, number: int) -> NDArray[Any]:
+    columns = np.empty((layout.n_columns, len(X)), layout.dtype)
+    for j, column in enumerate(columns):
+        where = f"X in column {layout.name(j)!r} of partition {number}"
+        column[:] = _numbers(X[:, j] if layout.names is None else X.iloc[:, j], layout.dtype, where)
+    return columns
+
+
+def _encoded(X: Any, layout: Layout, number: int, schema: Schema) -> NDArray[Any]:
+    try:
+        rows = schema.encode(X, gaps=True)
+    except ValueError as error:
+        raise ValueError(f"Partition {number}: {error}") from None
+    return np.ascontiguousarray(rows.T, layout.dtype if schema.all_numbers else np.float64)
 
 
 def _cut(parts: Sequence[Any], start: int, stop: int) -> Any:

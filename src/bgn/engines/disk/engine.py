@@ -27,7 +27,7 @@ from bgn.engines.disk.folder import OwnedFolder, remove_abandoned
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece
 from bgn.engines.part import Part, Regions, merge_regions
 from bgn.engines.protocol import NO_OUTPUT, Loss
-from bgn.engines.raw_rows import Plan, RawRows, Sample, Survey
+from bgn.engines.raw_rows import Plan, RawRows, Survey
 from bgn.engines.requests import CellPart, Parts, RawBlock, Reply, Request, RowPart, RowSource
 from bgn.engines.row_hashes import Hashes, row_hashes
 from bgn.model.neuron import Neuron
@@ -151,12 +151,11 @@ class OnDisk(RowSource):
         size = min(BLOCK_BYTES, _MOST_MAPPED // scratch.threads)
         self._blocks = [self._store(piece, seed) for piece in rows.pieces(size)]
         self._parts: dict[bool, list[PartOnDisk]] | None = None
-        self._samples: list[Sample] = []
 
     def _store(self, piece: Piece, seed: int) -> dict[str, str]:
         """Write the raw rows of a block."""
         assert piece.target is not None
-        reach = np.maximum(piece.columns.max(axis=1), -piece.columns.min(axis=1))
+        reach = [np.fmax.reduce(np.abs(column), initial=0.0) for column in piece.columns]
         self.largest = np.maximum(self.largest, reach)
         self.low, self.high = min(self.low, piece.target.min()), max(self.high, piece.target.max())
         arrays = {"columns": piece.columns, "target": piece.target, "weight": piece.weight}
@@ -166,9 +165,6 @@ class OnDisk(RowSource):
     def replies(self, request: Request[RawBlock, Reply]) -> list[Any]:
         """What all blocks reply; large replies are merged as they come."""
         arguments: Any = request.arguments
-        if request.method is RawBlock.sample:
-            self._arranged(*arguments)
-            return self._samples
         replies = self._scratch.map(lambda files: request.put_to(self._block(files)), self._blocks)
         if request.method is RawBlock.survey:
             return [reduce(_merge_surveys, replies)]
@@ -187,18 +183,16 @@ class OnDisk(RowSource):
         """Give every row its role, once: each block becomes a part that learns and one that validates."""
         if self._parts is None:
 
-            def arrange(files: dict[str, str]) -> tuple[Sample, dict[bool, PartOnDisk]]:
+            def arrange(files: dict[str, str]) -> dict[bool, PartOnDisk]:
                 block = self._block(files)
                 parts = {role: PartOnDisk.of(block.part(plan, role), self._scratch) for role in (False, True)}
-                sample = block.sample(plan)
                 del block
                 for path in files.values():
                     os.unlink(path)
-                return sample, parts
+                return parts
 
             arranged = [*self._scratch.map(arrange, self._blocks)]
-            self._samples = [sample for sample, _ in arranged]
-            self._parts = {role: [parts[role] for _, parts in arranged if parts[role].n_rows] for role in (False, True)}
+            self._parts = {role: [parts[role] for parts in arranged if parts[role].n_rows] for role in (False, True)}
         return self._parts
 
 
@@ -285,6 +279,7 @@ def _merge_surveys(one: Survey, other: Survey) -> Survey:
         min(one.low, other.low),
         max(one.high, other.high),
         one.counts + other.counts,
+        one.gaps | other.gaps,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bgn.engines.disk.arrays import Held, Npy, Reader
 from bgn.inputs.stamp import Stamp, changed
+from bgn.model.reading import values_of
 from bgn.require import require
 
 _KINDS = (".npy", ".parquet")
@@ -29,6 +30,7 @@ class File(ABC):
     n_rows: int
     named: bool
     labels: Sequence[Any]
+    categories: Collection[Any] = ()  # columns of numbers that were categories when the file was written
     stamp: Stamp | None  # what the file was when it was opened, if it is one
 
     @abstractmethod
@@ -43,8 +45,12 @@ class File(ABC):
         """True when these columns are all float32."""
 
     @abstractmethod
-    def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
-        """Yield the columns, each an array of float64 or float32, so many rows at a time."""
+    def no_rows(self, label: Any) -> Any:
+        """A column's type: the column without its rows."""
+
+    @abstractmethod
+    def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[Any]]:
+        """Yield the columns, so many rows at a time: numbers as arrays of float64 or float32, others as Arrow has."""
 
 
 class _Array(File):
@@ -70,6 +76,9 @@ class _Array(File):
     def single(self, labels: Sequence[int]) -> bool:
         return bool(self._array.dtype == np.float32)
 
+    def no_rows(self, label: int) -> Any:
+        return np.empty(0, self._array.dtype)
+
     def blocks(self, labels: Sequence[int], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
         for start in range(0, self.n_rows, rows):
             yield list(self._array.columns(labels, start, min(start + rows, self.n_rows)))
@@ -87,13 +96,14 @@ class _Parquet(File):
             self._types = {field.name: field.type for field in file.schema_arrow}
             if len(self._types) < len(file.schema_arrow):
                 raise ValueError(f"{self.name} has two columns of the same name; rename one.")
+            self.categories = _categories(file.schema_arrow)
         self.labels = [name for name in self._types if not name.startswith("__index_level_")]
 
-    def _open(self) -> Any:
+    def _open(self, dictionaries: Sequence[str] = ()) -> Any:
         parquet = require("pyarrow.parquet", extra="parquet")
         try:
             # Read ahead, Arrow would hold all of the file in memory.
-            return parquet.ParquetFile(self.name, buffer_size=1 << 20, pre_buffer=False)
+            return parquet.ParquetFile(self.name, buffer_size=1 << 20, pre_buffer=False, read_dictionary=dictionaries)
         except (self._pa.ArrowInvalid, OSError) as error:
             raise ValueError(f"{self.name} is no Parquet file that can be read ({error}).") from None
 
@@ -111,19 +121,29 @@ class _Parquet(File):
                 raise ValueError(
                     f"{self.name}: column {label!r} holds dates or durations ({kind}). Make numbers of it {_LEAVE_OUT}"
                 )
-            numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-            if not any(is_one(kind) for is_one in numbers):
+            if not self._is_number(kind):
                 raise ValueError(f"{self.name}: column {label!r} holds {kind}, not numbers. Encode it {_LEAVE_OUT}")
 
     def _kind(self, label: str) -> Any:
         kind = self._types[label]
         return kind.value_type if self._pa.types.is_dictionary(kind) else kind
 
+    def _is_number(self, kind: Any) -> bool:
+        types = self._pa.types
+        return any(is_one(kind) for is_one in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
+
+    def _is_text(self, kind: Any) -> bool:
+        return bool(self._pa.types.is_string(kind) or self._pa.types.is_large_string(kind))
+
     def single(self, labels: Sequence[str]) -> bool:
         return all(self._kind(label) == self._pa.float32() for label in labels)
 
-    def blocks(self, labels: Sequence[str], rows: int) -> Iterator[Sequence[NDArray[Any]]]:
-        with self._open() as file:
+    def no_rows(self, label: str) -> Any:
+        return self._pa.array([], self._types[label])
+
+    def blocks(self, labels: Sequence[str], rows: int) -> Iterator[Sequence[Any]]:
+        text = [label for label in labels if self._is_text(self._types[label])]
+        with self._open(text) as file:
             for group in range(file.num_row_groups):
                 batches = file.iter_batches(rows, [group], columns=list(labels), use_threads=False)
                 while (batch := self._next(batches, group)) is not None:
@@ -136,13 +156,22 @@ class _Parquet(File):
         except (self._pa.ArrowInvalid, OSError) as error:
             raise ValueError(f"{self.name} is damaged in row group {group} ({error}).") from None
 
-    def _numbers(self, column: Any) -> NDArray[Any]:
-        if self._pa.types.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        if self._pa.types.is_boolean(column.type):
-            column = column.cast(self._pa.int8())
-        kind = self._pa.float32() if column.type == self._pa.float32() else self._pa.float64()
-        return np.asarray(column.cast(kind, safe=False).to_numpy(zero_copy_only=False))
+    def _numbers(self, column: Any) -> Any:
+        """A column as numbers, if that is what it holds."""
+        if not self._is_number(column.type):
+            return column
+        if column.type == self._pa.float32():
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        return values_of(column).numbers()
+
+
+def _categories(schema: Any) -> set[Any]:
+    """The columns that pandas says were categories: of those of numbers Parquet does not tell."""
+    try:
+        columns = (schema.pandas_metadata or {})["columns"]
+        return {column["name"] for column in columns if column["pandas_type"] == "categorical"}
+    except (KeyError, TypeError, ValueError):
+        return set()
 
 
 # -- opening and checking -------------------------------------------------------------------------------------
@@ -174,7 +203,7 @@ class OpenFiles(list[File]):
         if sum(file.n_rows for file in self) == 0:
             raise ValueError(f"{path} has no rows.")
 
-    def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[tuple[File, int, Sequence[NDArray[Any]]]]:
+    def blocks(self, labels: Sequence[Any], rows: int) -> Iterator[tuple[File, int, Sequence[Any]]]:
         """Yield the blocks of all files, each with its file and its first row."""
         self._check()
         for file in self:

@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 from bgn.engines.disk.arrays import Held, Npy, Reader
 from bgn.engines.disk.files import File, OpenFiles
 from bgn.engines.protocol import Floats
+from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
+from bgn.model.raw import Misread
+from bgn.model.reading import values_of
+from bgn.model.schema import Schema
 
 # A block holds about so many bytes of columns, and at most so many rows.
 BLOCK_BYTES = 1 << 24
@@ -85,6 +89,11 @@ class BlockwiseRows(ABC):
     names: tuple[str, ...] | None = None
     target_name: str | None = None
 
+    @property
+    def schema(self) -> Schema:
+        """What the columns of its blocks are."""
+        return Schema.of_numbers(self.n_columns, self.names, self.target_name)
+
     @abstractmethod
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield all rows, checked, in blocks of about `size` bytes."""
@@ -94,11 +103,22 @@ class FileTable(BlockwiseRows):
     """Rows in files, with the columns to read, perhaps a target and weights.
 
     `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
-    are the columns to read where columns have names.
+    are the columns to read where columns have names. With `gaps` the columns may hold what a frame may: numbers with
+    gaps, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
+    `categorical_features` as for :func:`bgn.inputs.frames.schema_of`. Without, all must be numbers.
     """
 
     def __init__(
-        self, X: Any, *, columns: Any = None, target: Any = None, weight: Any = None, known: Any = None
+        self,
+        X: Any,
+        *,
+        columns: Any = None,
+        target: Any = None,
+        weight: Any = None,
+        known: Any = None,
+        schema: Schema | None = None,
+        categorical_features: Any = FROM_DTYPE,
+        gaps: bool = False,
     ) -> None:
         self._files = OpenFiles(X)
         first = self._files[0]
@@ -111,18 +131,55 @@ class FileTable(BlockwiseRows):
                 self._keys[name] = first.label(value, name)
             elif value is not None:
                 self._vectors[name] = _vector(value, "y" if name == "target" else name, self.n_rows)
-        self.weighted = weight is not None
-        self._labels = self._chosen(columns)
-        self.n_columns = len(self._labels)
-        self.names = tuple(self._labels) if first.named else None
+        self.weighted, self._gaps = weight is not None, gaps
         self.target_name = self._keys.get("target") if first.named else None
+        labels = self._chosen(columns)
+        named, shape = labels if first.named else None, (self.n_rows, len(labels))
+        if schema is not None:
+            labels = [labels[place] for place in schema.places(named, shape)]
+        self._check(labels, alike=columns is None and schema is None)
+        if schema is None:
+            schema = self._learnt(labels, categorical_features) if gaps else self._of_numbers(labels)
+            labels = [labels[place] for place in schema.places(named, shape)]
+        self._schema, self.n_columns = schema, len(schema)
+        self._labels = [*dict.fromkeys(labels)]
+        self._places = [self._labels.index(label) for label in labels]
         self._read = [*self._labels, *self._keys.values()]
-        for file in self._files:
-            if columns is None:
-                _check_alike(first, file)
-            file.check(self._read)
-        single = all(file.single(self._labels) for file in self._files)
+        self.names = schema.names if first.named and schema.named else None
+        single = schema.all_numbers and all(file.single(self._labels) for file in self._files)
         self.dtype = np.dtype(np.float32 if single else np.float64)
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema
+
+    def _check(self, labels: Sequence[Any], alike: bool) -> None:
+        """Refuse files that lack a column, and columns that must be numbers and are not."""
+        for file in self._files:
+            if alike:
+                _check_alike(self._files[0], file)
+            for label in labels:
+                file.label(label, "columns")
+            file.check([*(() if self._gaps else labels), *self._keys.values()])
+
+    def _of_numbers(self, labels: Sequence[Any]) -> Schema:
+        return Schema.of_numbers(len(labels), labels if self._files[0].named else None, self.target_name)
+
+    def _learnt(self, labels: Sequence[Any], categorical_features: Any) -> Schema:
+        """Decide what every column is, by its type where that tells all, else by one pass over its values."""
+        files, words, plain = self._files, categorical_features is not None, self._of_numbers(labels)
+        chosen = chosen_columns(categorical_features, plain.names if plain.named else None, len(labels))
+        of_name = dict(zip(plain.names, labels, strict=True))
+        told = {label for file in files for label in file.categories}
+        forced = [name for k, name in enumerate(of_name) if k in chosen or (words and of_name[name] in told)]
+        types = ({name: values_of(file.no_rows(label)) for name, label in of_name.items()} for file in files)
+        kinds, *others = (Kinds.of_columns(each, forced, plain.named, words) for each in types)
+        kinds = kinds.merged(*others)
+        if names := kinds.unsettled:
+            for _, _, block in files.blocks([of_name[name] for name in names], rows_in(BLOCK_BYTES, len(names))):
+                values = dict(zip(names, map(values_of, block), strict=True))
+                kinds = kinds.merged(Kinds.of_columns(values, forced, plain.named, words))
+        return kinds.schema(self.target_name)
 
     def _chosen(self, columns: Any) -> list[Any]:
         """The labels of the columns to read, those of target and weights left out."""
@@ -158,19 +215,36 @@ class FileTable(BlockwiseRows):
             n = len(block[0])
             if n == 0:
                 continue
-            for label, values in zip(self._read, block, strict=True):
-                _check_finite(values, f"{file.name}: column {label!r}", row)
-            beside = dict(zip(self._keys, block[self.n_columns :], strict=True))
-            piece = self._piece(block[: self.n_columns], beside, start, n)
-            del block, values, beside
+            columns = self._encoded(block, file, row, n)
+            beside = dict(zip(self._keys, map(_numbers, block[len(self._labels) :]), strict=True))
+            for name, values in beside.items():
+                _check_finite(values, f"{file.name}: column {self._keys[name]!r}", row)
+            del block
+            piece = self._piece(columns, beside, start, n)
+            del columns, beside
             yield piece
             del piece
             start += n
 
-    def _piece(self, block: Sequence[NDArray[Any]], beside: dict[str, Any], start: int, n: int) -> Piece:
+    def _encoded(self, block: Sequence[Any], file: File, row: int, n: int) -> NDArray[Any]:
+        """The columns as a network reads them, (columns, rows); what cannot be is named with its place."""
         columns = np.empty((self.n_columns, n), self.dtype)
-        for to, values in zip(columns, block, strict=True):
-            to[:] = values
+        place, raw = -1, None
+        for to, column, wanted in zip(columns, self._schema.columns, self._places, strict=True):
+            values, what = block[wanted], f"{file.name}: column {self._labels[wanted]!r}"
+            if isinstance(values, np.ndarray) and column.levels is None:
+                to[:] = values
+            else:
+                if raw is None or wanted != place:
+                    place, raw = wanted, values_of(values)
+                try:
+                    to[:] = column.encoded(raw)
+                except Misread as problem:
+                    raise ValueError(f"{what} {problem}.") from None
+            _check_finite(to, what, row, self._gaps)
+        return columns
+
+    def _piece(self, columns: NDArray[Any], beside: dict[str, Any], start: int, n: int) -> Piece:
         for name, vector in self._vectors.items():
             beside[name] = vector.columns([0], start, start + n)[0].astype(np.float64)
             if vector.stamp is not None:
@@ -216,6 +290,10 @@ def _vector(value: Any, name: str, n_rows: int) -> Reader:
     return array
 
 
+def _numbers(values: Any) -> NDArray[Any]:
+    return values if isinstance(values, np.ndarray) else values_of(values).numbers()
+
+
 def _check_alike(first: File, file: File) -> None:
     if set(first.labels) == set(file.labels):
         return
@@ -228,8 +306,8 @@ def _check_alike(first: File, file: File) -> None:
     raise ValueError(f"{file.name} {there}, unlike {first.name}; name the columns to use with columns=.")
 
 
-def _check_finite(values: NDArray[Any], what: str, row: int) -> None:
-    good = np.isfinite(values)
+def _check_finite(values: NDArray[Any], what: str, row: int, gaps: bool = False) -> None:
+    good = ~np.isinf(values) if gaps else np.isfinite(values)
     if not good.all():
         bad = int(np.argmin(good))
         kind = "NaN" if np.isnan(values[bad]) else "infinity"

@@ -17,6 +17,7 @@ from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu import engine, kernels
 from bgn.engines.gpu.cut import Total
 from bgn.engines.gpu.engine import TensorPart
+from bgn.engines.gpu.sums import project
 from bgn.engines.part import tables_of
 from bgn.engines.protocol import Floats, Integers, Loss, Output
 from bgn.engines.shared_rows import signs
@@ -26,6 +27,8 @@ from bgn.model.neuron import Neuron, Projection
 _MOST_NUMBERED = 22
 # What `between` and `best` tell of a cut, its threshold last.
 _CUT = 12
+# Columns, and a projection of them.
+_Line = tuple[Tensor, Projection]
 
 
 class FusedPart(TensorPart):
@@ -58,25 +61,35 @@ class FusedPart(TensorPart):
 
     # -- cuts ----------------------------------------------------------------------------------------------
 
+    def _line(self, direction: Projection) -> tuple[Tensor, Projection]:
+        """Columns and a projection of them for a kernel; where there are categories, what each column adds."""
+        if direction.numeric:
+            return self.columns, direction
+        places = range(len(direction.columns))
+        added = torch.stack([project(self.columns, direction.at(place)) for place in places])
+        return added, Projection(tuple(places), (1.0,) * len(places))
+
     def _project(self, direction: Projection) -> Tensor:
         """The projection of every row."""
+        columns, direction = self._line(direction)
         z = torch.empty(self.n_rows, dtype=torch.float64, device=self.target.device)
         about = self._slate(0, direction, ())
-        self._run(kernels.project, self.columns, self.n_rows, about, 0, len(direction.columns), z)
+        self._run(kernels.project, columns, self.n_rows, about, 0, len(direction.columns), z)
         return z
 
     def _best(self, sieve: Sieve, edges: tuple[float, float] | None) -> tuple[Best, int, bool, bool]:
         if edges is None and self.n_rows >= engine.ROWS_FOR_CELLS:
             return super()._best(sieve, edges)
         residual, total = self.residual(sieve.output)
-        direction, spare = sieve.projection, len(self.output.weights)
+        asked, spare = sieve.projection, len(self.output.weights)
+        line = self._line(asked)
         groups = 0 if self._together is None else (spare >> 3) + 1
         results = _CUT + 3 + 8 * groups
-        slate = self._slate(results, direction, edges or ())
+        slate = self._slate(results, line[1], edges or ())
         if edges is None:
-            z = self._project(direction)
+            z = self._project(asked)
         else:
-            z, residual = self._between(direction, residual, slate, results)
+            z, residual = self._between(line, residual, slate, results)
         z, order = torch.sort(z)
         running, n = residual[order].cumsum_(0), len(z)
         programs = n // kernels.ROWS + 1
@@ -87,21 +100,21 @@ class FusedPart(TensorPart):
             rows=n + 1,
         )  # fmt: skip
         if groups:  # who asks for overlaps puts the neuron in the spare slot next
-            self._fire(spare, direction, slate, results, _CUT - 1, groups)
+            self._fire(spare, line, slate, results, _CUT - 1, groups)
         told = slate[:results].cpu().numpy()
         place, s, silent = told[4:7].tolist()
         gain, below, above = told[7:10].view(np.float64).tolist()
         if groups:
             self._note(spare, told[_CUT:])
             if 0 < place < n:
-                self._ready = spare, Neuron(direction, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
+                self._ready = spare, Neuron(asked, float(told[_CUT - 1 : _CUT].view(np.float64)[0])), told[_CUT:]
         return (gain, silent, s, below, above), int(told[10]), place == 0, place == n
 
-    def _between(self, direction: Projection, residual: Tensor, slate: Tensor, results: int) -> tuple[Tensor, Tensor]:
+    def _between(self, line: _Line, residual: Tensor, slate: Tensor, results: int) -> tuple[Tensor, Tensor]:
         """Projection and residual of the rows between two edges; the slate has number and sum of those below."""
         z, chosen = torch.empty(self.n_rows, dtype=torch.float64, device=residual.device), torch.empty_like(residual)
-        features = len(direction.columns)
-        self._run(kernels.between, self.columns, residual, self.n_rows, slate, results, features, z, chosen)
+        columns, features = line[0], len(line[1].columns)
+        self._run(kernels.between, columns, residual, self.n_rows, slate, results, features, z, chosen)
         n = int(slate[0])
         return z[:n], chosen[:n]
 
@@ -112,17 +125,19 @@ class FusedPart(TensorPart):
             return self._ready[2][:3]
         groups = 0 if self._together is None else (slot >> 3) + 1
         results = 3 + 8 * groups
-        slate = self._slate(results, neuron.projection, (neuron.threshold,))
-        self._fire(slot, neuron.projection, slate, results, len(slate) - 1, groups)
+        line = self._line(neuron.projection)
+        slate = self._slate(results, line[1], (neuron.threshold,))
+        self._fire(slot, line, slate, results, len(slate) - 1, groups)
         told = slate[:results].cpu().numpy()
         self._note(slot, told)
         return told[:3]
 
-    def _fire(self, slot: int, direction: Projection, slate: Tensor, results: int, threshold: int, groups: int) -> None:
+    def _fire(self, slot: int, line: _Line, slate: Tensor, results: int, threshold: int, groups: int) -> None:
         """Let a slot fire: the threshold is at a place of the slate, what is told are the last of its results."""
         self.answers.bits(slot)
+        columns, direction = line
         about = slate, results, len(direction.columns), threshold, slot
-        self._run(kernels.fire, self.columns, self.target, self.n_rows, *about, self.answers.codes, groups)
+        self._run(kernels.fire, columns, self.target, self.n_rows, *about, self.answers.codes, groups)
 
     def _note(self, slot: int, told: Integers) -> None:
         """Keep what `fire` told of a slot, drop what depended on its answers."""

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from bgn.engines.coding import Coding
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
 from bgn.engines.gpu.sums import group_sums
 from bgn.engines.integers import Grid
@@ -22,6 +24,7 @@ from bgn.engines.row_hashes import Hashes, Inside, mix
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
 _LOWEST = -(1 << 63)
 _BIN_BITS = 16
+_NAN = int(np.array([np.nan]).view(np.int64)[0])
 
 
 @cache
@@ -88,6 +91,7 @@ class RawTensors(RawRows):
         columns = rows.columns.new_empty((len(rows.columns), len(index)))
         for to, column in zip(columns, rows.columns, strict=True):
             torch.index_select(column, 0, index, out=to)
+        columns = columns if plan.coding is None else _coded(columns, plan.coding)
         weight = None if rows.weight is None else rows.weight[index]
         kind = part_kind(columns.device.type, plan.loss) if weight is None else TensorPart
         return kind(columns, _steps(plan.loss.targets, rows.target[index]), weight, plan.loss)
@@ -98,7 +102,8 @@ class RawTensors(RawRows):
             start = mix(np.array([seed], dtype=np.uint64) + np.uint64(_GOLDEN + (1 << 64))).view(np.int64)[0]
         h = torch.full(self.target.shape, int(start), dtype=torch.int64, device=self.target.device)
         for column in [*self.columns, self.target]:
-            bits = (column.double() + 0.0).view(torch.int64)  # + 0.0: both zeros are one value
+            values = column.double() + 0.0  # both zeros are one value, and all NaN
+            bits = torch.where(values.isnan(), _NAN, values.view(torch.int64))
             h = _mix((h ^ bits) * _GOLDEN + _GOLDEN)
         return h ^ _LOWEST
 
@@ -108,9 +113,23 @@ class RawTensors(RawRows):
     def _whole_weight(self, exponent: int) -> Tensor:
         return _scaled(self.weight, exponent).round().long()
 
+    def _gaps(self, columns: Tensor) -> NDArray[np.bool_]:
+        return torch.stack([column.isnan().any() for column in columns]).cpu().numpy()
+
     def _histogram(self, rows: Any) -> Integers:
         weight = None if rows.weight is None else rows.weight.double()  # sums stay far below 2^53
         return torch.bincount(_bins(rows.hashes), weight, 1 << _BIN_BITS).long().cpu().numpy()
+
+
+def _coded(raw: Tensor, coding: Coding) -> Tensor:
+    """What :meth:`bgn.engines.coding.Coding.columns` says."""
+    gaps = torch.stack([column.isnan().any() for column in raw]).cpu()
+    if coding.plain and not gaps.any():
+        return raw
+    found = torch.cat([raw, *(raw[column].isnan().to(raw.dtype)[None] for column in coding.marked)])
+    for column in gaps.nonzero().flatten().tolist():
+        found[column].nan_to_num_(coding.in_gaps(column))
+    return found
 
 
 def _mix(h: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from bgn.explain.counterfactual.proof import cheapest_row, nearest_miss, neat
 from bgn.explain.crossings import compile_search
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,7 @@ class Counterfactual:
         return f"Counterfactual({moves or 'no change'}: {self.prediction:.6g} at cost {self.cost:.6g}, {proof})"
 
 
+@through_pipelines("x")
 def counterfactual(
     model: Any, x: Any, *, at_least: float | None = None, at_most: float | None = None, costs: Any = None,
     bounds: Mapping[Any, Any] | None = None, immutable: Iterable[Any] = (), max_changed: int | None = None,

@@ -20,6 +20,7 @@ from bgn.explain.shap.sampling import sampled_shares
 from bgn.explain.subject import background_of, network_of_questions, rows_of
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats
+from bgn.pipelines import through_pipelines
 from bgn.require import require
 
 MAX_PLAYERS = 10
@@ -119,6 +120,7 @@ class Explanation:
         return f"Explanation({rows} rows, {features} features, base value {self.base_value:.6g}, {self.method})"
 
 
+@through_pipelines("X", "background")
 def shap_values(
     model: Any,
     X: Any,

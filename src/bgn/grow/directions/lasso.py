@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.protocol import Engine, Floats, Output, Question
+from bgn.engines.protocol import Bools, Engine, Floats, Output, Question
 from bgn.grow.directions.paths import lasso_path, solve_small, weighted_sum
 from bgn.grow.directions.protocol import Others
 from bgn.model.neuron import Projection
@@ -22,10 +22,10 @@ _NOTHING = 1e-7
 class InnerProducts:
     """Inner products of standardised columns with each other, with the neurons' answers and with residuals."""
 
-    def __init__(self, rows: Engine) -> None:
+    def __init__(self, rows: Engine, numbers: Bools | None = None) -> None:
         self._rows = rows
         about = rows.describe()
-        self.usable = about.deviation > 0
+        self.usable = about.deviation > 0 if numbers is None else (about.deviation > 0) & numbers
         self._all_usable = bool(self.usable.all())
         self._norm = np.where(self.usable, about.deviation, 1.0)
         self._to_units: list[float] = (about.scale / self._norm).tolist()

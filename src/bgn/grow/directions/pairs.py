@@ -78,7 +78,8 @@ class Pairs:
 
     def __init__(self, binned: Binned, weight: Integers, share: Share) -> None:
         self.binned, self._weight, self._share = binned, weight, share
-        self._known: dict[tuple[int, int], int] = {}
+        self._known: dict[tuple[int, ...], int] = {}
+        self._version = np.zeros(len(binned.codes), np.int64)
         # Weights of the cells, their places, and weights of the bins.
         self._kept = _room(0)
 
@@ -96,6 +97,12 @@ class Pairs:
         self._share(part, len(pairs), _PAIRS_PER_THREAD)
         return Found(pairs, gains, np.asarray(_ALL_ROUND[best], np.float64), which, tables)
 
+    def rewrite(self, column: int, codes: NDArray[np.uint8]) -> None:
+        """Take other codes for the rows of a column."""
+        if not np.array_equal(self.binned.codes[column], codes):
+            self.binned.codes[column] = codes
+            self._version[column] += 1
+
     def near(self, found: Found, rows: int, total: int) -> Floats:
         """The best angle of each pair near the one just found."""
         angles, best = found.angles[:, None] + _NEARBY, np.zeros(len(found.pairs), np.int64)
@@ -105,7 +112,7 @@ class Pairs:
 
     def _find(self, pairs: Integers) -> Integers:
         """Where what is known of each pair is kept."""
-        named = list(map(tuple, pairs.tolist()))
+        named = list(map(tuple, np.concatenate([pairs, self._version[pairs]], axis=1).tolist()))
         if len(self._known) + len(named) > _KEPT:
             self._known = {}
         missing = [pair for pair in named if pair not in self._known]
@@ -117,7 +124,7 @@ class Pairs:
                 for new, old in zip(more, self._kept, strict=True):
                     new[:start] = old[:start]
                 self._kept = more
-            self._place(np.array(missing), start)
+            self._place(np.array([pair[:2] for pair in missing]), start)
         return np.array([self._known[pair] for pair in named])
 
     def _place(self, pairs: Integers, start: int) -> None:

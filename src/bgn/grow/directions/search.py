@@ -18,12 +18,14 @@ import numpy as np
 
 from bgn.engines.part import BITS, Part
 from bgn.engines.protocol import Floats, Integers, Output, Question
-from bgn.grow.directions.angles import logarithm, turn
+from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
 from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
-from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, codes_of, different
+from bgn.grow.directions.lines import SingleLines, Subsets
+from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
+from bgn.grow.directions.pairs import WIDTH, Binned, Pairs, different
 from bgn.grow.directions.protocol import Others
-from bgn.grow.directions.screen import FINE, Lines, Refit, SampledRows, judge_directions, single_gains
+from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions
 from bgn.grow.roles import Roles
 from bgn.model.neuron import Projection
 
@@ -35,7 +37,8 @@ _TURNED = 2  # of the best, how many are tried at other angles
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
-_LUCK_STEPS = 1 << 14
+_BESIDE_GAPS = 3  # columns that gain most alone: where one has a gap, each of the others may be asked otherwise
+_FLAG = np.array([0.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,25 @@ class Search:
         self._rows, self._most = rows, max_features
         self._sample, self._part = rows.sample, rows.sample.part
         self._share = partial(spread_over_threads, rows.sample.part)
-        self._products = InnerProducts(rows.train)
-        columns = self._part.columns
-        self._usable = np.flatnonzero(self._products.usable)
-        values = [different(column) for column in columns]
-        self._fine = np.stack([codes_of(*both, FINE)[0] for both in zip(columns, values, strict=True)])
+        columns, coding = self._part.columns, rows.coding
+        self._n_columns = len(columns) if coding is None else coding.n_columns
         weight = self._part.weight if len(self._part.weight) else np.ones(self._part.n_rows, np.int64)
-        self._count = np.stack([np.bincount(codes, weight, FINE).astype(np.int64) for codes in self._fine])
+        self._subsets = None
+        if coding is not None and coding.subsets:
+            self._subsets = Subsets(coding, columns, weight, rows.unit)
+            columns = columns.astype(np.float64)
+            columns[list(coding.subsets)] = 0.0
+        self._columns = columns
+        subsets = () if coding is None else coding.subsets
+        numbers = (np.arange(len(columns)) < self._n_columns) | (max_features <= 2)
+        numbers[list(subsets)] = False
+        self._products = InnerProducts(rows.train, numbers)
+        usable = np.sort([*np.flatnonzero(self._products.usable).tolist(), *subsets]).astype(np.int64)
+        self._owner = [j if coding is None else coding.owner(j) for j in range(len(columns))]
+        self._usable = np.unique([self._owner[j] for j in usable]).astype(np.int64)
+        self._paired = usable[usable < self._n_columns]
+        values = [_FLAG if j in subsets else different(column) for j, column in enumerate(columns)]
+        self._lines = SingleLines(columns, values, weight, coding, rows.train)
         self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
@@ -84,27 +99,55 @@ class Search:
         if len(self._usable) == 0:
             return []
         values, total = self._values(output)
-        luck, chance = self._luck(output, total), self._chance(output, others, values, total)
-        singles = self._single_gains(values, total)
-        ranked = self._usable[np.argsort(-singles[self._usable], kind="stable")]
-        candidates = [Projection((int(j),), (1.0,)) for j in ranked[:_SINGLES]]
+        chance = self._chance(output, others, values, total)
+        luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
+        singles = self._lines.gains(values, self._sample.total, total)
+        self._choose_levels(values, total, singles)
+        best_of, lines = self._lines.best(singles)
+        ranked = self._usable[np.argsort(-best_of[self._usable], kind="stable")]
+        candidates = [self._lines.lines[lines[j]] for j in ranked[:_SINGLES]]
+        ranked = self._paired[np.argsort(-singles[self._paired], kind="stable")]
         if self._most > 1 and len(ranked) > 1:
             if self._answers is not None:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
             else:
-                candidates += self._best_pairs(self._worth_pairing(ranked), values, total)
+                pairs = [*combinations(self._worth_pairing(ranked).tolist(), 2), *self._beside_gaps(candidates)]
+                candidates += self._best_pairs(np.array(pairs), values, total)
         fitted = self._debiased(output) if self._most > 1 and len(ranked) > 1 else []
         best = self._judge(output, others, chance, candidates, luck, fitted)
-        turned = [each.projection for each in best[:_TURNED] if len(each.projection.columns) == 2]
+        turned = [each.projection for each in best[:_TURNED] if self._asks(each.projection) == 2]
         if turned and self._answers is None:
             finer = [other for direction in turned for other in self._turned(direction)]
             best = sorted([*best, *self._judge(output, others, chance, finer, luck)], key=_by_promise)
-        while best and 2 <= len(best[0].projection.columns) < self._most:
+        while best and 2 <= self._asks(best[0].projection) < self._most and not self._marks(best[0].projection):
             wider = self._judge(output, others, chance, self._extended(best[0].projection, values, total), luck)
             if not wider or wider[0].promise - best[0].promise <= 0.01 * abs(best[0].promise):
                 break
             best = [wider[0], *best]
-        return [Question(output, each.projection, each.window) for each in best[:_ASKED]]
+        return [Question(output, self._spelled(each.projection), each.window) for each in best[:_ASKED]]
+
+    def _asks(self, direction: Projection) -> int:
+        """How many columns of the table a direction asks about; marks of gaps belong to theirs."""
+        return len({self._owner[j] for j in direction.columns})
+
+    def _marks(self, direction: Projection) -> bool:
+        """True for a direction that asks for gaps."""
+        return direction.columns[-1] >= self._n_columns
+
+    def _choose_levels(self, values: Integers, total: int, singles: Floats) -> None:
+        """Ask for those levels of every category that gain most, as if each were a column of 0 and 1."""
+        if self._subsets is None:
+            return
+        self._subsets.choose(values, self._sample.total, total)
+        chosen = zip(self._subsets.columns, self._subsets.codes, self._subsets.chosen(), strict=True)
+        for j, codes, levels in chosen:
+            asked = levels[codes]
+            self._columns[j] = asked
+            self._pairs.rewrite(j, asked)
+        singles[list(self._subsets.columns)] = self._subsets.gains
+
+    def _spelled(self, direction: Projection) -> Projection:
+        return direction if self._subsets is None else self._subsets.spelled(direction)
 
     # -- on the sample -------------------------------------------------------------------------------------
 
@@ -115,27 +158,8 @@ class Search:
             values = values * self._part.weight
         return values, int(values.sum())
 
-    def _luck(self, output: Output, total: int) -> tuple[float, float]:
-        """What chance alone lets the best of all single columns, and of all pairs at all angles, seem to gain.
-
-        On noise, the largest of K gains is about ``2 log K`` times the variance. The more rows there are, the less of
-        a residual is noise: luck fades above 500 rows and is gone at 1,500. A direction from least squares needs none.
-        """
-        n, rows = len(self._usable), self._sample.total
-        share = min(max(1.5 - rows / self._rows.unit / 1000, 0.0), 1.0)
-        if share == 0.0:
-            return 0.0, 0.0
-        residual = self._part.residual(output)
-        unit = max(1, int(np.abs(residual).max(initial=0)))
-        whole = np.rint(residual * (_LUCK_STEPS / unit)).astype(np.int64)  # whole, so that order does not matter
-        squares = int((whole * whole * (self._part.weight if len(self._part.weight) else 1)).sum())
-        step, mean = unit / _LUCK_STEPS, total / rows
-        variance = squares / rows * (step * step) - mean * mean
-        variance *= self._rows.unit * share
-        return 2 * logarithm(n) * variance, 2 * logarithm(max(1, n * (n - 1) // 2 * ANGLES)) * variance
-
     def _judge(
-        self, output: Output, others: Others, chance: Floats, picked: Sequence[Projection], luck: tuple[float, float],
+        self, output: Output, others: Others, chance: Floats, picked: Sequence[Projection], luck: Luck,
         fitted: Sequence[Projection] = (),
     ) -> list[_Judged]:  # fmt: skip
         """What each direction promises, the largest promise first, and where on it the cut should be.
@@ -155,7 +179,7 @@ class Search:
         reach = np.stack([ends.min(axis=2).sum(axis=1), ends.max(axis=2).sum(axis=1)], axis=1)
         width = len(self._sample.output.weights) if len(others.slots) else 0  # number of neurons refitted jointly
         part = self._part
-        sampled = SampledRows(part.columns, part.residual(output), part.weight, part.codes, BITS)
+        sampled = SampledRows(self._columns, part.residual(output), part.weight, part.codes, BITS)
         refit = Refit(others.slots, others.inverse, float(others.total), others.ridge, chance, self._least(others))
         found = np.empty((len(directions), 3))
 
@@ -165,16 +189,17 @@ class Search:
 
         self._share(judge, len(directions), _DIRECTIONS_PER_THREAD)
         judged = [
-            _Judged(self._promise(gain, direction, luck if k < first_fitted else (0.0, 0.0)), direction, (low, high))
+            _Judged(self._promise(gain, direction, luck if k < first_fitted else NO_LUCK), direction, (low, high))
             for k, (direction, (gain, low, high)) in enumerate(zip(directions, found.tolist(), strict=True))
             if gain > 0
         ]
         return sorted(judged, key=_by_promise)
 
-    def _promise(self, gain: float, direction: Projection, luck: tuple[float, float]) -> float:
+    def _promise(self, gain: float, direction: Projection, luck: Luck) -> float:
         """What a direction gains beyond luck; several columns count for less, where simple questions are preferred."""
-        several = len(direction.columns) > 1
-        return (gain - luck[several]) * (1.0 - self._simplicity if several and gain > luck[1] else 1.0)
+        several = self._asks(direction) > 1
+        beyond = gain - luck.of(direction, several)
+        return beyond * (1.0 - self._simplicity if several and beyond > 0 else 1.0)
 
     def _chance(self, output: Output, others: Others, values: Integers, total: int) -> Floats:
         """The weights that would explain what the constant and the other neurons leave of themselves in the sample.
@@ -195,22 +220,25 @@ class Search:
         sample = self._sample.total
         return max(1e-3, 4 * math.sqrt((1 - sample / others.total) * self._rows.unit / sample)) * others.total
 
-    def _single_gains(self, values: Integers, total: int) -> Floats:
-        gains = np.zeros(len(self._fine))
-        single_gains(self._fine, self._count, values, self._sample.total, total, gains)
-        return gains
-
     def _worth_pairing(self, ranked: Integers) -> Integers:
         """The columns that gain most alone, and those that most neurons ask about."""
         if len(ranked) <= _MOST_IN_PAIRS:
             return np.sort(ranked)
-        uses = Counter(chain.from_iterable(self._used.values()))
+        uses = Counter(j for j in chain.from_iterable(self._used.values()) if j in self._paired)
         asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
-    def _best_pairs(self, columns: Integers, values: Integers, total: int) -> list[Projection]:
+    def _beside_gaps(self, singles: Sequence[Projection]) -> list[tuple[int, int]]:
+        """Pairs of a column and the marks of another's gaps, of those that gain most alone."""
+        coding, top = self._rows.coding, [direction.columns[0] for direction in singles[:_BESIDE_GAPS]]
+        if coding is None or not coding.marked:
+            return []
+        top = [coding.owner(j) for j in top]
+        return [(j, coding.mark_of(k)) for j in top for k in top if j != k and k in coding.marked]
+
+    def _best_pairs(self, pairs: Integers, values: Integers, total: int) -> list[Projection]:
         """Directions of the pairs with the highest screened gain."""
-        pairs, rows = np.array(list(combinations(columns.tolist(), 2))), self._sample.total
+        rows = self._sample.total
         found = self._pairs.best(pairs, values, rows, total)
         found = found.at(np.argsort(-found.gains, kind="stable")[:_PAIRS])
         angles = self._pairs.near(found, rows, total).tolist()
@@ -271,10 +299,9 @@ class Search:
     def _extended(self, direction: Projection, values: Integers, total: int) -> list[Projection]:
         """The direction with one more column, at the angle with the highest screened gain."""
         line = sum(
-            c * self._part.columns[j].astype(np.float64)
-            for j, c in zip(direction.columns, direction.factors, strict=True)
+            c * self._columns[j].astype(np.float64) for j, c in zip(direction.columns, direction.factors, strict=True)
         )
-        others = np.array([j for j in self._usable if j not in direction.columns])
+        others = np.array([j for j in self._paired if j not in direction.columns])
         if len(others) == 0:
             return []
         table = self._pairs.binned.with_column(np.asarray(line))

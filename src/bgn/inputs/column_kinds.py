@@ -1,0 +1,188 @@
+"""What a raw column holds, as much of it as decides how it is read; parts of a column tell as much as the whole."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bgn.model.dates import TimePart, calendar_part, in_zone
+from bgn.model.raw import Coded, Durations, Level, Misread, Nothing, Numbers, RawValues, Times, level_word
+from bgn.model.schema import Column
+
+_VARYING = ("year", "month", "weekday", "hour")
+_SIMPLE = frozenset(("number", "truth", "word"))
+_TOLD = {"number": "numbers", "truth": "true and false", "word": "words", "time": "dates", "duration": "durations"}
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ColumnKind:
+    """What was seen of a column.
+
+    Parameters
+    ----------
+    name : str
+    kinds : frozenset of str
+        Which of ``"number"``, ``"truth"``, ``"word"``, ``"time"`` and ``"duration"`` it holds.
+    category : bool
+        Whether its type, or the user, says that its values are categories.
+    words, numbers, truths : frozenset
+        The different values, where they may become levels.
+    orders : frozenset
+        The declared levels of ordered categories, a tuple each; None stands for categories without an order.
+    spans : tuple of (float, float)
+        The least and the greatest year, month, weekday and hour, and those of the times in microseconds.
+    zones : frozenset
+        The time zones of its times; None stands for times without one.
+    strange : frozenset of str
+        What it holds that nobody can learn from.
+    """
+
+    name: str
+    kinds: frozenset[str] = frozenset()
+    category: bool = False
+    words: frozenset[str] = frozenset()
+    numbers: frozenset[float] = frozenset()
+    truths: frozenset[bool] = frozenset()
+    orders: frozenset[tuple[Level, ...] | None] = frozenset()
+    spans: tuple[Span, ...] = ()
+    zones: frozenset[str | None] = frozenset()
+    strange: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, name: str, values: RawValues, forced: bool = False) -> ColumnKind:
+        """Return what some values tell; `forced` says that they are categories whatever their type."""
+        found = cls(name, category=forced)
+        if isinstance(values, Numbers):
+            keep = forced or values.loose
+            distinct = frozenset(values.distinct.tolist() if keep else ())
+            return replace(
+                found, kinds=frozenset(["number"] if len(distinct) or not values.loose else ()), numbers=distinct
+            )
+        if isinstance(values, Coded):
+            return found._with_levels(values)
+        if isinstance(values, Times):
+            return replace(found, kinds=frozenset(["time"]), zones=frozenset([values.zone]), spans=_spans(values))
+        if isinstance(values, Durations):
+            return replace(found, kinds=frozenset(["duration"]))
+        return found if isinstance(values, Nothing) else replace(found, strange=frozenset([values.holds]))
+
+    def _with_levels(self, values: Coded) -> ColumnKind:
+        observed = values.observed
+        truth = bool(values.levels) and all(isinstance(level, bool) for level in values.levels)
+        words = frozenset(level for level in observed if isinstance(level, str))
+        truths = frozenset(level for level in observed if isinstance(level, bool))
+        numbers = frozenset(level for level in observed if isinstance(level, float))
+        kinds = {"word": words, "truth": truths or truth, "number": numbers}
+        return replace(
+            self,
+            kinds=frozenset(kind for kind, there in kinds.items() if there),
+            category=self.category or not (values.loose or truth),
+            words=words,
+            numbers=numbers,
+            truths=truths,
+            orders=frozenset() if values.loose else frozenset([values.levels if values.ordered else None]),
+        )
+
+    @property
+    def settled(self) -> bool:
+        """True where its type tells all there is to know."""
+        return not self.category and self.kinds in ({"number"}, {"truth"}, {"duration"})
+
+    def merged(self, other: ColumnKind) -> ColumnKind:
+        """Return what both tell of one column."""
+        spans = self.spans or other.spans
+        if self.spans and other.spans:
+            both = zip(self.spans, other.spans, strict=True)
+            spans = tuple((min(one[0], two[0]), max(one[1], two[1])) for one, two in both)
+        together: dict[str, Any] = {
+            name: getattr(self, name) | getattr(other, name)
+            for name in ("kinds", "category", "words", "numbers", "truths", "orders", "zones", "strange")
+        }
+        return replace(self, spans=spans, **together)
+
+    def columns(self, words: bool) -> tuple[Column, ...]:
+        """Return what it becomes, or say why it cannot be learnt from; `words` says whether words may be."""
+        if self.strange:
+            raise Misread(f"holds {' and '.join(sorted(self.strange))}")
+        if len(self.kinds) > 1 and not self.kinds <= _SIMPLE:
+            raise Misread(f"holds {' and '.join(sorted(_TOLD[kind] for kind in self.kinds))}")
+        if not self.kinds <= _SIMPLE:
+            if self.category:
+                kind = _TOLD[next(iter(self.kinds))]
+                raise Misread(f"holds {kind}, and categories are words, numbers, or true and false")
+            return self._parts()
+        if "word" in self.kinds and not words:
+            raise Misread(f"holds words ({min(self.words)[:40]!r}), which categorical_features=None refuses")
+        if self.kinds == {"truth"} and words:
+            return (Column(self.name, (False, True), ordered=True),)
+        if not words or not (self.category or "word" in self.kinds):
+            return (Column(self.name),)
+        return (self._category(),)
+
+    def _category(self) -> Column:
+        if np.isinf([*self.numbers]).any():
+            raise Misread("holds infinity, which cannot be a level")
+        mixed = "word" in self.kinds and len(self.kinds) > 1
+        if mixed and "number" in self.kinds and not self.numbers:  # of columns of two types, in two files for instance
+            raise Misread("holds numbers in one place and words in another")
+        numbers = sorted(self.numbers | {float(truth) for truth in self.truths})
+        if mixed:
+            example = level_word([*numbers, 0.0][0])
+            warnings.warn(
+                f"column {self.name!r} mixes words and numbers, such as {min(self.words)[:40]!r} and {example}; all "
+                "are read as words. If they are meant as numbers, mend the column first.",
+                UserWarning,
+                stacklevel=5,
+            )
+        levels: Sequence[Level] = sorted(self.words) if self.words else numbers
+        if mixed:
+            levels = sorted(self.words.union(map(level_word, self.numbers), map(level_word, self.truths)))
+        orders = [order for order in self.orders if order is not None]
+        if not orders or None in self.orders:
+            return Column(self.name, tuple(levels))
+        declared = max(orders, key=len)
+        if not all(_inside(order, declared) for order in orders):
+            raise Misread("has ordered levels, in several orders")
+        wordy = any(isinstance(level, str) for level in declared)
+        return Column(self.name, tuple(dict.fromkeys(map(level_word, declared) if wordy else declared)), ordered=True)
+
+    def _parts(self) -> tuple[Column, ...]:
+        """Return the parts of dates that vary, or the year where none does; the days of durations."""
+        if self.kinds == {"duration"}:
+            parts = [TimePart(self.name, "duration")]
+        else:
+            if len(self.zones) > 1:
+                raise Misread(f"holds times {'with and without a' if None in self.zones else 'of several'} time zones")
+            (zone,) = self.zones
+            *spans, (first, last) = self.spans or ((0.0, 0.0),)
+            parts = [
+                TimePart(self.name, part, zone=zone)
+                for part, (low, high) in zip(_VARYING, spans, strict=False)
+                if low < high
+            ]
+            if first < last:
+                day = str(np.datetime64(int(first), "us").astype("M8[D]"))
+                parts.append(TimePart(self.name, "days", day, zone))
+            parts = parts or [TimePart(self.name, "year", zone=zone)]
+        return tuple(Column(part.name, part_of=part) for part in parts)
+
+
+def _spans(values: Times) -> tuple[Span, ...]:
+    local = in_zone(values.stamps, values.zone)
+    local = local[~np.isnat(local)]
+    if not len(local):
+        return ()
+    parts = [*(calendar_part(local, part) for part in _VARYING), local.astype(np.int64)]
+    return tuple((part.min().item(), part.max().item()) for part in parts)
+
+
+def _inside(few: Sequence[Level], many: Sequence[Level]) -> bool:
+    """Return whether levels stand among others in the same order."""
+    rest = iter(many)
+    return all(level in rest for level in few)
