@@ -117,10 +117,12 @@ def test_gaps_and_categories_stay_what_they_are():
             Neuron(Projection((1,), (0.0,)), 1.0, missing=True),
             Neuron(Projection((2,), ((0.0, 1.0, 1.0),)), 1.0, missing=False),
             Neuron(Projection((1, 2), (1.0, (0.0, -0.25, 0.25)), gaps=(0.75, 0.125)), 0.5),
+            Neuron(Projection((1, 2), (0.0, (0.0, 1.0, 1.0)), gaps=(1.0, 0.0)), 1.0),
+            Neuron(Projection((0, 1), (2.0, 0.0), gaps=(0.0, 0.5)), 0.5),
         ],
         3,
     )
-    network = Network([layer], [1.0, 2.0, 4.0, 8.0, 16.0], 0.0, schema=schema)
+    network = Network([layer], [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0], 0.0, schema=schema)
     sources = [Source(2, (("-", 40.0), ("/", 8.0)), filled=44.0), Source(1, (("/", 24.0),)), Source(0)]
     table = np.array([[c, h, a] for c in (0, 1, 2, np.nan) for h in (5, 6, 12, 18, np.nan) for a in (41, 42, np.nan)])
     scaled = np.column_stack([(np.where(np.isnan(table[:, 2]), 44.0, table[:, 2]) - 40.0) / 8.0, table[:, 1] / 24.0,

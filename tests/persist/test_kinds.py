@@ -20,7 +20,7 @@ from bgn.model.schema import Column, Schema
 finite = st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([-0.0, 5e-324, 1.7e308]))
 outputs = st.floats(-3e307, 3e307)
 words = st.text(st.characters(codec="utf-8"), max_size=5)
-levels = st.one_of(words, st.floats(), st.booleans(), st.integers(-5, 5))
+levels = st.one_of(words, st.floats(allow_nan=False), st.booleans(), st.integers(-5, 5))  # NaN is a gap
 
 time_parts = st.builds(
     TimePart, words, st.sampled_from(TIME_PARTS), st.dates().map(str), st.sampled_from([None, "UTC", "Europe/Paris"])

@@ -57,14 +57,14 @@ file_options = grouped(
     ),
     click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
 )  # fmt: skip
+rows_option = click.option(
+    "--rows", "which", type=click.Choice(["test", "train", "all"]),
+    help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
+)  # fmt: skip
 gaps_option = click.option(
     "--gaps", multiple=True, metavar="WORD", callback=_gaps,
     help="Word that means a missing value, in place of the usual ones (NA, ?, -, unknown, ...); again for more; none "
     "for empty cells alone.",
-)  # fmt: skip
-rows_option = click.option(
-    "--rows", "which", type=click.Choice(["test", "train", "all"]),
-    help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="For machines.")
 

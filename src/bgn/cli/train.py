@@ -101,9 +101,9 @@ class Wanted:
 def training_rows(wanted: Wanted) -> TrainingRows:
     """Read a whole table and split it; rows with the same key stay on one side."""
     source, features, keys = wanted.source, wanted.features(), wanted.keys
-    table = source.table.read([*dict.fromkeys([*features, wanted.target, *keys.columns])])
+    found = decide(source.table, features, wanted.choices, source.name, keys.columns)
+    table = found.table
     keys.check(1, table)
-    found = decide(table, features, wanted.choices, source.name, source.table.met)
     X, y, usable = found.X, found.y, found.usable
     hashes = keys.hashes(1, table)
     edge = edge_of(lambda: [hashes], wanted.test)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from bgn.inputs import cells, prepare
 from bgn.inputs.check import serious_notes
 from bgn.inputs.file_format import FileFormat
-from bgn.inputs.files import open_any
-from bgn.inputs.numerals import Met
+from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
 from bgn.model.step import Floats
@@ -25,6 +24,7 @@ from bgn.preparation import Preparation, Prepared
 class Decided:
     """A whole raw table as numbers, NaN where one is missing, and which of its rows can be learnt from."""
 
+    table: pa.Table
     preparation: Preparation
     X: Floats
     y: Floats
@@ -38,10 +38,13 @@ class Decided:
         return preparation
 
 
-def decide(table: pa.Table, features: Sequence[str], choices: Choices, origin: str, met: Met) -> Decided:
-    """Decide on every column of a whole table, and on the rows that lack a value; `met` is what its reader met."""
+def decide(
+    raw: RawTable, features: Sequence[str], choices: Choices, origin: str, beside: Sequence[str] = ()
+) -> Decided:
+    """Read a whole table; decide on every column, and on the rows that lack a value. Columns `beside` are read too."""
     target = choices.target
-    problems, doubtful = Problems(*met.problems.values()), met.problems
+    table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
+    problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
     with problems.gathered():
         if target not in doubtful:
             y = np.zeros(table.num_rows) if target is None else target_values(table.column(target), target)
@@ -49,8 +52,8 @@ def decide(table: pa.Table, features: Sequence[str], choices: Choices, origin: s
         known = [name for name in features if name not in doubtful]
         preparation, notes = prepare.learn(table.select(known), choices)
     problems.tell()
-    preparation = replace(preparation, decimal=met.decimal, written=met.written, gaps=met.gaps)
-    notes = [*met.notes, *serious_notes(table, features, target), *notes]
+    preparation = replace(preparation, decimal=raw.met.decimal, written=raw.met.written, gaps=raw.met.gaps)
+    notes = [*raw.met.notes, *serious_notes(table, features, target), *notes]
     if not preparation.columns:
         raise Refused(f"{origin} has no column with values to learn from.")
     X = prepare.apply(preparation, table).X
@@ -65,7 +68,7 @@ def decide(table: pa.Table, features: Sequence[str], choices: Choices, origin: s
             notes.append(f"{told}: {filled} filled in with the median or the commonest value.")
         if choices.missing == "impute" and target is not None and holes[target]:
             notes.append(f"{holes[target]} rows without {target!r} are left out.")
-    return Decided(preparation, X, y, usable, tuple(notes))
+    return Decided(table, preparation, X, y, usable, tuple(notes))
 
 
 def target_values(column: pa.ChunkedArray, name: str) -> Floats:
@@ -100,9 +103,7 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
     """Do what :func:`bgn.preparation.fit` says."""
     table, origin = open_any(data, form)
     try:
-        features = choices.features(table.names, origin)
-        whole = table.read([*features, *([] if choices.target is None else [choices.target])])
-        found = decide(whole, features, choices, origin, table.met)
+        found = decide(table, choices.features(table.names, origin), choices, origin)
     finally:
         table.close()
     usable = found.usable

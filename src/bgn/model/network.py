@@ -25,7 +25,7 @@ from bgn.model.decimals import whole_numbers
 from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
-from bgn.model.step import Bools, Floats, frozen, shaped
+from bgn.model.step import Floats, any_output, frozen, shaped
 from bgn.printable import clean
 
 
@@ -171,11 +171,11 @@ class Network:
     @cached_property
     def features_used(self) -> tuple[int, ...]:
         """Columns that can reach the output through non-zero weights, in order."""
-        alive = _any_output(self.output_weights)
+        alive = any_output(self.output_weights)
         for layer in reversed(self.layers):
             alive = layer.inputs_of(alive)
         if self.slopes is not None:
-            alive = alive | _any_output(self.slopes)
+            alive = alive | any_output(self.slopes)
         return tuple(np.flatnonzero(alive).tolist())
 
     @property
@@ -346,8 +346,3 @@ class Network:
     def _repr_html_(self) -> str:
         """Return the drawing that notebooks show."""
         return str(ANSWERS["picture"](self))
-
-
-def _any_output(numbers: Floats) -> Bools:
-    """Return where a number, or a row of them, is not zero."""
-    return np.asarray((numbers != 0) if numbers.ndim == 1 else (numbers != 0).any(axis=1))

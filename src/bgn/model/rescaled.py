@@ -158,7 +158,8 @@ def _asked(neuron: Neuron, sources: Sequence[Source], schema: Schema) -> Neuron:
     """Return one question of the first layer in terms of the source columns."""
     projection = neuron.projection
     read = [sources[column] for column in projection.columns]
-    if not any(source.arithmetic for source in read) and len({source.column for source in read}) == len(read):
+    touched = any(source.arithmetic and each for source, each in zip(read, projection.coefficients, strict=True))
+    if not touched and len({source.column for source in read}) == len(read):
         columns, gaps = tuple(source.column for source in read), _gaps(projection, read, schema)
         return Neuron(
             Projection(columns, projection.coefficients, gaps), neuron.threshold, _missing(neuron, read, schema)
@@ -255,6 +256,8 @@ def _gaps(
         if isinstance(coefficient, tuple):
             code = schema.columns[source.column].codes([source.filled])[0]  # NaN for None
             found.setdefault(source.column, (gap if np.isnan(code) else coefficient[int(code)]) / leading)
+        elif coefficient == 0.0:  # what a gap adds to the sum
+            found.setdefault(source.column, gap / leading if source.filled is None else 0.0)
         else:
             found.setdefault(source.column, source.undone(gap) if source.filled is None else float(source.filled))
     return tuple(found.values())

@@ -48,3 +48,8 @@ def shaped(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got {array.shape}.")
     return array
+
+
+def any_output(numbers: Floats) -> Bools:
+    """Return where a number, or a row of them, is not zero."""
+    return np.asarray((numbers != 0) if numbers.ndim == 1 else (numbers != 0).any(axis=1))

@@ -185,7 +185,8 @@ def _threshold_rows(network: Network) -> Floats:
     """Make rows up: from where the first layer's neurons cut each column, lowest to highest, all levels, and gaps."""
     columns, layer = network.schema.columns, network.layers[0]
     gaps = layer.takes_gaps and network.slopes is None
-    if not gaps and any(column.levels == () for column in columns):
+    refused = layer.refuses_gaps if gaps else np.ones(len(columns), bool)
+    if any(column.levels == () and refused[j] for j, column in enumerate(columns)):
         return np.empty((0, len(columns)))
     cuts: dict[int, list[float]] = {}
     for neuron in layer.neurons:
