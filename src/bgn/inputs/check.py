@@ -184,8 +184,8 @@ def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck
     return TableCheck(origin, whole.num_rows, facts, tuple(ranked), met.notes, target)
 
 
-def serious_notes(table: pa.Table, target: str | None) -> list[str]:
-    """Return what makes a fit to a table that was read mislead."""
-    columns = surveyed(table)
+def serious_notes(table: pa.Table, features: Sequence[str], target: str | None) -> list[str]:
+    """Return what makes a fit to some columns of a table that was read mislead."""
+    columns = surveyed(table.select([*features, *([] if target is None else [target])]))
     chosen = next((column for column in columns if column.name == target), None)
     return [str(finding) for finding in serious(columns, chosen)]

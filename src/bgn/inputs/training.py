@@ -53,7 +53,7 @@ def decide(
         preparation, notes = prepare.learn(table.select(known), choices)
     problems.tell()
     preparation = replace(preparation, decimal=raw.met.decimal, written=raw.met.written, gaps=raw.met.gaps)
-    notes = [*raw.met.notes, *serious_notes(table, target), *notes]
+    notes = [*raw.met.notes, *serious_notes(table, features, target), *notes]
     if not preparation.columns:
         raise Refused(f"{origin} has no column with values to learn from.")
     X = prepare.apply(preparation, table).X
