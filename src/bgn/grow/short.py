@@ -6,7 +6,9 @@ Growth itself goes on with the numbers it found, so a network with short numbers
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -61,7 +63,7 @@ class Shortener:
             if sample is not None and sample is not rows:
                 tried = _not_far(sample, cut, tried)
             for threshold in self._nearby(rows, output, cut, tried, room):
-                if _as_written(rows, line, threshold):
+                if _as_written(rows, line, threshold, self._ordered):
                     return replace(cut.neuron, threshold=threshold), True
         return replace(cut.neuron, threshold=found), False
 
@@ -85,7 +87,12 @@ class Shortener:
         """The shortest threshold between two projections that asks floats what it asks decimals."""
         tried = [*islice(between(low, high), _TRIED)]
         line = self._numbers(cut.neuron.projection)
-        return next((each for each in tried if _as_written(rows, line, each)), tried[0])
+        return next((each for each in tried if _as_written(rows, line, each, self._ordered)), tried[0])
+
+    @cached_property
+    def _ordered(self) -> frozenset[int]:
+        """The ordered categories."""
+        return frozenset() if self.coding is None else frozenset(np.flatnonzero(self.coding.ordered).tolist())
 
     def _numbers(self, line: Projection) -> Projection:
         """A projection without the marks of its own column's gaps, which a threshold need not be told apart from."""
@@ -138,22 +145,31 @@ def _not_far(sample: Engine, cut: Cut, tried: list[float]) -> list[float]:
     return [each for each in tried if abs(below[each] - below[cut.neuron.threshold]) <= most]
 
 
-def _as_written(rows: Engine, line: Projection, threshold: float) -> bool:
-    """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1 (for some
-    levels), written down, would ask.
+def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Collection[int]) -> bool:
+    """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1, or for a
+    level, written down, would ask.
 
     A float sum may round across the threshold where the exact one does not.
     """
     if len(line.columns) != 2:
         return True
     seen = rows.seen()
-    pairs = zip(line.columns, line.coefficients, strict=True)
-    flags = [isinstance(each, tuple) or seen[j] == (0.0, 1.0, True) for j, each in pairs]
-    if sum(flags) != 1:
+    shifts: list[list[float]] = []
+    for j, each in zip(line.columns, line.coefficients, strict=True):
+        if isinstance(each, tuple):
+            shifts.append([*{*each} - {0.0}])
+        elif seen[j] == (0.0, 1.0, True) or j in ordered:
+            shifts.append([each * code for code in range(1, int(seen[j][1]) + 1)])
+        else:
+            shifts.append([])
+    if (
+        all(shifts)
+        or not any(shifts)
+        or 1.0 not in (c for c, some in zip(line.coefficients, shifts, strict=True) if not some)
+    ):
         return True
-    shift, factor = (line.coefficients[k] for k in (flags.index(True), flags.index(False)))
-    shift = max(shift, key=abs) if isinstance(shift, tuple) else shift
-    if factor != 1.0:
-        return True
-    first = float(EXACT.subtract(written(threshold), written(shift)))
-    return first + shift >= threshold > math.nextafter(first, -math.inf) + shift
+    for shift in shifts[0] or shifts[1]:
+        first = float(EXACT.subtract(written(threshold), written(shift)))
+        if not first + shift >= threshold > math.nextafter(first, -math.inf) + shift:
+            return False
+    return True

@@ -11,6 +11,8 @@ _KEYS = (
     "format", "version", "library", "kind", "feature_names", "target_name", "units", "settings", "network", "history",
     "figures", "preparation", "checks",
 )  # fmt: skip
+# What 0.1.0 did, which kept the numbers that growth found.
+_SETTINGS = {"digits": None, "simplicity": 0.0, "categorical_features": "from_dtype"}
 
 
 def upgraded(content: dict[str, Any]) -> dict[str, Any]:
@@ -21,7 +23,7 @@ def upgraded(content: dict[str, Any]) -> dict[str, Any]:
     columns = inputs if names is None else strict.array(strict.text, inputs)(names, "feature_names")
     found |= {"schema": {"columns": columns, "target": target}, "network": network}
     if isinstance(settings := found["settings"], dict):
-        found["settings"] = {"digits": None, "simplicity": 0.0} | settings  # 0.1.0 kept the numbers that growth found
+        found["settings"] = _SETTINGS | settings
     if isinstance(columns := found["preparation"], list):
         found["preparation"] = {"decimal": ".", "gaps": list(USUAL_GAPS), "columns": columns}
     if isinstance(history := found["history"], dict):
