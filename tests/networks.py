@@ -164,8 +164,14 @@ def table_networks(draw, depth=1, complete=None, most=4):
         if complete >= set(columns):
             return Neuron(Projection(columns, coefficients), threshold)
         if len(columns) > 1:
+            coefficients = tuple(  # some ask of a number whether it is there, and no more
+                0.0 if isinstance(each, float) and j not in complete and draw(st.integers(0, 3)) == 0 else each
+                for j, each in zip(columns, coefficients, strict=True)
+            )
             gaps = tuple(
-                TABLE.columns[j].typical if isinstance(each, float) else draw(st.sampled_from([0.0, each[0], 0.7]))
+                TABLE.columns[j].typical
+                if isinstance(each, float) and each
+                else draw(st.sampled_from([0.0, each[0] if isinstance(each, tuple) else -2.6, 0.7]))
                 for j, each in zip(columns, coefficients, strict=True)
             )
             return Neuron(Projection(columns, coefficients, gaps), threshold)

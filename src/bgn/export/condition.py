@@ -168,7 +168,8 @@ class _Wording:
             return title + style.words(" is missing")
         if column.levels is not None:
             return self._among(column, choice, glue, told)
-        if column.level_of is None and not is_flag(column):
+        asked = dict(zip(self.condition.columns, self.condition.coefficients, strict=True))[choice.column]
+        if asked == 0.0 or (column.level_of is None and not is_flag(column)):
             return title + style.words(" is not missing")
         text = f"{title}{style.words(f' = {choice.values[0]}')}"
         if column.level_of is not None:
@@ -230,7 +231,8 @@ class _Wording:
                 level = column.level_of
                 name = column.name if level is None else f"({level[0]} = {level_word(level[1])})"
             if not isinstance(coefficient, tuple):
-                yield name, coefficient
+                gap = 0.0 if condition.gaps is None else condition.gaps[place]
+                yield (f"({name} is missing)", gap) if coefficient == 0.0 else (name, coefficient)
                 continue
             words = map(level_word, terms.schema.columns[j].levels or ())
             pairs = zip(words, coefficient, strict=True)

@@ -38,7 +38,8 @@ def condition_of(
     if leading is not None and abs(frexp(leading)[0]) == 0.5:
         if gaps is not None:
             gaps = tuple(
-                gap / leading if isinstance(each, tuple) else gap for gap, each in zip(gaps, coefficients, strict=True)
+                gap / leading if isinstance(each, tuple) or each == 0.0 else gap
+                for gap, each in zip(gaps, coefficients, strict=True)
             )
         coefficients = tuple(
             tuple(value / leading for value in each) if isinstance(each, tuple) else each / leading
@@ -63,7 +64,7 @@ def _seeing(asked: Neuron, filled: dict[int, float | None]) -> Neuron:
         places = [
             place
             for place, each in enumerate(projection.coefficients)
-            if not _idle(each, None if gaps is None else gaps[place])
+            if not _idle(each, None if gaps is None or projection.columns[place] in filled else gaps[place])
         ]
         columns = tuple(projection.columns[place] for place in places)
         kept = None if gaps is None else tuple(gaps[place] for place in places)
@@ -76,7 +77,7 @@ def _seeing(asked: Neuron, filled: dict[int, float | None]) -> Neuron:
 
 def _idle(coefficient: Coefficient, gap: float | None) -> bool:
     """Tell whether a column adds nothing to a sum, whatever it holds."""
-    return not any((*coefficient, gap or 0.0)) if isinstance(coefficient, tuple) else coefficient == 0.0
+    return not any((*(coefficient if isinstance(coefficient, tuple) else (coefficient,)), gap or 0.0))
 
 
 def _leading(columns: tuple[int, ...], coefficients: tuple[Coefficient, ...], schema: Schema | None) -> float | None:

@@ -82,10 +82,10 @@ def _reading(condition: Condition, columns: Sequence[Column | None], gappy: Sequ
         gap = condition.gaps[place] if condition.gaps is not None and gappy[place] else None
         if isinstance(coefficient, tuple):
             groups.append(_alike(coefficient, gap))
+        elif coefficient == 0.0:
+            groups.append([(0,), (_GAP,)] if gap else [(0,)])
         elif is_flag(column) and gap in (None, 0.0, 1.0):
             groups.append([(0,), (1,)])
-        elif coefficient == 0.0:
-            groups.append([(0,)])
         else:
             numbers.append(place)
             groups.append([(0,)])

@@ -160,7 +160,7 @@ def counted_gaps(condition: Condition) -> list[tuple[int, float]]:
     if condition.gaps is None or len(named) < 2:
         return []
     asked = zip(condition.columns, condition.coefficients, condition.gaps, strict=True)
-    return [(column, gap) for column, each, gap in asked if column in named and not isinstance(each, tuple)]
+    return [(column, gap) for column, each, gap in asked if column in named and not isinstance(each, tuple) and each]
 
 
 def offset(threshold: float, case: float) -> float | None:

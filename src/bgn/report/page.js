@@ -13,7 +13,7 @@
     const weight = neuron.weights[i];
     const gap = neuron.gaps === null ? NaN : neuron.gaps[i];
     if (Array.isArray(weight)) return value === null ? gap : weight[value];
-    return (value === null ? gap : value) * weight;
+    return value === null ? gap * (weight || 1) : value * weight;
   }
 
   function answers(row) {

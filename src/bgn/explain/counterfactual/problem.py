@@ -189,10 +189,11 @@ def read_row(network: Network, x: Any) -> Floats:
     """Return the row asked about, NaN for a gap: a sequence, a mapping or series by name, or a table of one row."""
     if isinstance(x, Mapping) or (hasattr(x, "to_dict") and getattr(x, "ndim", 0) == 1):
         values = dict(x)
-        missing = [name for name in network.names if name not in values]
+        names = network.schema.raws if all(name in values for name in network.schema.raws) else network.names
+        missing = [name for name in names if name not in values]
         if missing:
             raise ValueError(f"x lacks {', '.join(map(repr, missing))}.")
-        x = [[values[name] for name in network.names]]
+        x = np.array([[values[name] for name in names]], dtype=None if network.schema.plain else object)
     elif getattr(x, "columns", None) is None:
         x = np.atleast_2d(np.asarray(x, dtype=None if network.schema.all_numbers else object))
     if len(rows_of(network, x, "x")) != 1:
