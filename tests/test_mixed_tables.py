@@ -203,3 +203,31 @@ def test_grid_search_takes_frames():
     X, y = houses(120)
     found = GridSearchCV(BGNRegressor(**QUICK), {"max_width": [1, 3]}, cv=2).fit(X, y)
     assert found.best_estimator_.network_.widths[0] <= 3
+
+
+def as_numbers(X):
+    """The table as an array of numbers, categories as numbers that name them."""
+    codes = {name: pd.Categorical(X[name]).codes for name in ("city", "state")}
+    columns = [X["area"], X["rooms"], codes["city"], codes["state"], X["garden"]]
+    rows = np.column_stack([np.asarray(column, float) for column in columns])
+    rows[:, 2:4][rows[:, 2:4] < 0] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_same_network_on_a_gpu(device, weighted):
+    torch = pytest.importorskip("torch", reason="the extra torch is not installed")
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("no GPU")
+    X, y = houses(3000)
+    rows, weight = as_numbers(X), np.random.default_rng(0).integers(0, 4, len(y)).astype(float) if weighted else None
+    settings = {**QUICK, "max_width": 12, "categorical_features": [2]}
+    model = BGNRegressor(**settings).fit(rows, y, weight)
+    if device == "cpu":
+        assert in_tensors(BGNRegressor(**settings), rows, y, weight).network_ == model.network_
+        return
+    tensor = torch.tensor(rows, device=device)
+    fitted = BGNRegressor(**settings).fit(tensor, y, weight)
+    assert fitted.network_ == model.network_
+    np.testing.assert_array_equal(fitted.predict(tensor).cpu().numpy(), model.predict(rows))
