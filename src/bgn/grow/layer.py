@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Output
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import Record, Snapshot, choose_width
@@ -62,6 +63,7 @@ class LayerSettings:
     max_replacements: int | None
     patience: int | None
     digits: int | None = None
+    simplicity: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class LayerGrowth:
 
     def _accept(self, slot: int, cut: Cut, kind: str, output: Output) -> bool:
         """Put the neuron in its slot if the training loss falls; tell everybody."""
-        state = self.rule.admit(self.rows.train, self.state, slot, cut)
+        state = self.rule.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.neuron))
         if state is None:
             return False
         neuron, known = state.neurons[slot], [*self.state.neurons]
@@ -165,6 +167,13 @@ class LayerGrowth:
         self.records.append(record)
         self.monitor.tell(record)
         return True
+
+    def _share(self, slot: int, neuron: Neuron) -> float:
+        """The share of its gain that counts for a neuron in a slot; less where it asks about more columns."""
+        if slot == self.state.width:
+            return 1.0
+        new, old = (columns_asked(each.projection, self.rows.coding) for each in (neuron, self.state.neurons[slot]))
+        return 1.0 - self.settings.simplicity if new > 1 >= old else 1.0
 
     def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
         """Say the question of a slot in short numbers: that of a cut, or the one that another slot asks already."""
