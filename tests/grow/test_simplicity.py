@@ -1,5 +1,7 @@
 """Questions about one column before others: what `simplicity` asks of those about several, added or put in place."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -54,7 +56,7 @@ def test_simplicity_leaves_few_questions_about_several_columns(output):
     def pairs(simplicity):
         model = BGNRegressor(simplicity=simplicity, **settings).fit(X, y)
         losses = [record.train_loss for record in model.history_]
-        assert all(after < before for before, after in zip(losses, losses[1:], strict=False))
+        assert all(after < before for before, after in pairwise(losses))
         return sum(len(neuron.projection.columns) > 1 for neuron in model.history_.network(12).layers[0].neurons)
 
     assert pairs(0.0) > pairs(0.3) >= pairs(0.9) == 0
