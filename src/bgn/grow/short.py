@@ -22,8 +22,9 @@ from bgn.model.neuron import Neuron, Projection
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
 _MOST_MORE = 8  # where no shorter one will do
 _TRIED = 30  # thresholds between two projections
-# A shorter threshold may cost a cut this share of its gain, and answer this share of the rows otherwise.
-_COSTS, _MOVES = 0.02, 0.002
+# A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more where
+# it would have many digits without.
+_COSTS, _COSTS_MORE = (0.02, 0.002), (0.05, 0.01)
 _FAR = 4  # times as many rows of a sample are beyond doubt too many
 _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
 
@@ -58,22 +59,24 @@ class Shortener:
         found = self._between(rows, cut, low, high) if low < high else cut.neuron.threshold
         if _length(found, reach) <= most:
             return replace(cut.neuron, threshold=found), False
-        for digits in (most, self.digits + _MOST_MORE):
+        for digits, costs in ((most, _COSTS), (most, _COSTS_MORE), (self.digits + _MOST_MORE, _COSTS)):
             tried = multiples(cut.below, cut.above, digits)
             if sample is not None and sample is not rows:
-                tried = _not_far(sample, cut, tried)
-            for threshold in self._nearby(rows, output, cut, tried, room):
+                tried = _not_far(sample, cut, tried, costs)
+            for threshold in self._nearby(rows, output, cut, tried, room, costs):
                 if _as_written(rows, line, threshold, self._ordered):
                     return replace(cut.neuron, threshold=threshold), True
         return replace(cut.neuron, threshold=found), False
 
-    def _nearby(self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float) -> list[float]:
+    def _nearby(
+        self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float, costs: tuple[float, float]
+    ) -> list[float]:
         """Those of some thresholds that cut nearly as well."""
         if not tried:
             return []
         thresholds = np.array(sorted(set(tried)))
         below, nearest = rows.split(output, cut.neuron.projection, thresholds)
-        total, enough, most_moved = cut.fired_sum + cut.silent_sum, (1.0 - _COSTS) * cut.gain, _MOVES * rows.total
+        total, enough, most_moved = cut.fired_sum + cut.silent_sum, (1.0 - costs[0]) * cut.gain, costs[1] * rows.total
         near = nearest if len(nearest) else np.full(len(thresholds), np.inf)
         good = {
             float(threshold)
@@ -137,11 +140,11 @@ def _length(threshold: float, reach: float) -> int:
     return 0 if threshold == 0 else max(written(reach).adjusted(), written(threshold).adjusted()) - last + 1
 
 
-def _not_far(sample: Engine, cut: Cut, tried: list[float]) -> list[float]:
+def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, float]) -> list[float]:
     """Those of some thresholds that move few rows of a sample."""
     line, thresholds = cut.neuron.projection, np.array(sorted({*tried, cut.neuron.threshold}))
     below = dict(zip(thresholds.tolist(), sample.split(NO_OUTPUT, line, thresholds)[0][:, 0].tolist(), strict=True))
-    most = _FAR * _MOVES * sample.total
+    most = _FAR * costs[1] * sample.total
     return [each for each in tried if abs(below[each] - below[cut.neuron.threshold]) <= most]
 
 
