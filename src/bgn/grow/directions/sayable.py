@@ -12,7 +12,7 @@ from bgn.model.neuron import Projection
 _CRUDE = 0.05  # share by which rounding may change a coefficient, where another way of saying it is shorter
 
 
-def sayable(direction: Projection, digits: int, reach: Sequence[float]) -> Projection:
+def sayable(direction: Projection, digits: int, middle: Sequence[float], reach: Sequence[float]) -> Projection:
     """The direction with coefficients of a few digits and at most one decimal more; `reach` is the size of each column.
 
     The first column with coefficient 1 leads. Where such decimals would change another coefficient much, another column
@@ -23,9 +23,9 @@ def sayable(direction: Projection, digits: int, reach: Sequence[float]) -> Proje
     --------
     >>> from bgn.model.neuron import Projection
     >>> longitude_and_households = Projection((0, 1), (1.0, -0.000144))
-    >>> sayable(longitude_and_households, 3, [124.0, 6000.0]).coefficients
+    >>> sayable(longitude_and_households, 3, [119.0, 400.0], [124.0, 6000.0]).coefficients
     (1.0, -0.0001)
-    >>> sayable(longitude_and_households, 3, [1.0, 6000.0]).coefficients
+    >>> sayable(longitude_and_households, 3, [5.0, 400.0], [10.0, 6000.0]).coefficients
     (-6940.0, 1.0)
     """
     columns, factors = direction.columns, direction.factors
@@ -37,7 +37,7 @@ def sayable(direction: Projection, digits: int, reach: Sequence[float]) -> Proje
         exact = [factor / factors[lead] for factor in factors]
         short = [_short(factor, digits) for factor in exact]
         changed = any(abs(a - b) > _CRUDE * abs(b) for a, b in zip(short, exact, strict=True))
-        size = sum(abs(factor) * reach[j] for factor, j in zip(short, columns, strict=True))
+        size = sum(abs(factor) * middle[j] for factor, j in zip(short, columns, strict=True))
         if not changed and (lead == first or _places(size) <= max(digits + 2, _places(reach[columns[lead]]))):
             return direction_of(columns, short)
     return direction_of(columns, [_short(factor / factors[first], digits) for factor in factors])

@@ -90,7 +90,8 @@ class Search:
         self._used: dict[int, tuple[int, ...]] = {}
         self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
         short = digits is not None and self._answers is None
-        self._reach = [max(map(abs, seen[:2])) for seen in rows.train.seen()] if short else None
+        reach = [max(map(abs, seen[:2])) for seen in rows.train.seen()]
+        self._sizes = ([abs(float(each[len(each) // 2])) for each in values], reach) if short else None
         self._flags = [each == [0.0, 1.0] for each in self._two_values]
 
     def learn(self, slot: int, direction: Projection) -> None:
@@ -267,9 +268,9 @@ class Search:
 
     def _short(self, direction: Projection) -> Projection:
         """The direction in coefficients of a few digits; beside a column of 0 and 1 they stay thresholds of the other."""
-        if self._reach is None or any(self._flags[j] for j in direction.columns):
+        if self._sizes is None or any(self._flags[j] for j in direction.columns):
             return rounded(direction, self._digits)
-        return sayable(direction, self._digits, self._reach)
+        return sayable(direction, self._digits, *self._sizes)
 
     def _even(self, a: int, b: int) -> bool:
         """True for two columns of two values with steps of one size, of which sum and difference say it all.
