@@ -91,6 +91,7 @@ class LayerGrowth:
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
+        self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
         self._follow(None)
         self._keep()
 
@@ -184,10 +185,8 @@ class LayerGrowth:
         else:
             neuron, otherwise = self._short.neuron(self.rows.train, self.rows.sample, output, found)
         self._asked[slot : slot + 1] = [neuron]
-        self._otherwise -= {slot}
-        if otherwise:
-            self._otherwise |= {slot}
-            self.rows.train.put(self._aside(slot), neuron)
+        for slots in (self._otherwise, self._to_put):
+            (slots.add if otherwise else slots.discard)(slot)
 
     def _aside(self, slot: int) -> int:
         """Where the training rows keep the answers to a slot's question in short numbers."""
@@ -238,6 +237,9 @@ class LayerGrowth:
     def _told(self, base: float, weights: Floats) -> Snapshot:
         """The layer with these outputs and its questions in short numbers, and how well it does."""
         loss, train, rows = self.rows.train.loss, self.rows.train, self.rows.validation
+        while self._to_put:
+            slot = self._to_put.pop()
+            train.put(self._aside(slot), self._asked[slot])
         steps = np.rint(np.ldexp(weights, loss.grid.exponent)).astype(np.int64)
         whole = round(math.ldexp(base - loss.grid.centre, loss.grid.exponent))
         places = [self._aside(slot) if slot in self._otherwise else slot for slot in range(len(weights))]

@@ -26,7 +26,6 @@ from bgn.grow.directions.lines import SingleLines, Subsets
 from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
 from bgn.grow.directions.pairs import WIDTH, Binned, Pairs, different
 from bgn.grow.directions.protocol import Others
-from bgn.grow.directions.sayable import sayable
 from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions
 from bgn.grow.roles import Roles
 from bgn.model.neuron import Projection
@@ -89,9 +88,6 @@ class Search:
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
         self._used: dict[int, tuple[int, ...]] = {}
         self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
-        short = digits is not None and self._answers is None
-        reach = [max(map(abs, seen[:2])) for seen in rows.train.seen()]
-        self._sizes = ([abs(float(each[len(each) // 2])) for each in values], reach) if short else None
         self._flags = [each == [0.0, 1.0] for each in self._two_values]
 
     def learn(self, slot: int, direction: Projection) -> None:
@@ -264,13 +260,7 @@ class Search:
         return self._pair(a, b, other, 1.0) if _usable(other) else Projection((b,), (1.0,))
 
     def _pair(self, a: int, b: int, x: float, y: float) -> Projection:
-        return self._short(Projection((a, b), (x, y)))
-
-    def _short(self, direction: Projection) -> Projection:
-        """The direction in coefficients of a few digits; beside a column of 0 and 1 they stay thresholds of the other."""
-        if self._sizes is None or any(self._flags[j] for j in direction.columns):
-            return rounded(direction, self._digits)
-        return sayable(direction, self._digits, *self._sizes)
+        return rounded(Projection((a, b), (x, y)), self._digits)
 
     def _even(self, a: int, b: int) -> bool:
         """True for two columns of two values with steps of one size, of which sum and difference say it all.
@@ -291,7 +281,7 @@ class Search:
             x, y = self._in_spreads(direction)
             alone = Projection((direction.columns[abs(y) > abs(x)],), (1.0,))
             return [self._direction(*direction.columns, x, y), alone]
-        return [self._short(direction)]
+        return [rounded(direction, self._digits)]
 
     def _in_spreads(self, direction: Projection) -> tuple[float, float]:
         """The weights of two columns in units of their spread, the larger of them 1 or -1."""
@@ -323,7 +313,7 @@ class Search:
             extra = sin / cos * table.spread[-1] / table.spread[others[k]]
             if math.isfinite(extra) and extra != 0:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
-                directions.append(self._short(direction_of(columns, coefficients)))
+                directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
 
 
