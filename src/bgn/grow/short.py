@@ -26,7 +26,7 @@ _TRIED = 30  # thresholds between two projections
 _AT_A_TIME = 2  # thresholds nearby: the shortest are mostly good enough
 # A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more where
 # it would have many digits without.
-_COSTS, _COSTS_MORE = (0.02, 0.002), (0.05, 0.02)
+_COSTS, _COSTS_MORE = (0.02, 0.002), (0.1, 0.02)
 _FURTHER = 4  # multiples on either side of a cut, which rows may lie on
 _FAR = 2  # times as many rows of a sample are beyond doubt too many
 _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
