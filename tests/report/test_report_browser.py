@@ -115,7 +115,7 @@ def test_two_hundred_rows_with_words_and_gaps_agree_bit_for_bit(opened) -> None:
 
 
 def on_thresholds_and_beside(network: bgn.Network, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rows, as the network reads them, of which a number is such that a question comes to its threshold, or just not."""
+    """Rows as the network reads them, and some of which a number makes a question come to its threshold, or just not."""
     found = [rows]
     for neuron in network.layers[0].neurons:
         line = neuron.projection
@@ -124,7 +124,9 @@ def on_thresholds_and_beside(network: bgn.Network, rows: np.ndarray, rng: np.ran
                 some = rows[rng.integers(len(rows), size=3)].copy()
                 some[:, j] = 0.0
                 some[:, j] = ((neuron.threshold - line.values(some)) / line.coefficients[place]).round(12)
-                found += [np.nextafter(some, np.where(np.arange(len(some.T)) == j, way * np.inf, some)) for way in (-1, 1)]
+                found += [
+                    np.nextafter(some, np.where(np.arange(len(some.T)) == j, way * np.inf, some)) for way in (-1, 1)
+                ]
                 found.append(some)
     return np.vstack(found)
 

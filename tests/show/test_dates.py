@@ -28,7 +28,9 @@ def test_a_date_parts_the_same_times_as_its_days(value, relation):
     assert asked(times, told).tolist() == asked(SINCE.of(times), value).tolist()
 
 
-@given(st.one_of(st.integers(0, 2399).map(lambda whole: whole / 100), st.floats(0, 24, exclude_max=True)), st.booleans())
+@given(
+    st.one_of(st.integers(0, 2399).map(lambda whole: whole / 100), st.floats(0, 24, exclude_max=True)), st.booleans()
+)
 def test_a_clock_parts_the_same_times_as_its_hours(value, up):
     hours, *rest = map(float, TimePart("sold", "hour").told(value, up).split(":"))
     us = round(hours * HOUR + sum(part * HOUR / 60 ** (k + 1) for k, part in enumerate(rest)))

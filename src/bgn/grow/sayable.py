@@ -14,7 +14,7 @@ _CRUDE = 0.05  # share by which rounding may change a coefficient, where another
 def sayable(line: Projection, digits: int, reach: Sequence[float]) -> tuple[Projection, float]:
     """The sum in coefficients of a few digits and at most one decimal more, and its size beside the one given.
 
-    `reach` is the size of each column's numbers. The column with coefficient 1 leads. Where so few decimals would change
+    `reach` is the size of each column's numbers. The column with coefficient 1 leads. Where so few decimals change
     another coefficient much, another column leads in whose units all of them are short, unless its sums had more digits
     than thresholds should, and than its own numbers have. Where none can lead, small coefficients are rounded all the
     same, and those that vanish left out.
@@ -39,8 +39,9 @@ def sayable(line: Projection, digits: int, reach: Sequence[float]) -> tuple[Proj
         if not changed and (lead == first or _places(size) <= max(digits + 2, _places(reach[columns[lead]]))):
             return Projection(columns, tuple(short)), scale
     scale = 1.0 / abs(factors[first])
-    kept = [(j, short) for j, factor in zip(columns, factors, strict=True) if (short := _short(factor * scale, digits))]
-    return Projection(tuple(j for j, _ in kept), tuple(short for _, short in kept)), scale
+    rounded = [(j, _short(factor * scale, digits)) for j, factor in zip(columns, factors, strict=True)]
+    kept = [each for each in rounded if each[1]]
+    return Projection(tuple(j for j, _ in kept), tuple(factor for _, factor in kept)), scale
 
 
 def _short(factor: float, digits: int) -> float:

@@ -25,8 +25,8 @@ _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coe
 _MOST_MORE = 8  # where no shorter one will do
 _TRIED = 30  # thresholds between two projections
 _AT_A_TIME = 2  # thresholds nearby: the shortest are mostly good enough
-# A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more where
-# it would have many digits without.
+# A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more
+# where it would have many digits without.
 _COSTS, _COSTS_MORE = (0.02, 0.002), (0.1, 0.02)
 _FURTHER = 4  # multiples on either side of a cut, which rows may lie on
 _FAR = 2  # times as many rows of a sample are beyond doubt too many

@@ -25,9 +25,12 @@ HOUR = DAY // 24
 """Microseconds."""
 
 _NAMES = {
-    "month": "January February March April May June July August September October November December".split(),
-    "weekday": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
-}
+    "month": (
+        "January", "February", "March", "April", "May", "June",
+        "July", "August", "September", "October", "November", "December",
+    ),
+    "weekday": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+}  # fmt: skip
 _FURTHEST = 1e5  # days, beyond which floats do not tell microseconds apart
 
 TIME_PARTS = ("year", "month", "weekday", "hour", "days", "duration")
@@ -106,10 +109,10 @@ class TimePart:
         >>> from bgn.model.dates import TimePart
         >>> TimePart("sold", "days", "2006-01-15").told(31.0), TimePart("sold", "days", "2006-01-15").told(0.75)
         ('2006-02-15', '2006-01-15 18:00')
-        >>> TimePart("sold", "month").told(4.0), TimePart("sold", "hour").told(18.5), TimePart("sold", "year").told(2011.0)
-        ('April', '18:30', None)
+        >>> [TimePart("sold", part).told(value) for part, value in (("month", 4.0), ("hour", 18.5), ("year", 2011.0))]
+        ['April', '18:30', None]
         """
-        names = _NAMES.get(self.part, [])
+        names = _NAMES.get(self.part, ())
         if value in range(1, len(names) + 1):
             return names[int(value) - 1]
         if self.part == "hour" and 0.0 <= value < 24.0:
