@@ -115,7 +115,7 @@ def test_two_hundred_rows_with_words_and_gaps_agree_bit_for_bit(opened) -> None:
 
 
 def on_thresholds_and_beside(network: bgn.Network, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Rows as the network reads them, and some of which a number makes a question come to its threshold, or just not."""
+    """Rows as the network reads them, and some where a number makes a question come to its threshold, or just not."""
     found = [rows]
     for neuron in network.layers[0].neurons:
         line = neuron.projection
