@@ -63,8 +63,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         so many as far as the target's spread goes, more only where the validation error would notice. What an equation
         prints is then what the network stores. None for the numbers that growth found.
     simplicity : float, default 0.0
-        How much more a question about several columns must gain than one about a single column to be asked first, as a
-        share of its gain: 0 for nothing, near 1 for single columns almost always. For ``direction="search"``.
+        What a question about several columns must gain more than one about a single column, to be asked first
+        (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns
+        almost always.
     categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
         Columns that are categories whatever they hold, numbers too. Columns of words, of true and false and of pandas'
         and polars' categories are categories anyway; None refuses them.
