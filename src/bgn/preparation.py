@@ -1,7 +1,7 @@
 """From a raw table, in a file or a frame, to what the estimators read.
 
-An estimator takes frames as they are: words, dates and gaps included. What a frame does not tell, and a file may, is how
-it is written: decimal marks and marks of thousands, units, words that mean missing, formats of dates. :func:`fit` finds
+An estimator takes frames as they are: words, dates and gaps included. What a file does not tell by itself is how it is
+written: decimal marks and marks of thousands, units, words that mean missing, formats of dates. :func:`fit` finds
 that out once; what it found is a frozen record, kept in the model file, so that every later table is read alike, here
 and by the ``bgn`` command, which does nothing else.
 

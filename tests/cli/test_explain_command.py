@@ -13,18 +13,16 @@ from click.testing import CliRunner
 import bgn
 from bgn import Layer, Network
 from bgn.cli.app import bgn as app
-from bgn.preparation import Category, Date, Number, Preparation
 from tests.command import run
+from tests.raw_columns import category, date, number, prepared
 
 PATIENT = ("--max-seconds", 600)  # a busy machine may compile for longer than the ten seconds there are by default
-PREPARATION = Preparation(
-    (
-        Number("rooms"),
-        Category("kind", ("flat", "house")),
-        Date("sold", ("year",)),
-        Number("garden", boolean=True),
-        Number("floor area"),
-    )
+PREPARATION = prepared(
+    number("rooms"),
+    category("kind", ("flat", "house")),
+    date("sold", ("year",)),
+    number("garden", boolean=True),
+    number("floor area"),
 )
 
 

@@ -40,7 +40,8 @@ class Clustered:
                     f"column {name!r} ({kind}) is none of numbers, which on a cluster the target and, without "
                     "--direction search, all columns must be: --drop it, or leave --scheduler out."
                 )
-        self._part = _Part(tuple(features), target, tuple(wanted.choices.categorical), self._keys, wanted.choices.missing)
+        chosen = tuple(wanted.choices.categorical), self._keys, wanted.choices.missing
+        self._part = _Part(tuple(features), target, *chosen)
         self._calls = _connect(address)
         self._frame = require("dask.dataframe", extra="dask").read_parquet(
             str(Path(wanted.source.name).resolve()),

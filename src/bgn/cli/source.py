@@ -308,8 +308,8 @@ class ModelRows:
         stands_in = gaps & ~self._answered
         found = np.where(stands_in, self._typical, X)
         found[:, [j for j in range(X.shape[1]) if j not in self._read]] = 0.0
-        complete = ~(gaps & self._refused).any(axis=1)
-        return EncodedRows(found, complete, stands_in.any(axis=1) & complete)
+        complete = np.asarray(~(gaps & self._refused).any(axis=1))
+        return EncodedRows(found, complete, np.asarray(stands_in.any(axis=1) & complete))
 
     def numbers(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return a kept column of a block as numbers; `first` is the number of its first row."""

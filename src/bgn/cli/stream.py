@@ -58,8 +58,8 @@ def available_memory() -> int:
 
 
 class Streamed(BlockwiseRows):
-    """The training rows of a Parquet file. One pass counts incomplete rows, two over the key, if there is one, decide on
-    test rows, one on the columns; one more hands the rows over, and keeps some of them to judge by."""
+    """The training rows of a Parquet file. One pass counts incomplete rows, two over the key, if there is one, decide
+    on test rows, one on the columns; one more hands the rows over, and keeps some of them to judge by."""
 
     dtype = np.dtype(np.float64)
 

@@ -39,9 +39,11 @@ class TrainingRows:
     def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
         """Some of many rows: parts of features, target and whether they are test rows; how many there are of each."""
         tables, targets, roles = zip(*parts, strict=True)
-        table, y, held = pa.concat_tables(tables, promote_options="permissive"), np.concatenate(targets), np.concatenate(roles)
+        table = pa.concat_tables(tables, promote_options="permissive")
+        y, held = np.concatenate(targets), np.concatenate(roles)
         X, X_test = (features(rows.preparation, table.filter(pa.array(each)), rows.numbers) for each in (~held, held))
-        return cls(X, y[~held], X_test, y[held], rows.preparation, rows.notes, *map(int, counts), rows.held_out)
+        known = rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out
+        return cls(X, y[~held], X_test, y[held], *known)
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows it was fitted to."""

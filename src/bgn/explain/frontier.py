@@ -104,7 +104,8 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         errors["validation"] = np.array([each.validation_mse for each in path])
     train, test = _rows(history, X, y, "X", "y"), _rows(history, X_test, y_test, "X_test", "y_test")
     if test is not None:
-        errors["test"] = np.array([_mse(history.network(k).predict_encoded(test[0]), test[1]) for k in range(len(path))])
+        networks = map(history.network, range(len(path)))
+        errors["test"] = np.array([_mse(network.predict_encoded(test[0]), test[1]) for network in networks])
     linear = {}
     if train is not None:
         judged, schema = {"training": train} | ({} if test is None else {"test": test}), history.network().schema

@@ -65,8 +65,8 @@ def decide(
     lacking, absent = gaps_in(settled), np.isnan(y)
     holes = {name: settled.column(name).null_count for name in settled.column_names}
     holes |= {} if target is None else {target: int(np.count_nonzero(absent))}
-    counts = [int(np.count_nonzero(each)) for each in (lacking | absent, lacking & ~absent, absent)]
-    notes += gap_notes((len(y), *counts), holes, choices)
+    some, fillable, without = (int(np.count_nonzero(each)) for each in (lacking | absent, lacking & ~absent, absent))
+    notes += gap_notes((len(y), some, fillable, without), holes, choices)
     usable = ~absent if choices.missing in ("keep", "impute") else ~(lacking | absent)
     met = raw.met.decimal, raw.met.written, raw.met.gaps, choices.date_format
     reading = Preparation(Schema((), target), *met)

@@ -88,8 +88,8 @@ def columns_of(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]:
     found = strict.record(value, where, parts | _KINDS[kind], optional=("zone",))
     name, fill = found["column"], found["fill"]
     if kind == "number":
-        seen = {"seen": (0.0, 1.0), "whole": True} if found["boolean"] else {}
-        return (Column(name, typical=fill, **seen),), None
+        truth = found["boolean"]
+        return (Column(name, typical=fill, seen=(0.0, 1.0) if truth else None, whole=truth),), None
     if kind == "category":
         values = found["values"]
         if len(set(values)) < len(values) or (fill is not None and fill not in values):
