@@ -109,6 +109,27 @@ def test_preparations_come_back() -> None:
     assert parts.preparation_in(json.loads(kept), "") == preparation
 
 
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"kind": "code"}, "must be 'number', 'category' or 'date'; got 'code'"),
+        ({"kind": []}, "must be 'number', 'category' or 'date'"),
+        ({"boolean": 1}, "must be true or false"),
+        ({"kind": "category", "values": ["flat", "flat"]}, "different values"),
+        ({"kind": "category", "values": ["flat"], "fill": "tent"}, "fill one of them"),
+        ({"kind": "date", "parts": ["era"], "format": None}, "parts must be some of year"),
+        ({"kind": "date", "parts": ["year"], "format": None, "fill": [1.0, 2.0]}, "fill must have 1 entries; got 2"),
+    ],
+)
+def test_preparations_of_version_1_are_checked(column: dict[str, Any], message: str) -> None:
+    from bgn.persist import parts
+
+    plain = {"kind": "number", "column": "a", "fill": None}
+    whole = plain | ({} if column.get("kind") in ("category", "date") else {"boolean": False}) | column
+    with pytest.raises(ModelFileError, match=message):
+        parts.preparation_in([whole], "preparation")
+
+
 def test_rows_given_are_the_rows_checked(tmp_path: Path) -> None:
     rows = np.arange(21.0).reshape(7, 3)
     bgn.save(example(), tmp_path / "m.json", rows=rows)
@@ -321,11 +342,9 @@ def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) 
         (("checks", 0, "inputs"), [1.0], r"checks\[0\].inputs must have 3 entries"),
         (("figures", "test"), [], "figures must be an object"),
         (("units", "income"), 3, "units must be a string"),
-        (("preparation", 0, "kind"), "code", "must be 'number', 'category' or 'date'; got 'code'"),
-        (("preparation", 0, "kind"), [], "must be 'number', 'category' or 'date'"),
-        (("preparation", 0, "boolean"), 1, "must be true or false"),
-        (("preparation", 2, "values"), ["flat", "flat"], "different values"),
-        (("preparation", 2, "fill"), "tent", "fill one of them"),
+        (("preparation", "decimal"), "::", "must be one character"),
+        (("preparation", "columns"), ["income", "income"], "different names"),
+        (("preparation", "columns"), ["income", "age"], "preparation does not make the features"),
     ],
 )
 def test_a_changed_file_is_refused(saved: Path, keys: tuple[str | int, ...], value: Any, message: str) -> None:

@@ -62,8 +62,8 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     if filled:
         told = "the median or the commonest value stands in"
         note(f"{filled} of {total} rows lack a value that none lacked at fit: {told}.")
-    if known.held is not None:
-        note(f"{np.count_nonzero(~known.held)} of {total} rows were learnt from: new rows are predicted less well.")
+    if known.learnt is not None:
+        note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
 
 
 def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:

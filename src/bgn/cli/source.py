@@ -138,8 +138,8 @@ class DataFile:
             context.call_on_close(opened.close)
         return OpenedData(self.name, opened)
 
-    def complete_rows(self, file: ModelFile) -> CompleteRows:
-        """Return every complete row as a model reads it; a target that is there is read and counts too."""
+    def complete_rows(self, file: ModelFile, judged: bool = False) -> CompleteRows:
+        """Return every row that a model can read, and its target where it has one; with `judged` those alone that do."""
         opened, target = self.open(), file.network.target_name
         there = [target] if target is not None and target in opened.table.names else []
         known = Recogniser(file.held_out, opened.table.names)
@@ -155,12 +155,13 @@ class DataFile:
             raise Refused(f"{self.name} has no rows.")
         features, targets = np.concatenate(X), np.concatenate(y) if there else None
         usable = np.concatenate(whole)
-        if targets is not None:
+        if judged and targets is not None:
             usable &= np.isfinite(targets)
         if not usable.any():
             raise Refused(f"{self.name} has no complete row.")
         if not usable.all():
-            note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {rows.lacking} and are left out.")
+            what = repr(target) if np.concatenate(whole).all() else "a value"
+            note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
         found = None if targets is None else targets[usable]
         held = None if known.held is None else known.held[usable]
         return CompleteRows(self.name, target, features[usable], found, np.flatnonzero(usable) + 1, held)
@@ -205,9 +206,9 @@ class CompleteRows:
                 told = f"--rows {which}: nobody knows which rows of {self.name} the model was fitted to"
                 raise Refused(f"{told}: the model's file does not say, or this is another table. Use --rows all.")
             return self
-        learnt, wanted = int(np.count_nonzero(~self.held)), which or (default if self.held.any() else "all")
-        chosen = self.held if wanted == "test" else ~self.held if wanted == "train" else np.full(len(self.X), True)
-        these = {"test": f": these are the other {len(self.X) - learnt}", "train": ": these alone count here"}
+        learnt, wanted = int(np.count_nonzero(self.learnt)), which or (default if self.held.any() else "all")
+        chosen = {"test": self.held, "train": self.learnt}.get(wanted, np.full(len(self.X), True))
+        these = {"test": f": these are {np.count_nonzero(self.held)} others", "train": ": these alone count here"}
         more = " (--rows all for all)" if which is None and wanted != "all" else ""
         note(f"{learnt} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
         if not chosen.any():
@@ -216,6 +217,12 @@ class CompleteRows:
             self.name, self.target_name, self.X[chosen], None if self.y is None else self.y[chosen],
             self.numbers[chosen], self.held[chosen],
         )  # fmt: skip
+
+    @property
+    def learnt(self) -> NDArray[np.bool_]:
+        """Which of them were learnt from, where that is known: not those without a target."""
+        assert self.held is not None
+        return ~self.held if self.y is None else np.asarray(~self.held & np.isfinite(self.y))
 
     def chosen(self, row: int | None) -> NDArray[np.bool_]:
         """Which rows are asked about: one, or all."""
@@ -267,12 +274,6 @@ class ModelRows:
         known |= {file.held_out.key} if file.held_out is not None else set()
         if extra := [name for name in there if name not in known]:
             note(f"the model does not know the column{'s' * (len(extra) > 1)} {listed(extra)}: ignored.")
-
-    @property
-    def lacking(self) -> str:
-        """What rows that cannot be used lack."""
-        target = self._network.target_name
-        return f"{target!r}" if not self._refused.any() and target in self._keep else "a value"
 
     @functools.cached_property
     def _typical(self) -> Floats:

@@ -27,13 +27,15 @@ def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
     found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
-    if [*map(_how_read, preparation.schema.columns)] != [*map(_how_read, schema.columns)]:
+    if [*map(_how_read, preparation.schema.columns, schema.columns)] != [*map(_how_read, schema.columns)]:
         found["columns"] = schema_out(preparation.schema)["columns"]
     return found
 
 
-def _how_read(column: Column) -> tuple[Any, ...]:
-    return column.name, column.levels, column.level_of, column.part_of, is_flag(column)
+def _how_read(column: Column, other: Column | None = None) -> tuple[Any, ...]:
+    """Return what tells how a column is read; what a gap counts as is that of another, where it does not tell."""
+    typical = other.typical if column.typical is None and other is not None else column.typical
+    return column.name, column.levels, column.level_of, column.part_of, is_flag(column), typical
 
 
 def preparation_in(value: Any, where: str) -> Preparation:
