@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [Layer(weights, [-3.0, -0.5, -2020.5, -0.5, -80.0])],
         [10.0, 1.0, 100.0, 4.0, 6.0],
         500.0,
-        PREPARATION.names,
+        PREPARATION.schema.names,
         "price",
     )
     bgn.save(network, path / "model.json", preparation=PREPARATION)

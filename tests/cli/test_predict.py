@@ -33,13 +33,13 @@ PREPARATION = prepared(
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    weights = np.zeros((4, len(PREPARATION.names)))
+    weights = np.zeros((4, len(PREPARATION.schema.names)))
     weights[0, 0] = 1.0
     weights[1, 1] = 1.0
     weights[2, [3, 4]] = 1.0, 0.1
     weights[3, 5] = 1.0
     network = Network(
-        [Layer(weights, [-3.0, -0.5, -2020.6, -0.5])], [10.0, 1.0, 100.0, 0.5], 500.0, PREPARATION.names, "price"
+        [Layer(weights, [-3.0, -0.5, -2020.6, -0.5])], [10.0, 1.0, 100.0, 0.5], 500.0, PREPARATION.schema.names, "price"
     )
     path = tmp_path_factory.mktemp("model") / "model.json"
     bgn.save(network, path, preparation=PREPARATION, units={"rooms": "rooms", "price": "k$"})

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bgn
-from bgn.cli.source import DataFile, grouped, json_option, model_and_data, reads_data
+from bgn.cli.source import DataFile, grouped, json_option, model_and_data, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
+from bgn.model.cases import is_flag
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
@@ -145,16 +146,22 @@ def _limits(
 ) -> dict[str, Any]:
     """Return what may change, and how, from the options and from what the columns are."""
     limits: dict[str, Any] = {name: _bounds(text) for name, text in map(_pair, bounds)}
-    schema = file.network.schema
+    schema = preparation_of(file).schema
     still = [name for name in immutable if name not in schema.level_columns and name not in schema.raws]
     whole, groups = list(integer), []
     for name, places in schema.level_columns.items():
         members = [schema.names[j] for j in places]
-        # A word that was not there at fit cannot be told from another.
-        (groups.append(members) if name not in immutable and x[places].sum() == 1 else still.extend(members))
-    for column, value in zip(schema.columns, x.tolist(), strict=True):
-        if column.level_of is None and (column.part_of is not None or column.raw in immutable):
+        if name not in immutable and x[places].sum() == 1:
+            groups.append(members)
+        else:  # or a word that was not there at fit
+            still += members
+    for column, seen, value in zip(schema.columns, file.network.schema.columns, x.tolist(), strict=True):
+        if column.level_of is not None:
+            continue
+        if column.part_of is not None or column.raw in immutable:
             still.append(column.name)
-        elif column.whole and column.levels is None and value.is_integer():
+        elif (column.whole or seen.whole) and column.levels is None and value.is_integer():
             whole.append(column.name)
+            if is_flag(column):
+                limits.setdefault(column.name, (0, 1))
     return {"bounds": limits, "immutable": [*dict.fromkeys(still)], "integer": whole, "one_hot": groups}

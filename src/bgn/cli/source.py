@@ -208,7 +208,7 @@ class CompleteRows:
             return self
         learnt, wanted = int(np.count_nonzero(self.learnt)), which or (default if self.held.any() else "all")
         chosen = {"test": self.held, "train": self.learnt}.get(wanted, np.full(len(self.X), True))
-        these = {"test": f": these are {np.count_nonzero(self.held)} others", "train": ": these alone count here"}
+        these = {"test": f": these are the other {np.count_nonzero(self.held)}", "train": ": these alone count here"}
         more = " (--rows all for all)" if which is None and wanted != "all" else ""
         note(f"{learnt} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
         if not chosen.any():
@@ -266,6 +266,7 @@ class ModelRows:
         columns, used = self._preparation.schema.columns, file.network.features_used
         self._read = [j for j in range(len(columns)) if every or j in used]
         self._only = {prepare.raw_of(columns[j]) for j in self._read}
+        self._used = {prepare.raw_of(columns[j]) for j in used}
         self._said: dict[str, set[Any]] = {}
         self._levels = self._preparation.schema.level_columns
         there = opened.table.names
@@ -319,6 +320,8 @@ class ModelRows:
 
     def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
         for column, values in unseen.items():
+            if column not in self._used:
+                continue
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
             for value in new[:5]:
