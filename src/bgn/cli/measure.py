@@ -103,7 +103,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
             kind, value = file.network.schema.columns[j], float(rows.X[chosen][0, j])
             up, down = float(found.up[0, j]), float(found.down[0, j])
             if kind.whole and value.is_integer():  # the next whole number that will do
-                up, down = (math.ceil(up) if math.isfinite(up) else up), (math.floor(down) if math.isfinite(down) else down)
+                up, down = float(np.ceil(up)), float(np.floor(down))
             ends: dict[str, Any] = {"up_to": _number(up), "down_to": _number(down)}
             if not file.network.schema.all_numbers:
                 other = zip(kind.levels or (), found.levels[kind.name][0] if kind.levels else (), strict=True)

@@ -139,7 +139,7 @@ class DataFile:
         return OpenedData(self.name, opened)
 
     def complete_rows(self, file: ModelFile, judged: bool = False) -> CompleteRows:
-        """Return every row that a model can read, and its target where it has one; with `judged` those alone that do."""
+        """Return every row that a model can read, and its target where it has one; if `judged`, those alone that do."""
         opened, target = self.open(), file.network.target_name
         there = [target] if target is not None and target in opened.table.names else []
         known = Recogniser(file.held_out, opened.table.names)
