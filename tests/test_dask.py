@@ -524,6 +524,7 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
     rows["house"] = [f"no {number % 70}" for number in range(600)]
     rows["quarter"] = np.where(X[:, 1] > 0, "north", np.where(X[:, 2] > 0, "south", None))
+    rows["rent"] += np.where(rows["quarter"] == "north", 3 * y.std(), 0.0)
     rows["empty"] = np.full(600, np.nan)
     rows.loc[7, "b"] = np.nan
     rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
