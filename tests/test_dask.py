@@ -523,7 +523,7 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     X, y = table(600)
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
     rows["house"] = [f"no {number % 70}" for number in range(600)]
-    rows["quarter"] = np.where(X[:, 1] > 0, "north", np.where(X[:, 2] > 0, "south", None))
+    rows["quarter"] = np.random.default_rng(1).choice(np.array(["north", "south", None]), 600)
     rows["rent"] += np.where(rows["quarter"] == "north", 3 * y.std(), 0.0)
     rows["empty"] = np.full(600, np.nan)
     rows.loc[7, "b"] = np.nan
