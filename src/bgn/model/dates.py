@@ -33,7 +33,7 @@ _NAMES = {
 }  # fmt: skip
 _FURTHEST = 1e5  # days, beyond which floats do not tell microseconds apart
 
-TIME_PARTS = ("year", "month", "weekday", "hour", "days", "duration")
+TIME_PARTS = ("year", "month", "day", "weekday", "hour", "days", "duration")
 
 _CALENDAR: dict[str, Callable[[Stamps], NDArray[Any]]] = {
     "year": lambda stamps: stamps.astype("M8[Y]").astype(np.int64) + 1970,
@@ -66,7 +66,8 @@ class TimePart:
     raw : str
         That column's name.
     part : str
-        ``"year"``, ``"month"``, ``"weekday"``, ``"hour"``, ``"days"`` since `first`, or ``"duration"``, in days.
+        ``"year"``, ``"month"``, ``"day"``, ``"weekday"``, ``"hour"``, ``"days"`` since `first`, or ``"duration"``, in
+        days.
     first : str, default ""
         The first date, as ``2006-01-15``.
     zone : str, optional
