@@ -25,7 +25,7 @@ _SHARE_OF_TIME = 0.6
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _CrossValidated:
     """A setting and its mean loss, with the deviation of the rows' losses, at every width."""
 
     settings: GrowthSettings
@@ -49,7 +49,8 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     width = max(1, min(settings.max_width, len(best.losses) - 1))
     final = replace(best.settings, digits=settings.digits, max_width=width)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
-    return replace(path, path=tuple(map(_told, path.path, best.losses))), penalty
+    known = tuple(record for record in path.records if record.width < len(best.losses))
+    return replace(path, path=tuple(map(_told, path.path, best.losses)), records=known), penalty
 
 
 def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
@@ -57,7 +58,7 @@ def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
     return replace(snapshot, validation_loss=found[0], validation_deviation=found[1])
 
 
-def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _Judged:
+def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _CrossValidated:
     """Grow without each fold in turn, side by side, and put together what the folds say."""
     limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
     watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]
@@ -80,4 +81,4 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
         mean = math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), each, strict=True)) / weight.sum()
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
-    return _Judged(settings, penalty, tuple(losses))
+    return _CrossValidated(settings, penalty, tuple(losses))
