@@ -26,7 +26,7 @@ def rows() -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")
 def model(rows: tuple[Any, ...]) -> bgn.BGNRegressor:
-    return bgn.BGNRegressor(max_width=6, random_state=0).fit(*rows[:2]).at_width(3)
+    return bgn.BGNRegressor(max_width=6, random_state=0, cv=None).fit(*rows[:2]).at_width(3)
 
 
 def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
