@@ -116,7 +116,8 @@ _growth_options = grouped(
     ),
     click.option(
         "--folds", "cv", type=click.IntRange(0),
-        help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless told.",
+        help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless "
+        "told.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
 )  # fmt: skip
