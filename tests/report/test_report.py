@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import html.parser
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -239,6 +241,11 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
     assert "Up to 4 neurons were tried in the last layer; 3 were chosen." in text
     assert "<dt>setting random_state</dt><dd>7</dd>" in text
     assert text.count('class="swap"') == 1
+    assert "validation error" in text
+    steps = tuple(replace(record, validation_loss=math.nan) for record in Fitted.history_.records)
+    Fitted.history_ = replace(Fitted.history_, records=steps)
+    text = bgn.write_report(Fitted(), rows, rows[:, 0], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "cross-validated error" in text
 
 
 def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path) -> None:

@@ -35,7 +35,8 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     place = [ends[record.layer] + record.width for record in records]
     # What a width came to: the last record at each place, and the layer at that width.
     settled = sorted(dict(zip(place, records, strict=True)).items())
-    reached = [(x, history.paths[record.layer][record.width]) for x, record in settled]
+    grown = [(start, history.paths[layer]) for layer, start in ends.items() if layer < len(history.paths)]
+    reached = [(start + width, path[width]) for start, path in grown for width in range(1, len(path))]
     validated = "cross-validated error" if history.cross_validated else "validation error"
     ax = axes(ax, 7.0, 4.2)
     plain(ax)

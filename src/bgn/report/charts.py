@@ -126,10 +126,10 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     if history is None or not records:
         return None
     settled = sorted({one.width: one for one in records}.items())
-    path = history.paths[history.best_layer]
+    path = list(enumerate(history.paths[history.best_layer]))[1:]
     values = {
-        "first": [(width, path[width].train_mse) for width, _ in settled],
-        "second": [(width, path[width].validation_mse) for width, _ in settled],
+        "first": [(width, each.train_mse) for width, each in path],
+        "second": [(width, each.validation_mse) for width, each in path],
         "bound": [(width, one.bound) for width, one in settled],
     }
     lines = {kind: [(float(x), y) for x, y in line if math.isfinite(y)] for kind, line in values.items()}
