@@ -53,6 +53,7 @@ def test_losses_are_those_of_networks_that_did_not_see_the_rows():
     np.testing.assert_allclose([each.validation_loss for each in model.history_.paths[0]], expected, rtol=1e-3)
     assert model.history_.best_width == int(np.argmin(expected))
     assert model.history_.n_validation == len(y)
+    assert model.history_.stopped == "max_width"
 
 
 @pytest.mark.parametrize("direction", ["search", "lasso"])
@@ -100,3 +101,4 @@ def test_noise_is_answered_by_its_mean():
     model = BGNRegressor(random_state=0, max_replacements=0).fit(X, y)
     assert model.history_.best_width <= 2
     assert np.std(model.predict(X)) < 0.5
+    assert model.history_.stopped == "patience"
