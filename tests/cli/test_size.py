@@ -79,9 +79,11 @@ def test_more_that_brings_nothing_is_said(tmp_path: Path) -> None:
     pd.DataFrame({"x": x, "y": 1.0 * (x >= 20) + np.random.default_rng(0).normal(0, 0.5, 400)}).to_csv(
         tmp_path / "t.csv", index=False
     )
-    card = call("fit", tmp_path / "t.csv", "-t", "y", "--shrinkage", 1, "-q").out
+    card = call("fit", tmp_path / "t.csv", "-t", "y", "--shrinkage", 1, "-q", "-o", tmp_path / "m.json").out
     assert re.search(r"more questions, up to \d+, did not lower the cross-validated error", card)
     assert "instead of" not in card
+    assert "cross-validated MSE" in call("path", tmp_path / "m.json").out.splitlines()[0]
+    assert json.loads(call("path", tmp_path / "m.json", "--json").out)["cross_validated"]
 
 
 @pytest.mark.parametrize(
