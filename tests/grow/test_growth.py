@@ -302,7 +302,7 @@ def test_no_question_is_asked_twice():
     assert model.history_.best_width > 2
     assert model.network_.widths == (2,)
     np.testing.assert_allclose(model.predict(X), y, atol=0.01)
-    tiny = BGNRegressor(random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 3.0, 5.0])
+    tiny = BGNRegressor(random_state=0, cv=None).fit([[1.0], [2.0], [3.0]], [2.0, 3.0, 5.0])
     assert tiny.network_.widths == (1,)
 
 
