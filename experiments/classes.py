@@ -1,7 +1,7 @@
 """Classes: BGN beside the models that can be read, at equal size, and beside those that cannot.
 
-At most 5, 10 and 20 yes/no questions on tables of two classes and of several; every model is fitted to three quarters of
-the rows, settings are chosen within those alone, and the rest is for the figures.
+At most 5, 10 and 20 yes/no questions on tables of two classes and of several. Every model is fitted to three quarters
+of the rows, settings are chosen within those alone, and the rest is for the figures.
 """
 
 from __future__ import annotations

@@ -89,24 +89,19 @@ def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
 @cache
 def has_risk_scores() -> bool:
     """Whether `bgn.simplify` finds points for classes."""
-    model = _toy()
+    X = np.arange(60.0)[:, None] % 7
+    y = np.where(X[:, 0] > 3, "yes", "no")
+    model = bgn.BGNClassifier(max_width=2, n_jobs=1, random_state=0).fit(X, y)
     try:
-        bgn.simplify(model, [[0.0], [1.0]], ["no", "yes"], points=POINTS)
+        bgn.simplify(model, X, y, points=POINTS)
     except (ValueError, TypeError, NotImplementedError, AttributeError):
         return False
     return True
 
 
-@cache
-def _toy() -> Any:
-    """Grow a network on next to nothing: what is compiled on first use is compiled then, and not timed."""
-    X = np.arange(60.0)[:, None] % 7
-    return bgn.BGNClassifier(max_width=2, n_jobs=1, random_state=0).fit(X, np.where(X[:, 0] > 3, "yes", "no"))
-
-
 def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, float]:
-    """Return a fitted BGN and the seconds it took."""
-    _toy()
+    """Return a fitted BGN and the seconds it took; what is compiled on first use is compiled before."""
+    bgn.BGNClassifier(n_jobs=1, random_state=seed, **setting | {"max_width": 2}).fit(rows.X, rows.y)
     model = bgn.BGNClassifier(n_jobs=1, random_state=seed, **setting)
     return model, timed(lambda: model.fit(rows.X, rows.y))
 

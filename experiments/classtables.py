@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments import classdata
 from experiments import classrivals as rivals
-from experiments.classrivals import EQUAL, FREE, OURS, SIZES, SMALL, TWO_ONLY
+from experiments.classrivals import EQUAL, FREE, OURS, SMALL, TWO_ONLY
 from experiments.store import Run
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
@@ -36,8 +36,8 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
                     ("log-loss", "Log loss, two classes", "log_loss", LOSS_NOTES),
                 )
             ),
-            Table("classes-calibration", "Calibration error", CALIBRATION, _calibration(two, groups), BIN_NOTES),
-            Table("classes-points", "Risk scores", POINTS, _risk_scores(two, groups), POINT_NOTES),
+            _calibration(two, sizes, groups),
+            Table("classes-points", "Risk scores", POINTS, _risk_scores(two, sizes, groups), POINT_NOTES),
         ]
     if several:
         body = _body(several, sizes, groups, "accuracy", [key for key in EQUAL if key not in TWO_ONLY])
@@ -45,7 +45,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     body = _body(names, sizes, groups, "fit_seconds")
     shown.append(Table("classes-seconds", "Seconds to fit", HEADER + tuple(names), body, TIME_NOTES))
     if two:
-        shown.append(Figure("classes-auc", "AUC by size", _figure(two, sizes, groups), (9.0, 4.6)))
+        shown.append(Figure("classes-sizes", "AUC by size", _figure(two, sizes, groups), (9.0, 4.6)))
     return shown
 
 
@@ -60,12 +60,13 @@ LEADERS = (
     "best of the others ", "which ", "difference ",
 )  # fmt: skip
 LOSS_NOTES = (f"Probabilities are kept {rivals.SURE:g} away from 0 and 1, for all models.",)
-CALIBRATION = ("table", "BGN, any size", "by chance alone", *(f"BGN, {size} questions" for size in SIZES))
+CALIBRATION = ("table", "BGN, any size", "by chance alone")
 BIN_NOTES = (
-    "Ten bins of equal width. By chance alone: what the same probabilities would have, were they exact, for so many rows.",
+    "Ten bins of equal width. By chance alone: what the same probabilities would have on so many rows if they were exact.",
 )
 POINTS = (
-    "table", "questions", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points", "seconds, FasterRisk",
+    "table", "questions", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points",
+    "seconds, FasterRisk",
 )  # fmt: skip
 POINT_NOTES = (f"Whole points from -{rivals.POINTS} to {rivals.POINTS}.",)
 TIME_NOTES = ("The processor's seconds, one thread, means over seeds. The tuned tree's with its search.",)
@@ -165,19 +166,21 @@ def _signed(value: float) -> str:
     return f"{value:+.4f}"
 
 
-def _calibration(names: Sequence[str], groups: Groups) -> list[list[Cell]]:
+def _calibration(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> Table:
     """Return how well BGN's probabilities are calibrated."""
-    return [
+    body = [
         [
             name,
             *(within(groups.get((name, "bgn_any")), None, f"calibration_{part}") for part in ("error", "noise")),
-            *(within(groups.get((name, "bgn")), size, "calibration_error") for size in SIZES),
+            *(within(groups.get((name, "bgn")), size, "calibration_error") for size in sizes),
         ]
         for name in names
     ]
+    header = (*CALIBRATION, *(f"BGN, {size} questions" for size in sizes))
+    return Table("classes-calibration", "Calibration error", header, body, BIN_NOTES)
 
 
-def _risk_scores(names: Sequence[str], groups: Groups) -> list[list[Cell]]:
+def _risk_scores(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:
     """Return risk scores of BGN beside its own weights and FasterRisk."""
     keys = ("bgn", "bgn_points", "fasterrisk")
     return [
@@ -187,7 +190,8 @@ def _risk_scores(names: Sequence[str], groups: Groups) -> list[list[Cell]]:
             *(within(groups.get((name, key)), size, "auc") for key in keys),
             *(within(groups.get((name, key)), size, "fit_seconds") for key in keys[1:]),
         ]
-        for size, name in product(SMALL, names)
+        for size, name in product(sizes, names)
+        if size in SMALL
     ]
 
 
