@@ -62,7 +62,7 @@ LEADERS = (
 LOSS_NOTES = (f"Probabilities are kept {rivals.SURE:g} away from 0 and 1, for all models.",)
 CALIBRATION = ("table", "BGN, any size", "by chance alone")
 BIN_NOTES = (
-    "Ten bins of equal width. By chance alone: what the same probabilities would have on so many rows if they were exact.",
+    "Ten bins of equal width. By chance alone: what exact probabilities like these would have on so many rows.",
 )
 POINTS = (
     "table", "questions", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points",
