@@ -119,9 +119,10 @@ def perform(
         Where progress goes, a line a batch.
     """
     work = look(name, options, store, retry)
-    if not backend.startswith("dask://"):  # whose workers have packages of their own
+    here = not backend.startswith("dask://")  # whose workers have packages of their own
+    if here:
         _check_extras(name, work.missing.values())
-    reasons = {key: _skipped(task) for key, task in work.missing.items()}
+    reasons = {key: _skipped(task) if here else None for key, task in work.missing.items()}
     for reason, count in Counter(filter(None, reasons.values())).items():
         print(f"{name}: {count} runs left out: {reason}", file=log, flush=True)
     estimate = Estimate(work)

@@ -1,6 +1,8 @@
 """The study of classes: rows as the protocol says, sizes as they are counted, figures as they are defined."""
 
+import re
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from experiments.classdata import ClassRows, as_numbers, as_stumps, stratified_s
 from experiments.classrivals import EQUAL, FREE, SURE, Answer, within_reason
 from experiments.options import Options
 from experiments.store import Run, Store, Task
+from experiments.tables import Figure
 
 pd = pytest.importorskip("pandas")
 needs_peers = pytest.mark.skipif(
@@ -251,6 +254,14 @@ def test_leaders_are_the_best_of_the_others_by_each_figure():
     assert [row[:3] for row in shown["classes-several"].rows[:1]] == [["BGN", 5, 0.97]]
     seconds = {row[0]: row[2:] for row in shown["classes-seconds"].rows}
     assert seconds["FasterRisk"] == [1.0, "missing", None]
+
+
+def test_the_page_shows_every_table_and_figure():
+    page = (Path(__file__).parents[2] / "docs" / "results" / "classes.rst").read_text(encoding="utf-8")
+    runs = [made("titanic", "bgn", **{"5": (0.8, 0.5)}), made("penguins", "bgn", **{"5": (0.9, 0.1)})]
+    names = {("figure" if isinstance(each, Figure) else "table", each.name) for each in classes.show(runs)}
+    shown = re.findall(r"published-(table|figure):: reduced/(\S+)", page)
+    assert sorted(shown) == sorted(names | {("table", "classes-origin")})
 
 
 def test_a_study_with_nothing_done_has_tables():
