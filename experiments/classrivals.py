@@ -158,6 +158,10 @@ def figs(rows: ClassRows, size: int, seed: int) -> Answer:
 # -- thresholds with weights -----------------------------------------------------------------------------------
 
 
+# How to ask for an L1 penalty, before scikit-learn 1.8 and since.
+_LASSO: dict[str, Any] = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
+
+
 def sparse_stumps(rows: ClassRows, size: int, seed: int) -> Answer:
     """Logistic regression on thresholds: those that the L1 path takes up first, weighted anew."""
     (X, X_test), (y, _) = rows.stumps, rows.codes
@@ -165,7 +169,7 @@ def sparse_stumps(rows: ClassRows, size: int, seed: int) -> Answer:
     def choose() -> None:
         chosen = np.array([], dtype=np.intp)
         for strength in np.geomspace(1e-4, 10.0, 80):
-            path = LogisticRegression(C=strength, l1_ratio=1.0, solver="liblinear", intercept_scaling=10.0)
+            path = LogisticRegression(C=strength, solver="liblinear", intercept_scaling=10.0, **_LASSO)
             taken = np.flatnonzero(path.fit(X, y).coef_[0])
             if len(taken) > size:
                 break
