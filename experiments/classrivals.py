@@ -159,7 +159,9 @@ def figs(rows: ClassRows, size: int, seed: int) -> Answer:
 
 
 # How to ask for an L1 penalty, before scikit-learn 1.8 and since.
-_LASSO: dict[str, Any] = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
+_LASSO: dict[str, Any] = (
+    {"penalty": "l1"} if getattr(LogisticRegression(), "penalty", "") == "l2" else {"l1_ratio": 1.0}
+)
 
 
 def sparse_stumps(rows: ClassRows, size: int, seed: int) -> Answer:
