@@ -49,6 +49,9 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     return shown
 
 
+ROUNDING = 1e-9
+"""Figures nearer to each other than this are equal."""
+
 HEADER = ("model", "questions")
 GOALS = (
     "questions", "tables", "AUC at or above the best", "least AUC less the best", "log loss at or below the best",
@@ -138,9 +141,9 @@ def _goals(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[l
             [
                 size,
                 len(auc),
-                sum(each >= 0.0 for each in auc),
+                sum(each >= -ROUNDING for each in auc),
                 _signed(min(auc)) if auc else None,
-                sum(each <= 0.0 for each in loss),
+                sum(each <= ROUNDING for each in loss),
                 _signed(max(loss)) if loss else None,
                 _beside_fasterrisk(names, size, groups),
             ]
