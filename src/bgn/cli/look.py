@@ -116,7 +116,7 @@ def path(model: str, as_json: bool) -> None:
     if history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
     rows = [
-        {"layer": layer + 1, "width": width, "train_mse": each["train_mse"], "validation_mse": each["validation_mse"]}
+        {"layer": layer + 1, "width": width, "train_mse": each["train_loss"], "validation_mse": each["validation_loss"]}
         for layer, grown in enumerate(history["paths"])
         for width, each in enumerate(grown["snapshots"])
     ]
