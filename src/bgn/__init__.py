@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bgn.estimators import BGNRegressor as BGNRegressor
     from bgn.explain.counterfactual import counterfactual as counterfactual
     from bgn.explain.effects import effect as effect
+    from bgn.explain.evaluate import evaluate as evaluate
     from bgn.explain.frontier import frontier as frontier
     from bgn.explain.importance import importance as importance
     from bgn.explain.margin import margin as margin
@@ -50,6 +51,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.counterfactual": "counterfactual",
         "bgn.explain.effects": "effect",
+        "bgn.explain.evaluate": "evaluate",
         "bgn.explain.frontier": "frontier",
         "bgn.explain.importance": "importance",
         "bgn.explain.margin": "margin",
