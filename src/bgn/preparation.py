@@ -263,8 +263,8 @@ class Prepared:
         Which rows had a missing value imputed.
     unseen : dict
         For each raw column, the values that were not there at fit; they count as none of those known.
-    y : ndarray of float64, shape (rows,), optional
-        The target, at fit.
+    y : ndarray, shape (rows,), optional
+        The target, at fit: numbers, or labels.
     rows : ndarray of int, shape (rows,), optional
         Where the rows stand in the raw table; the first is 0.
     notes : tuple of str
@@ -275,7 +275,7 @@ class Prepared:
     X: Floats
     filled: NDArray[np.bool_]
     unseen: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    y: Floats | None = None
+    y: NDArray[Any] | None = None
     rows: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
@@ -299,6 +299,7 @@ def fit(
     date_format: str | None = None,
     max_categories: int = 50,
     missing: str = "refuse",
+    task: str | None = None,
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
@@ -321,6 +322,8 @@ def fit(
         A column with more different words is refused.
     missing : {"refuse", "drop", "impute"}, default "refuse"
         What to do with rows that lack a value; imputed are the median and the commonest word.
+    task : {"classes", "numbers"}, optional
+        What the target holds. Words, true and false, and two different whole numbers are classes unless told.
     sep, sheet, gaps : optional
         Separator of a text file, found from its header unless told; sheet of a workbook; cells that count as missing.
     decimal, thousands : str or mapping of str, optional
@@ -342,9 +345,11 @@ def fit(
     chosen("dates", dates, ("refuse", "expand"))
     chosen("missing", missing, ("refuse", "drop", "impute"))
     whole("max_categories", max_categories, 2)
+    if task is not None:
+        chosen("task", task, ("classes", "numbers"))
     require("pyarrow", extra="parquet")
     from bgn.inputs import prepare, training
 
     drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
-    choices = prepare.Choices(target, drop, categorical, dates, date_format, max_categories, missing)
+    choices = prepare.Choices(target, drop, categorical, dates, date_format, max_categories, missing, task)
     return training.fit(data, choices, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))

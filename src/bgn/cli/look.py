@@ -111,24 +111,27 @@ def _choice(choice: Choice) -> dict[str, Any]:
 @click.argument("model", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def path(model: str, as_json: bool) -> None:
-    """Print the errors of a saved MODEL at every width it had while it grew."""
-    history = read(model).history
+    """Print the errors of a saved MODEL at every width it had while it grew; where it has classes, log losses."""
+    file = read(model)
+    history, loss = file.history, "mse" if file.network.link == "identity" else "log_loss"
     if history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
     rows = [
-        {"layer": layer + 1, "width": width, "train_mse": each["train_loss"], "validation_mse": each["validation_loss"]}
+        {"layer": layer + 1, "width": width, "train": each["train_loss"], "validation": each["validation_loss"]}
         for layer, grown in enumerate(history["paths"])
         for width, each in enumerate(grown["snapshots"])
     ]
     if as_json:
-        plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
+        names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
+        plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
         chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
         show_json({"chosen": chosen, "stopped": history["stopped"], "path": plain})
         return
-    show(f"{'layer':>5} {'width':>5} {'train MSE':>12} {'valid. MSE':>12}")
+    word = {"mse": "MSE", "log_loss": "loss"}[loss]
+    show(f"{'layer':>5} {'width':>5} {f'train {word}':>12} {f'valid. {word}':>12}")
     for row in rows:
         best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
-        valid = "" if np.isnan(row["validation_mse"]) else f"{row['validation_mse']:.6g}"
+        valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
         mark = "  chosen" if best else ""
-        show(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>12}{mark}")
+        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>12}{mark}")
     show(f"stopped: {history['stopped']}")

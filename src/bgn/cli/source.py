@@ -19,6 +19,7 @@ from bgn.inputs import cells, prepare
 from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.refusal import Refused, check_characters, check_there, listed
+from bgn.inputs.target import labelled, target_values
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Number, Preparation, Prepared
@@ -147,7 +148,7 @@ class DataFile:
         rows = ModelRows(file, opened, keep, every=True, form=self.form)
         for first, table, prepared in rows.blocks():
             X.append(prepared.X)
-            y += [rows.numbers(table.column(name), name, first) for name in there]
+            y += [rows.target(table.column(name), name, first) for name in there]
             known.look(first, table, y[-1] if there else None)
         if not X:
             raise Refused(f"{self.name} has no rows.")
@@ -161,7 +162,8 @@ class DataFile:
             note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
         found = None if targets is None else targets[whole]
         held = None if known.held is None else known.held[whole]
-        return CompleteRows(self.name, target, features[whole], found, np.flatnonzero(whole) + 1, held)
+        numbers, classes = np.flatnonzero(whole) + 1, file.network.schema.classes
+        return CompleteRows(self.name, target, features[whole], found, numbers, held, classes)
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,7 @@ class CompleteRows:
     """The rows of a data file that lack nothing, the target where the file has it, and their numbers in the file.
 
     `held` tells which of them were set aside when the model was fitted, and not learnt from; None where nobody knows.
+    A target of `classes` is the number of each row's class.
     """
 
     name: str
@@ -195,6 +198,7 @@ class CompleteRows:
     y: Floats | None
     numbers: NDArray[np.int64]
     held: NDArray[np.bool_] | None = None
+    classes: tuple[Any, ...] | None = None
 
     def only(self, which: str | None, default: str = "all") -> CompleteRows:
         """Return test rows, training rows or all, and say so; by default all where nobody knows the others."""
@@ -212,7 +216,7 @@ class CompleteRows:
             raise Refused(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
         return CompleteRows(
             self.name, self.target_name, self.X[chosen], None if self.y is None else self.y[chosen],
-            self.numbers[chosen], self.held[chosen],
+            self.numbers[chosen], self.held[chosen], self.classes,
         )  # fmt: skip
 
     def chosen(self, row: int | None) -> NDArray[np.bool_]:
@@ -222,11 +226,11 @@ class CompleteRows:
             raise Refused(f"--row must be a complete row of {self.name}, {ends}; got {row}.")
         return np.full(len(self.X), True) if row is None else self.numbers == row
 
-    def target(self, why: str) -> Floats:
-        """The target, or a refusal that says why it is needed."""
+    def target(self, why: str) -> Any:
+        """The target, numbers or labels, or a refusal that says why it is needed."""
         if self.y is None:
             raise Refused(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
-        return self.y
+        return labelled(self.y, self.classes)
 
 
 def preparation_of(file: ModelFile) -> Preparation:
@@ -245,6 +249,7 @@ class ModelRows:
         self._origin = "standard input" if opened.name == "-" else opened.name
         self._preparation = prepare.told(preparation_of(file), form)
         self._keep = list(keep)
+        self._classes = file.network.schema.classes
         features = self._preparation.features
         self._only = {features[i].column for i in (range(len(features)) if every else file.network.features_used)}
         self._said: dict[str, set[Any]] = {}
@@ -266,17 +271,20 @@ class ModelRows:
         for text in self._opened.table.met.notes:
             note(text)
 
-    def numbers(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
-        """Return a kept column of a block as numbers; `first` is the number of its first row."""
+    def target(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
+        """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
         with prepare.placed(name, self._origin, first):
-            return prepare.finite(cells.numbers(column, self._preparation.how(name)))
+            values, unseen = target_values(column, self._classes, self._preparation.how(name))
+        if unseen:
+            self._tell({name: unseen}, "such rows have no known class")
+        return values
 
-    def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
+    def _tell(self, unseen: Mapping[str, Sequence[Any]], so: str = "counted as none of the known") -> None:
         for column, values in unseen.items():
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
             for value in new[:5]:
                 told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
-                note(f"{told}: counted as none of the known.")
+                note(f"{told}: {so}.")
             if len(new) > 5:
                 note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from bgn.cli.roles import all_numbers, edge_of, fingerprint, held_by, sampled
 from bgn.cli.source import OpenedData
-from bgn.cli.train import TrainingRows, Wanted
+from bgn.cli.train import TrainingRows, Wanted, enough_of_each
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.engines.row_hashes import Hashes
 from bgn.inputs import prepare
+from bgn.inputs.classes import Classes, class_weights
 from bgn.inputs.files import Parquet
 from bgn.inputs.refusal import Refused
 from bgn.inputs.stamp import Stamp
-from bgn.inputs.training import holes_of, incomplete, target_values
+from bgn.inputs.target import classes_of, target_values
+from bgn.inputs.training import holes_of, incomplete
 from bgn.model.step import Floats
 
 # A fit in memory holds about so many copies of a table, each number in 8 bytes.
@@ -59,6 +61,8 @@ class Streamed(BlockwiseRows):
     """The training rows of a Parquet file. Two passes decide on columns and incomplete rows, two over the key, if there
     is one, on test rows; one more hands the rows over, and keeps some of them to judge by."""
 
+    _class_weights: tuple[float, ...] | None = None
+
     def __init__(self, wanted: Wanted) -> None:
         source = wanted.source
         self._table, self._missing = wanted.parquet("--stream", "stay on disk"), wanted.choices.missing
@@ -72,8 +76,10 @@ class Streamed(BlockwiseRows):
         self.names = self.preparation.names
         self.n_columns, self.dtype = len(self.names), np.dtype(np.float64)
         self._keys = wanted.keys
+        targets = (table.column(self._target) for table in self._stamp.watch(self._table.blocks([self._target])))
+        self.classes, noted = classes_of(targets, self._target, wanted.choices.task)
         self.n_rows, target, more = self._survey()
-        self.notes = (*notes, *more)
+        self.notes = (*[noted] * bool(noted), *notes, *more)
         self._edge = edge_of(self._hashes, wanted.test)
         self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
         if self.n_rows < 2:
@@ -105,14 +111,23 @@ class Streamed(BlockwiseRows):
         blocks = self._table.blocks([*dict.fromkeys(names)], rows_in(BLOCK_BYTES, self.n_columns))
         for table in self._stamp.watch(blocks):
             X = prepare.apply(self.preparation, table).X
-            y = target_values(table.column(self._target), self._target)
+            y, _ = target_values(table.column(self._target), self.classes)
             yield first, table, X, y, ~(np.isnan(X).any(axis=1) | np.isnan(y))
             first += len(y)
+
+    def _class_counts(self, classes: tuple[Any, ...]) -> Floats:
+        """Count the training rows of each class."""
+        counts = np.zeros(len(classes))
+        for first, table, _, y, whole in self._blocks():
+            learn = whole & ~held_by(self._keys.hashes(first, table), self._edge)
+            counts += np.bincount(y[learn].astype(np.intp), minlength=len(classes))
+        return counts
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield the training rows; of training and test rows some are kept, and all are counted."""
         self._kept: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
         self._counts = np.zeros(2, np.int64)
+        classes = Classes(self.classes or (), self._class_weights)
         for first, table, X, y, whole in self._blocks():
             held = held_by(self._keys.hashes(first, table), self._edge)[whole]
             kept = sampled(first, len(y), KEPT / self.n_rows)[whole]
@@ -120,9 +135,18 @@ class Streamed(BlockwiseRows):
             self._kept.append((X[kept], y[kept], held[kept]))
             self._counts += np.count_nonzero(~held), np.count_nonzero(held)
             if not held.all():
-                yield Piece(np.ascontiguousarray(X[~held].T), y[~held])
+                yield Piece(np.ascontiguousarray(X[~held].T), y[~held], classes.weighted(y[~held], None))
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
-        model.fit(self)
+        if self.classes is None:
+            model.fit(self)
+        else:
+            from bgn.cli.numbered import fit_numbered
+
+            counts = self._class_counts(self.classes)
+            enough_of_each(self.classes, counts)
+            self._class_weights = class_weights(model.class_weight, self.classes, counts)
+            self.weighted = self._class_weights is not None
+            fit_numbered(model, self)
         return TrainingRows.sampled(self._kept, self._counts.tolist(), self)

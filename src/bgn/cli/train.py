@@ -13,7 +13,9 @@ from bgn.cli.source import OpenedData
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
+from bgn.inputs.target import labelled
 from bgn.inputs.training import decide
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import HeldOut
 from bgn.preparation import Preparation
@@ -21,7 +23,10 @@ from bgn.preparation import Preparation
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What a fit needs and what happened on the way; of `n_train` training and `n_test` test rows perhaps a sample."""
+    """What a fit needs and what happened on the way; of `n_train` training and `n_test` test rows perhaps a sample.
+
+    Targets are numbers; those that stand for `classes` are the numbers of these.
+    """
 
     X: Floats
     y: Floats
@@ -32,19 +37,22 @@ class TrainingRows:
     n_train: int
     n_test: int
     held_out: HeldOut
+    classes: tuple[Any, ...] | None = None
 
     @classmethod
     def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
         """Some of many rows: parts of features, target and whether they are test rows; how many there are of each."""
         X, y, held = (np.concatenate(each) for each in zip(*parts, strict=True))
         roles = X[~held], y[~held], X[held], y[held]
-        return cls(*roles, rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out)
+        return cls(*roles, rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out, rows.classes)
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows it was fitted to."""
         import pandas as pd
 
-        model.fit(pd.DataFrame(self.X, columns=list(self.preparation.names)), self.y)
+        if self.classes is not None:
+            enough_of_each(self.classes, np.bincount(self.y.astype(np.intp), minlength=len(self.classes)))
+        model.fit(pd.DataFrame(self.X, columns=list(self.preparation.names)), labelled(self.y, self.classes))
         return self
 
     @property
@@ -114,4 +122,16 @@ def training_rows(wanted: Wanted) -> TrainingRows:
     if n_train < 2:
         raise Refused(f"{source.name} has {n_train} complete rows to learn from; at least 2 are needed.")
     kept = wanted.held_out(edge, len(y), fingerprint(1, y))
-    return TrainingRows(X[learn], y[learn], X[held], y[held], preparation, found.notes, n_train, n_test, kept)
+    roles = X[learn], y[learn], X[held], y[held]
+    return TrainingRows(*roles, preparation, found.notes, n_train, n_test, kept, found.classes)
+
+
+def enough_of_each(classes: Sequence[Any], counts: Any) -> None:
+    """Refuse classes from which nothing can be learnt, because the rows to learn from have one of them or none."""
+    if len(classes) > 1 and (few := np.flatnonzero(np.asarray(counts) < 2)).size:
+        one = int(few[0])
+        raise Refused(
+            f"the class {level_word(classes[one])!r} has {int(counts[one])} row{'s' * (counts[one] != 1)} among those "
+            "to learn from; at least 2 are needed. Drop its rows, put classes together, or set fewer rows aside with "
+            "--test."
+        )

@@ -8,30 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.linear import linear_predictions
+from bgn.explain.evaluate import evaluation
+from bgn.explain.evaluate.judged import JudgedRows, codes_of
+from bgn.explain.linear import linear_predictions, logistic_scores
 from bgn.explain.subject import rows_and_target
+from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Mean squared errors of a model at every size it had while it grew, in the target's units squared.
+    """Errors of a model at every size it had while it grew: mean squared errors, or log losses where it has classes.
 
     Attributes
     ----------
     errors : mapping of str to ndarray of float64, shape (sizes,)
         By the rows they were measured on, those that are known: "training", "validation", "test", in this order. Entry
-        k belongs to k questions in the last hidden layer; entry 0 is predicting the mean.
+        k belongs to k questions in the last hidden layer; entry 0 is predicting the mean, or the shares of the classes.
     linear : mapping of str to float
-        The error of a linear model, by the rows it could be measured on.
+        The error of a linear model, for classes of logistic regression, by the rows it could be measured on.
     chosen : int
         The size of the model itself.
+    loss : {"mse", "log_loss"}
+        Which error it is.
     """
 
     errors: Mapping[str, Floats]
     linear: Mapping[str, float]
     chosen: int
+    loss: str = "mse"
 
     @property
     def judged(self) -> str:
@@ -51,7 +57,8 @@ class Frontier:
             lines.append(f"{size:>9}" + "".join(f"{error:>12.4g}" for error in errors) + mark)
         if self.linear:
             cells = (f"{self.linear[rows]:.4g}" if rows in self.linear else "" for rows in self.errors)
-            lines.append("   linear" + "".join(f"{cell:>12}" for cell in cells).rstrip())
+            name = "logistic" if self.loss == "log_loss" else "linear"
+            lines.append(f"{name:>9}" + "".join(f"{cell:>12}" for cell in cells).rstrip())
         return "\n".join(lines)
 
 
@@ -70,6 +77,7 @@ def history_of(model: Any) -> Any:
 def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None) -> Frontier:
     """Return a model's error at every size it had while it grew, beside a linear model's and the mean's.
 
+    Of a model for classes these are log losses, beside those of logistic regression and of the shares of the classes.
     Training and validation errors are known from growth. Rows given here count equally.
 
     Parameters
@@ -99,25 +107,45 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     """
     history = history_of(model)
     path = history.paths[history.best_layer]
-    errors = {"training": np.array([each.train_mse for each in path])}
-    if not np.isnan(path[0].validation_mse):
-        errors["validation"] = np.array([each.validation_mse for each in path])
+    errors = {"training": np.array([each.train_loss for each in path])}
+    if not np.isnan(path[0].validation_loss):
+        errors["validation"] = np.array([each.validation_loss for each in path])
     train, test = _rows(history, X, y, "X", "y"), _rows(history, X_test, y_test, "X_test", "y_test")
     if test is not None:
-        errors["test"] = np.array([_mse(history.network(k).predict(test[0]), test[1]) for k in range(len(path))])
+        errors["test"] = np.array([_loss(history.network(k), *test) for k in range(len(path))])
     linear = {}
     if train is not None:
         judged = {"training": train} | ({} if test is None else {"test": test})
-        linear = {name: _mse(linear_predictions(*train, rows), truth) for name, (rows, truth) in judged.items()}
-    return Frontier(errors, linear, history.best_width)
+        linear = {name: _linear_loss(history, train, *rows) for name, rows in judged.items()}
+    return Frontier(errors, linear, history.best_width, "mse" if history.link == "identity" else "log_loss")
 
 
 def _rows(history: Any, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats] | None:
     """Return rows and their target, None where there are none."""
     if (X is None) != (y is None):
         raise ValueError(f"{x_name} and {y_name} go together; got one without the other.")
-    return None if X is None else rows_and_target(history.network(), X, y, x_name, y_name)
+    if X is None:
+        return None
+    network = history.network()
+    if network.schema.classes is not None:
+        y = codes_of(network, y, y_name)
+    return rows_and_target(network, X, y, x_name, y_name)
 
 
-def _mse(predicted: Floats, truth: Floats) -> float:
-    return float(np.mean((predicted - truth) ** 2))
+def _loss(network: Network, rows: Floats, truth: Floats) -> float:
+    """The mean loss of a network on encoded rows."""
+    if network.link == "identity":
+        return float(np.mean((network.predict_encoded(rows) - truth) ** 2))
+    return _log_loss(network.schema.classes, network.predict_encoded(rows, scores=True), truth)
+
+
+def _linear_loss(history: Any, train: tuple[Floats, Floats], rows: Floats, truth: Floats) -> float:
+    """The mean loss of a linear model, or of logistic regression, that was fitted to other rows."""
+    if history.link == "identity":
+        return float(np.mean((linear_predictions(*train, rows) - truth) ** 2))
+    classes = history.schema.classes
+    return _log_loss(classes, logistic_scores(*train, rows, len(classes)), truth)
+
+
+def _log_loss(classes: Any, scores: Floats, truth: Floats) -> float:
+    return evaluation(JudgedRows.scored(classes, scores, truth)).scores["log_loss"]

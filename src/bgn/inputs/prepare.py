@@ -40,6 +40,7 @@ class Choices:
     date_format: str | None = None
     max_categories: int = 50
     missing: str = "refuse"
+    task: str | None = None
 
     def features(self, names: Sequence[str], origin: str, units: Collection[str] = ()) -> list[str]:
         """Return the columns to learn from; name those that are not there."""

@@ -10,19 +10,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bgn.inputs import cells, prepare
+from bgn.inputs import prepare
 from bgn.inputs.check import serious_notes
+from bgn.inputs.classes import Label
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
+from bgn.inputs.target import classes_of, labelled, target_values
 from bgn.model.step import Floats
 from bgn.preparation import Preparation, Prepared
 
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """A whole raw table as numbers, NaN where one is missing, and which of its rows can be learnt from."""
+    """A whole raw table as numbers, NaN where one is missing, and which of its rows can be learnt from.
+
+    A target of `classes` is the number of each row's class.
+    """
 
     table: pa.Table
     preparation: Preparation
@@ -30,6 +35,7 @@ class Decided:
     y: Floats
     usable: NDArray[np.bool_]
     notes: tuple[str, ...]
+    classes: tuple[Label, ...] | None = None
 
     def imputed(self, learn: NDArray[np.bool_]) -> Preparation:
         """Learn what is imputed from some rows, and put it in the place of every NaN of `X`."""
@@ -45,15 +51,18 @@ def decide(
     target = choices.target
     table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
     problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
+    y, classes, noted = np.zeros(table.num_rows), None, ""
     with problems.gathered():
-        if target not in doubtful:
-            y = np.zeros(table.num_rows) if target is None else target_values(table.column(target), target)
+        if target is not None and target not in doubtful:
+            column = table.column(target)
+            classes, noted = classes_of([column], target, choices.task)
+            y, _ = target_values(column, classes)
     with problems.gathered():
         known = [name for name in features if name not in doubtful]
         preparation, notes = prepare.learn(table.select(known), choices)
     problems.tell()
     preparation = replace(preparation, decimal=raw.met.decimal, written=raw.met.written, gaps=raw.met.gaps)
-    notes = [*raw.met.notes, *serious_notes(table, features, target), *notes]
+    notes = [*raw.met.notes, *[noted] * bool(noted), *serious_notes(table, features, target), *notes]
     if not preparation.columns:
         raise Refused(f"{origin} has no column with values to learn from.")
     X = prepare.apply(preparation, table).X
@@ -68,18 +77,7 @@ def decide(
             notes.append(f"{told}: {filled} filled in with the median or the commonest value.")
         if choices.missing == "impute" and target is not None and holes[target]:
             notes.append(f"{holes[target]} rows without {target!r} are left out.")
-    return Decided(table, preparation, X, y, usable, tuple(notes))
-
-
-def target_values(column: pa.ChunkedArray, name: str) -> Floats:
-    """Return a target column as numbers, NaN where there is none."""
-    if not cells.is_number(column.type):
-        text = cells.plain(column)
-        values = text.unique().drop_null().to_pylist() if cells.is_text(text.type) else text.drop_null()[:1].to_pylist()
-        found = (prepare.not_numbers(values) or values)[:1]
-        told = cells.shown(found[0]) if found else "nothing"
-        raise Refused(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.")
-    return prepare.finite(cells.numbers(column))
+    return Decided(table, preparation, X, y, usable, tuple(notes), classes)
 
 
 def holes_of(preparation: Preparation, X: Floats, y: Floats, target: str | None) -> dict[str, int]:
@@ -109,7 +107,7 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
     usable = found.usable
     filled = np.asarray(np.isnan(found.X).any(axis=1))[usable]
     preparation = found.imputed(usable) if choices.missing == "impute" else found.preparation
-    y = None if choices.target is None else found.y[usable]
+    y = None if choices.target is None else labelled(found.y[usable], found.classes)
     return Prepared(preparation, found.X[usable], filled, {}, y, np.flatnonzero(usable), found.notes)
 
 

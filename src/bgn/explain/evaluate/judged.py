@@ -114,8 +114,9 @@ class OneClass:
         """The weight of members and of others at every different score, from the lowest; and each row's place."""
         _, place = np.unique(self.order, return_inverse=True)
         count = int(place.max()) + 1
-        members = np.bincount(place, self.weight * self.member, count)
-        return members, np.bincount(place, self.weight * ~self.member, count), place
+        parts = (np.bincount(place, self.weight * each, count) for each in (self.member, ~self.member))
+        members, others = (np.asarray(each, np.float64) for each in parts)
+        return members, others, place
 
     def roc(self) -> tuple[Floats, Floats]:
         """The false and true positive rates, from none called positive to all."""
@@ -183,7 +184,7 @@ def calibration_bins(probability: Floats, happened: Bools, weight: Floats, count
     """Put rows in at most `count` bins of about the same weight by probability; equal ones stay together."""
     counted = weight > 0
     probability, happened, weight = probability[counted], happened[counted], weight[counted]
-    values, place = np.unique(probability, return_inverse=True)
+    _, place = np.unique(probability, return_inverse=True)
     heavy = np.bincount(place, weight)
     middle = (np.cumsum(heavy) - 0.5 * heavy) / heavy.sum()
     _, bin_of_value = np.unique(np.minimum((middle * count).astype(int), count - 1), return_inverse=True)
@@ -191,7 +192,8 @@ def calibration_bins(probability: Floats, happened: Bools, weight: Floats, count
     total = np.bincount(which, weight)
     predicted, observed = (np.bincount(which, weight * each) / total for each in (probability, happened))
     squares = np.bincount(which, weight**2)
-    return CalibrationBins(predicted, observed, np.sqrt(observed * (1 - observed) * squares) / total, total)
+    error = np.sqrt(observed * (1 - observed) * squares) / total
+    return CalibrationBins(predicted, observed, error, np.asarray(total, np.float64))
 
 
 def mean_and_error(values: Any, weight: Floats) -> tuple[float, float]:
