@@ -34,7 +34,9 @@ def binary_network(model: Any) -> Network:
     """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
     network = network_of(model, plain=False)
     if network.slopes is not None:
-        raise ValueError("model must predict by questions alone; a network with slopes can predict, and no more, so far.")
+        raise ValueError(
+            "model must predict by questions alone; a network with slopes can predict, and no more, so far."
+        )
     return network
 
 
@@ -93,7 +95,9 @@ def binary_network(model: Any) -> Network:
     """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
     network = network_of(model, plain=False)
     if network.slopes is not None:
-        raise ValueError("model must predict by questions alone; a network with slopes can predict, and no more, so far.")
+        raise ValueError(
+            "model must predict by questions alone; a network with slopes can predict, and no more, so far."
+        )
     return network
 
 
