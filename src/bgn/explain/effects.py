@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.explain.classes import class_number, mean_probabilities, probabilities_of, probability_title, score_of
 from bgn.explain.crossings import add_steps, crossings, factor, lines_in_plane, walks
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
-from bgn.explain.probability import mean_probabilities, probability_title
-from bgn.explain.subject import (
-    background_of, binary_network, class_number, column_of, gap_of, probabilities_of, score_of,
-)  # fmt: skip
+from bgn.explain.subject import background_of, binary_network, column_of, gap_of
 from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Floats, any_output

@@ -11,11 +11,10 @@ import numpy as np
 from bgn.inputs.per_row import numbers_per_row
 from bgn.inputs.refusal import did_you_mean
 from bgn.inputs.tables import rows_of
-from bgn.model.link import LINKS
 from bgn.model.network import Network
-from bgn.model.schema import Column, Level, level_word
+from bgn.model.schema import Column
 from bgn.model.step import Floats
-from bgn.model.terms import network_of, outputs_of
+from bgn.model.terms import network_of
 from bgn.printable import clean
 
 
@@ -38,123 +37,6 @@ def binary_network(model: Any) -> Network:
             "model must predict by questions alone; a network with slopes can predict, and no more, so far."
         )
     return network
-
-
-def class_labels(network: Network) -> tuple[Level, ...]:
-    """Return the labels of the classes that a network tells apart: their numbers where it does not name them."""
-    return network.schema.classes or tuple(range(max(2, np.size(network.base))))
-
-
-def class_number(network: Network, label: Any, argument: str) -> int:
-    """Return the number of the class that a label names."""
-    labels = class_labels(network)
-    for number, known in enumerate(labels):
-        if known == label and isinstance(known, str) == isinstance(label, str):
-            return number
-    words = list(map(level_word, labels))
-    if isinstance(label, str) and words.count(label) == 1:
-        return words.index(label)
-    raise ValueError(
-        f"{argument} must be one of the classes {', '.join(map(repr, labels[:10]))}; got {label!r}."
-        f"{did_you_mean(str(label), words)}"
-    )
-
-
-def score_of(network: Network, label: Any, argument: str = "of") -> Network:
-    """Return the network whose prediction is the score of one class; of two, the log-odds of that class.
-
-    Of two classes the second where `label` is None.
-    """
-    outputs = outputs_of(network)
-    if network.link == "identity":
-        if label is not None:
-            raise ValueError(f"{argument} names a class; the model predicts a number. Leave it out.")
-        return network
-    if label is None and len(outputs) > 1:
-        known = ", ".join(map(repr, class_labels(network)[:10]))
-        raise ValueError(f"{argument} must name one of the classes, {known}; got None.")
-    number = len(outputs) if label is None else class_number(network, label, argument)
-    if len(outputs) > 1:
-        return outputs[number]
-    return outputs_of(network if number == 1 else swapped(network))[0]
-
-
-def swapped(network: Network) -> Network:
-    """Return a network of two classes with the first as its second: it predicts the same."""
-    schema = replace(network.schema, classes=class_labels(network)[::-1])
-    return network.changed(output_weights=-network.output_weights, base=-network.base, schema=schema)
-
-
-def probabilities_of(network: Network, scores: Floats) -> Floats:
-    """Return the probabilities of all classes, one column per class, from raw scores."""
-    found = LINKS[network.link](scores)
-    return found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
-
-
-def binary_network(model: Any) -> Network:
-    """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
-    network = network_of(model, plain=False)
-    if network.slopes is not None:
-        raise ValueError(
-            "model must predict by questions alone; a network with slopes can predict, and no more, so far."
-        )
-    return network
-
-
-def class_labels(network: Network) -> tuple[Level, ...]:
-    """Return the labels of the classes that a network tells apart: their numbers where it does not name them."""
-    return network.schema.classes or tuple(range(max(2, np.size(network.base))))
-
-
-def class_number(network: Network, label: Any, argument: str) -> int:
-    """Return the number of the class that a label names."""
-    labels = class_labels(network)
-    for number, known in enumerate(labels):
-        if known == label and isinstance(known, str) == isinstance(label, str):
-            return number
-    words = list(map(level_word, labels))
-    if isinstance(label, str) and words.count(label) == 1:
-        return words.index(label)
-    raise ValueError(
-        f"{argument} must be one of the classes {', '.join(map(repr, labels[:10]))}; got {label!r}."
-        f"{did_you_mean(str(label), words)}"
-    )
-
-
-def score_of(network: Network, label: Any, argument: str = "of") -> Network:
-    """Return the network whose prediction is the score of one class; of two, the log-odds of that class.
-
-    Of two classes the second where `label` is None.
-    """
-    outputs = outputs_of(network)
-    if network.link == "identity":
-        if label is not None:
-            raise ValueError(f"{argument} names a class; the model predicts a number. Leave it out.")
-        return network
-    if label is None and len(outputs) > 1:
-        known = ", ".join(map(repr, class_labels(network)[:10]))
-        raise ValueError(f"{argument} must name one of the classes, {known}; got None.")
-    number = len(outputs) if label is None else class_number(network, label, argument)
-    if len(outputs) > 1:
-        return outputs[number]
-    return outputs[0] if number == 1 else opposite(network)
-
-
-def opposite(network: Network) -> Network:
-    """Return the log-odds of the first of two classes as a network of its own."""
-    (output,) = outputs_of(network)
-    labels = network.schema.classes
-    schema = replace(network.schema, classes=None if labels is None else labels[::-1])
-    title = outputs_of(network.changed(schema=schema))[0].target_name if labels is not None else "log-odds of no"
-    return output.changed(
-        output_weights=-output.output_weights, base=-output.base, schema=replace(output.schema, target=title)
-    )
-
-
-def probabilities_of(network: Network, scores: Floats) -> Floats:
-    """Return the probabilities of all classes, one column per class, from raw scores."""
-    found = LINKS[network.link](scores)
-    return found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
 
 
 def of_codes(network: Network) -> Network:
