@@ -2,8 +2,9 @@
 
 Rows that answer all questions alike are one cell, so the search sees a few cells, whatever the number of rows. Points
 start from the output weights rounded to every scale that fits, and change while the log loss falls; the unit, and for
-two classes the start, are fitted anew for every change that is tried. Counts are smoothed as Platt (1999) does, or the
-unit of classes that are told apart without error would grow for ever.
+two classes the start, are fitted anew for every change that is tried. What is fitted are the counts of the classes,
+smoothed as Platt (1999) does, or the unit of classes that are told apart without error would grow for ever, and in equal
+parts what the network expects, or its shrinkage would be undone.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class LogLoss:
         """Return the network whose amounts are whole multiples, up to `most`, of one unit."""
         n_classes = max(2, np.size(network.base))
         cells = cells_of(network, self.rows, self.codes, n_classes)
-        judged = cells if self.others is None else cells_of(network, *self.others, n_classes)
+        judged = cells if self.others is None else cells_of(network, *self.others, n_classes, 0.0)
         return (fit_two if n_classes == 2 and network.link == "logistic" else fit_several)(network, cells, judged, most)
 
 

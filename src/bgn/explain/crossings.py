@@ -192,6 +192,11 @@ def after_first(network: Network, answers: Floats) -> Floats:
     """Return the scores, before the link, from the first hidden layer's answers, summed as the network sums."""
     for layer in network.layers[1:]:
         answers = layer.fire(answers)
+    return after_last(network, answers)
+
+
+def after_last(network: Network, answers: Floats) -> Floats:
+    """Return the scores, before the link, from the last hidden layer's answers, summed as the network sums."""
     base, weights, over = network.summands
     total = np.tile(base, (len(answers), *(1,) * (weights.ndim - 1)))
     sums = total.T
