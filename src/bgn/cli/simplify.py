@@ -47,7 +47,7 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
         save(simple.network, out, rows=rows.X, units=file.units, **known)
     if as_json:
-        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
+        plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
         plain["equation"] = bgn.equation(simple.network)
         if card is not None:
             plain["scorecard"] = {"questions": card.questions, "points": card.points}
@@ -59,6 +59,6 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     tell = show if form == "text" else note
     if form == "text":
         show()
-    tell(f"mean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
+    tell(f"{simple.measure} {simple.before:.6g} before, {simple.after:.6g} after")
     if out is not None:
         tell(f"model written to {clean(out)}")
