@@ -139,7 +139,7 @@ def test_what_cannot_be_judged_says_so() -> None:
         bgn.evaluate(model, X, ["a", "a", "a", "b", "b", "c"])
     with pytest.raises(ValueError, match="threshold must be"):
         bgn.evaluate(model, X, ["a"] * 6, threshold=2)
-    with pytest.raises(ValueError, match="equally many rows"):
+    with pytest.raises(ValueError, match="y must have one label per row"):
         bgn.evaluate(model, X, ["a"] * 5)
     one = bgn.evaluate(model, X, ["a"] * 6)
     assert np.isnan(one.scores["auc"])

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.classes import class_labels
 from bgn.explain.evaluate import evaluation
-from bgn.explain.evaluate.judged import JudgedRows, codes_of
+from bgn.explain.evaluate.judged import JudgedRows
 from bgn.explain.linear import linear_predictions, logistic_scores
-from bgn.explain.subject import rows_and_target
+from bgn.explain.subject import rows_and_target, rows_of
+from bgn.inputs.classes import codes_of
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
@@ -127,8 +129,9 @@ def _rows(history: Any, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Float
     if X is None:
         return None
     network = history.network()
-    if network.schema.classes is not None:
-        y = codes_of(network, y, y_name)
+    if network.link != "identity":
+        rows = rows_of(network, X, x_name)
+        return rows, codes_of(network, y, len(rows), y_name)
     return rows_and_target(network, X, y, x_name, y_name)
 
 
@@ -136,14 +139,14 @@ def _loss(network: Network, rows: Floats, truth: Floats) -> float:
     """The mean loss of a network on encoded rows."""
     if network.link == "identity":
         return float(np.mean((network.predict_encoded(rows) - truth) ** 2))
-    return _log_loss(network.schema.classes, network.predict_encoded(rows, scores=True), truth)
+    return _log_loss(class_labels(network), network.predict_encoded(rows, scores=True), truth)
 
 
 def _linear_loss(history: Any, train: tuple[Floats, Floats], rows: Floats, truth: Floats) -> float:
     """The mean loss of a linear model, or of logistic regression, that was fitted to other rows."""
     if history.link == "identity":
         return float(np.mean((linear_predictions(*train, rows) - truth) ** 2))
-    classes = history.schema.classes
+    classes = class_labels(history.network())
     return _log_loss(classes, logistic_scores(*train, rows, len(classes)), truth)
 
 

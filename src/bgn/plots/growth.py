@@ -29,6 +29,8 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     records = list(history.records)
     if not records:
         raise ValueError("model has an empty history: nothing was grown.")
+    classes = history.link != "identity"
+    word = "log loss" if classes else "error"
     ends = _layer_ends(records)
     place = [ends[record.layer] + record.width for record in records]
     # What a width came to: the last record at each place.
@@ -36,8 +38,8 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
     for label, name, colour, dash in (
-        ("training error", "train_mse", FIRST, "-"),
-        ("validation error", "validation_mse", SECOND, "-"),
+        (f"training {word}", "train_loss", FIRST, "-"),
+        (f"validation {word}", "validation_loss", SECOND, "-"),
         ("lower bound (Theorem 1)", "bound", ink(0.6), ":"),
     ):
         line = [(x, getattr(record, name)) for x, record in settled if math.isfinite(getattr(record, name))]
@@ -46,16 +48,16 @@ def growth(model: Any, *, ax: Any = None) -> Any:
             ax.plot(
                 *zip(*line, strict=True), dash, color=colour, label=label, linewidth=1.8, marker=mark, markersize=3.5
             )
-    swaps = [(x, r.train_mse) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
+    swaps = [(x, r.train_loss) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
     if swaps:
         ax.plot(*zip(*swaps, strict=True), "x", color=FIRST, label="replacement accepted", markersize=5, zorder=3)
     _mark_layers(ax, ends)
     chosen = ends.get(history.best_layer, 0) + history.best_width
     ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_width}")
-    errors = [value for _, r in settled for value in (r.train_mse, r.validation_mse) if value > 0]
+    errors = [value for _, r in settled for value in (r.train_loss, r.validation_loss) if value > 0]
     if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
-    ax.set(xlabel="neurons", ylabel="mean squared error")
+    ax.set(xlabel="neurons", ylabel="log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend(frameon=False)
     return ax

@@ -128,7 +128,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     settled = sorted({one.width: one for one in records}.items())
     lines = {
         kind: [(float(width), getattr(one, key)) for width, one in settled if math.isfinite(getattr(one, key))]
-        for kind, key in (("first", "train_mse"), ("second", "validation_mse"), ("bound", "bound"))
+        for kind, key in (("first", "train_loss"), ("second", "validation_loss"), ("bound", "bound"))
     }
     errors = [value for kind in ("first", "second") for _, value in lines[kind]]
     if not errors:
@@ -136,11 +136,12 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     log = min(errors) > 0 and max(errors) > 10 * min(errors)
     up = (0.8 * min(errors) if log else min(0.0, *errors), 1.05 * max(errors))
     text = f"Up to {settled[-1][0]} neurons were tried in the last layer; {history.best_width} were chosen."
-    label = f"Mean squared error against the number of neurons. {text}"
+    measure = "Mean squared error" if history.link == "identity" else "Log loss"
+    label = f"{measure} against the number of neurons. {text}"
     chart = svg.Chart((640, 280), (0.0, float(settled[-1][0])), up, label, log=log)
     chart.upright(float(history.best_width), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)
-    chart.dots([(float(one.width), one.train_mse) for one in records if one.kind == "replacement"], "swap")
+    chart.dots([(float(one.width), one.train_loss) for one in records if one.kind == "replacement"], "swap")
     markup = require("markupsafe", extra="report").Markup
-    return {"svg": markup(chart.svg("growth")), "text": text, "validation": bool(lines["second"])}
+    return {"svg": markup(chart.svg("growth")), "text": text, "validation": bool(lines["second"]), "measure": measure}

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.explain.classes import class_labels
 from bgn.explain.subject import rows_of
-from bgn.inputs.classes import Classes
+from bgn.inputs.classes import codes_of
 from bgn.inputs.per_row import weights
 from bgn.model.link import LINKS
 from bgn.model.network import Network
@@ -44,15 +45,14 @@ class JudgedRows:
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> JudgedRows:
         """Ask a model about rows, and check the arguments."""
         network = network_with_classes(model)
-        return cls.encoded(network, rows_of(network, X, "X"), codes_of(network, y, "y"), sample_weight)
+        rows = rows_of(network, X, "X")
+        return cls.encoded(network, rows, codes_of(network, y, len(rows)), sample_weight)
 
     @classmethod
     def encoded(cls, network: Network, rows: Floats, codes: Any, sample_weight: Any = None) -> JudgedRows:
         """Ask a network about rows and classes that are numbers already."""
-        if len(rows) != len(codes) or not len(codes):
-            raise ValueError(f"X and y must have equally many rows, at least one; got {len(rows)} and {len(codes)}.")
         scores = network.predict_encoded(rows, scores=True)
-        return cls.scored(network.schema.classes, scores, codes, sample_weight)
+        return cls.scored(class_labels(network), scores, codes, sample_weight)
 
     @classmethod
     def scored(cls, classes: Any, scores: Floats, codes: Any, sample_weight: Any = None) -> JudgedRows:
@@ -208,12 +208,6 @@ def mean_and_error(values: Any, weight: Floats) -> tuple[float, float]:
 def network_with_classes(model: Any) -> Network:
     """Return a model's network if it tells classes apart."""
     network = network_of(model, plain=False)
-    if network.schema.classes is None:
+    if network.link == "identity":
         raise ValueError("model must predict classes; this one predicts numbers. Fit a BGNClassifier.")
     return network
-
-
-def codes_of(network: Network, y: Any, name: str) -> Floats:
-    """Return the number of every label's class."""
-    assert network.schema.classes is not None
-    return Classes(network.schema.classes).codes(y, name)
