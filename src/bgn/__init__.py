@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.step import step as step
+    from bgn.model.term_table import as_table as as_table
     from bgn.model.terms import as_terms as as_terms
     from bgn.persist import ModelFileError as ModelFileError
     from bgn.persist import load as load
@@ -63,6 +64,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",
+        "bgn.model.term_table": "as_table",
         "bgn.model.terms": "as_terms",
         "bgn.persist": "ModelFileError load save",
         "bgn.report.write": "write_report",

@@ -108,7 +108,7 @@ def test_output_weights_keep_the_digits_asked_for():
         losses.append(simple.loss)
     assert abs(losses[2]) < 0.01
     assert simplify(network, X, y, max_loss=10.0).after <= 11.0 * simplify(network, X, y).before
-    assert "MSE" in repr(simplify(network, X, y))
+    assert "mean squared error" in repr(simplify(network, X, y))
 
 
 def test_a_neuron_that_rounds_to_nothing_goes():
@@ -251,5 +251,5 @@ def test_categories_and_gaps_keep_their_answers(data, depth, points):
 
 def test_slopes_are_refused():
     network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
-    with pytest.raises(ValueError, match="model must predict one number without slopes or classes"):
+    with pytest.raises(ValueError, match="model must predict by questions alone"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])

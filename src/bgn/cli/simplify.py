@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -51,7 +52,8 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
         plain["equation"] = bgn.equation(simple.network)
         if card is not None:
             plain["scorecard"] = {"questions": card.questions, "points": card.points}
-            plain["scorecard"] |= {"start": float(card.start), "unit": float(card.unit)}
+            start: Any = float(card.start) if isinstance(card.start, Decimal) else card.start
+            plain["scorecard"] |= {"start": start, "unit": float(card.unit)}
         show_json(plain)
         return
     show(bgn.equation(simple.network, form, units=file.units) if card is None else card.format(form, file.units))

@@ -40,7 +40,7 @@ class Cells:
 
 
 def cells_of(network: Network, rows: Floats, codes: Floats, n_classes: int, expected: float = EXPECTED) -> Cells:
-    """Return the cells of rows, given the numbers of their classes; `expected` is the share of what the network says."""
+    """Return the cells of rows of known classes; `expected` is the share of what the network says."""
     found = regions(network, rows)[-1]
     counts = np.zeros((len(found), n_classes))
     np.add.at(counts, (found.index, codes.astype(np.intp)), 1.0)

@@ -3,8 +3,8 @@
 Rows that answer all questions alike are one cell, so the search sees a few cells, whatever the number of rows. Points
 start from the output weights rounded to every scale that fits, and change while the log loss falls; the unit, and for
 two classes the start, are fitted anew for every change that is tried. What is fitted are the counts of the classes,
-smoothed as Platt (1999) does, or the unit of classes that are told apart without error would grow for ever, and in equal
-parts what the network expects, or its shrinkage would be undone.
+smoothed as Platt (1999) does, or the unit of classes that are told apart without error would grow for ever, and in
+equal parts what the network expects, or its shrinkage would be undone.
 """
 
 from __future__ import annotations
