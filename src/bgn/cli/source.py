@@ -20,6 +20,8 @@ from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.refusal import Refused, check_characters, check_there, listed
 from bgn.inputs.target import labelled, target_values
+from bgn.model.network import Network
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Number, Preparation, Prepared
@@ -62,6 +64,9 @@ rows_option = click.option(
     "--rows", "which", type=click.Choice(["test", "train", "all"]),
     help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
 )  # fmt: skip
+class_option = click.option(
+    "--class", "label", metavar="LABEL", help="The class that is meant; of two the second unless told."
+)
 gaps_option = click.option(
     "--gaps", multiple=True, metavar="WORD", callback=_gaps,
     help="Word that means a missing value, in place of the usual ones (NA, ?, -, unknown, ...); again for more; none "
@@ -231,6 +236,11 @@ class CompleteRows:
         if self.y is None:
             raise Refused(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
         return labelled(self.y, self.classes)
+
+
+def one_of(network: Network) -> str:
+    """Name the classes to choose from."""
+    return f"one of {listed([level_word(label) for label in network.schema.classes or ()])}"
 
 
 def preparation_of(file: ModelFile) -> Preparation:

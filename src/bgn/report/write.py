@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.subject import network_of_questions
+from bgn.explain.subject import binary_network
 from bgn.pipelines import through_pipelines
 from bgn.report.facts import Facts
 from bgn.report.page import render
@@ -43,7 +43,8 @@ def write_report(
     model : Network or fitted estimator
         With an estimator the report also shows how it grew and its settings.
     X, y : array_like or frame
-        The rows that the model was made from, and so importance, effects, ranges and the models to compare with.
+        The rows that the model was made from, and so importance, effects, ranges and the models to compare with. Where
+        the model has classes, y are labels, and the report tells how well they are told apart.
     path : str or path
         Where to write; a file that is there is replaced, and only once the new one is whole.
     X_test, y_test : array_like or frame, optional
@@ -73,9 +74,10 @@ def write_report(
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     check_place(path)
-    network = network_of_questions(model)
-    reach = [abs(network.base) + np.abs(network.output_weights).sum()]
-    for name, values in (("y", y), ("y_test", y_test), ("model", reach)):
+    network = binary_network(model)
+    reach = np.ravel(np.abs(network.base) + np.abs(network.output_weights).sum(axis=0))
+    targets = (("y", y), ("y_test", y_test)) if network.link == "identity" else ()
+    for name, values in (*targets, ("model", reach)):
         _measurable(name, values)
     facts = Facts.of(model, X, y, X_test, y_test)
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
