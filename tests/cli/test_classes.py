@@ -60,8 +60,9 @@ def pet(table: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("target", "labels"), [("left", ["no", "yes"]), ("flag", [False, True]), ("digit", [0, 1]), ("pet", ["cat", "dog", "eel"])]
-)  # fmt: skip
+    ("target", "labels"),
+    [("left", ["no", "yes"]), ("flag", [False, True]), ("digit", [0, 1]), ("pet", ["cat", "dog", "eel"])],
+)
 def test_classes_are_found_out(table: Path, target: str, labels: list[Any]) -> None:
     out, done = fitted(table, target)
     model = bgn.load(out)
@@ -190,7 +191,7 @@ def test_rows_on_disk_give_the_same_network(tmp_path: Path, weight: tuple[str, .
 def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
     rows = customers()
     path = tmp_path / "odd.csv"
-    odd = rows.assign(left=["rare"] + rows["left"].tolist()[1:])
+    odd = rows.assign(left=["rare", *rows["left"].tolist()[1:]])
     odd.to_csv(path, index=False)
     assert "the class 'rare' has" in fitted(path, "left", code=1)[1].err
     rows.assign(left="yes").to_csv(path, index=False)
@@ -226,8 +227,8 @@ def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -
 
 
 def test_labels_that_are_no_classes_are_refused() -> None:
-    with pytest.raises(Refused, match="task='classes': column 'y' holds 0.5; classes are words, whole numbers"):
+    with pytest.raises(Refused, match=r"task='classes': column 'y' holds 0.5; classes are words, whole numbers"):
         classes_of([pa.chunked_array([[0.5, 1.0]])], "y", "classes")
-    with pytest.raises(Refused, match="must hold numbers; it holds 'n.b.'. If they are labels, add task='classes'"):
+    with pytest.raises(Refused, match=r"must hold numbers; it holds 'n.b.'. If they are labels, add task='classes'"):
         classes_of([pa.chunked_array([["1", "2", "3", "n.b."]])], "y", None)
     assert classes_of([pa.chunked_array([["1", "2", "3", "n.b."]])], "y", "classes")[0] == ("1", "2", "3", "n.b.")

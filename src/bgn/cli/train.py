@@ -131,7 +131,7 @@ def enough_of_each(classes: Sequence[Any], counts: Any) -> None:
     if len(classes) > 1 and (few := np.flatnonzero(np.asarray(counts) < 2)).size:
         one = int(few[0])
         raise Refused(
-            f"the class {level_word(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among those "
-            "to learn from; at least 2 are needed. Drop its rows, put classes together, or set fewer rows aside with "
-            "--test."
+            f"the class {level_word(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among "
+            "those to learn from; at least 2 are needed. Drop its rows, put classes together, or set fewer rows aside "
+            "with --test."
         )
