@@ -29,9 +29,9 @@ from bgn.persist import ModelFile
 def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], proba: bool) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
-    Columns are found by name, in any order. One line comes out for every row; a row that lacks a value the model
-    reads gets an empty prediction, unless the model was fitted with --missing impute. Files larger than memory are
-    read in blocks. A model for classes writes labels and, with --proba, a column per class with its probability.
+    Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
+    answered as they learnt to. Files larger than memory are read in blocks. A model for classes writes labels and, with
+    --proba, a column per class with its probability.
 
     \b
     bgn predict model.json new.csv > predicted.csv
@@ -68,9 +68,10 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     if lacking:
         note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
     if filled:
-        note(f"{filled} of {total} rows had missing values filled in as at fit.")
-    if known.held is not None:
-        note(f"{np.count_nonzero(~known.held)} of {total} rows were learnt from: new rows are predicted less well.")
+        told = "the median or the commonest value stands in"
+        note(f"{filled} of {total} rows lack a value that none lacked at fit: {told}.")
+    if known.learnt is not None:
+        note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
 
 
 def _columns(file: ModelFile, proba: bool) -> dict[str, pa.DataType]:
@@ -88,7 +89,7 @@ def _predicted(file: ModelFile, X: Floats, lacks: NDArray[np.bool_], proba: bool
     """Return what is written of some rows: the prediction and, if wanted, probabilities."""
     classes = file.network.schema.classes
     if classes is None:
-        return [pa.array(file.network.predict(X), mask=lacks)]
+        return [pa.array(file.network.predict_encoded(X), mask=lacks)]
     scores = file.network.predict_encoded(X, scores=True)
     said = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     labels = pa.array(list(classes)).take(pa.array(said, mask=lacks))

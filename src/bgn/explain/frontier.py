@@ -11,7 +11,7 @@ import numpy as np
 from bgn.explain.classes import class_labels
 from bgn.explain.evaluate import evaluation
 from bgn.explain.evaluate.judged import JudgedRows
-from bgn.explain.linear import linear_predictions, logistic_scores
+from bgn.explain.linear import as_numbers, linear_predictions, logistic_scores
 from bgn.explain.subject import rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
 from bgn.model.network import Network
@@ -117,8 +117,10 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         errors["test"] = np.array([_loss(history.network(k), *test) for k in range(len(path))])
     linear = {}
     if train is not None:
-        judged = {"training": train} | ({} if test is None else {"test": test})
-        linear = {name: _linear_loss(history, train, *rows) for name, rows in judged.items()}
+        judged, schema = {"training": train} | ({} if test is None else {"test": test}), history.network().schema
+        rows = {name: as_numbers(schema, each, train[0]) for name, (each, _) in judged.items()}
+        told = (rows["training"], train[1])
+        linear = {name: _linear_loss(history, told, rows[name], truth) for name, (_, truth) in judged.items()}
     return Frontier(errors, linear, history.best_width, "mse" if history.link == "identity" else "log_loss")
 
 
