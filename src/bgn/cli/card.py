@@ -136,7 +136,8 @@ class Card:
             return []
         if best <= self.width:
             by = "validation" if "validation" in self.loss_by_width else "training"
-            return [f"more questions, up to {len(errors) - 1}, did not lower the {by} error"]
+            error = "error" if self.classes is None else "log loss"
+            return [f"more questions, up to {len(errors) - 1}, did not lower the {by} {error}"]
         sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
         told = ", ".join(f"with {size} questions: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
         rival = self._rivals[0]
