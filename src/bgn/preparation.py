@@ -203,8 +203,7 @@ def fit(
            [nan, nan]]), array([1., 2., 3.]))
     """
     chosen("missing", missing, MISSING)
-    if task is not None:
-        chosen("task", task, ("classes", "numbers"))
+    chosen("task", task, (None, "classes", "numbers"))
     require("pyarrow", extra="parquet")
     from bgn.inputs import prepare, training
 

@@ -43,8 +43,7 @@ def write_report(
     model : Network or fitted estimator
         With an estimator the report also shows how it grew and its settings.
     X, y : array_like or frame
-        The rows that the model was made from, and so importance, effects, ranges and the models to compare with. Where
-        the model has classes, y are labels, and the report tells how well they are told apart.
+        The rows that the model was made from, and so importance, effects, ranges and the models to compare with.
     path : str or path
         Where to write; a file that is there is replaced, and only once the new one is whole.
     X_test, y_test : array_like or frame, optional
@@ -76,16 +75,18 @@ def write_report(
     check_place(path)
     network = binary_network(model)
     reach = np.ravel(np.abs(network.base) + np.abs(network.output_weights).sum(axis=0))
-    targets = (("y", y), ("y_test", y_test)) if network.link == "identity" else ()
-    for name, values in (*targets, ("model", reach)):
-        _measurable(name, values)
+    targets = {"y": y, "y_test": y_test} if network.link == "identity" else {}
+    _measurable({"model": reach, **targets})
     facts = Facts.of(model, X, y, X_test, y_test)
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
 
 
-def _measurable(name: str, values: ArrayLike | None) -> None:
+def _measurable(numbers: Mapping[str, ArrayLike | None]) -> None:
     """Refuse targets or predictions whose squared errors float64 cannot hold."""
-    largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
-    if _LARGEST < largest < np.inf:
-        raise ValueError(f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them.")
+    for name, values in numbers.items():
+        largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
+        if _LARGEST < largest < np.inf:
+            raise ValueError(
+                f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them."
+            )
