@@ -172,11 +172,11 @@ def test_margins_to_another_class(data, depth):
             moved[:, j] = np.clip(between, np.nextafter(down, np.inf), np.nextafter(up, -np.inf))
             assert (winners(network, moved) == here[i]).all()
         free = [j for j in NUMBERS if not np.isnan(codes[i, j])]
-        if free and found.exact[i]:
+        if free and found.exact[i] and found.euclidean[i] > 1e-6:
             moved = np.array([row] * 200, dtype=object)
             steps = rng.normal(size=(200, len(free)))
             steps /= np.linalg.norm(steps, axis=1, keepdims=True)
-            reach = min(found.euclidean[i] * (1 - 1e-6), 50.0)
+            reach = min(found.euclidean[i] * (1 - 1e-5), 50.0)
             moved[:, free] = codes[i, free] + steps * reach * rng.random((200, 1))
             assert (winners(network, moved) == here[i]).all()
 

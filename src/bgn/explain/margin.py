@@ -116,12 +116,6 @@ def margin(
     (array([[5.66666667, 4.        ]]), array([[1., 2.]]))
     >>> found.euclidean, found.nearest
     (array([1.]), array([[2., 2.]]))
-
-    The class changes farther away than the log-odds do:
-
-    >>> classes = network.changed(base=-1.0, link="logistic")
-    >>> margin(classes, [[3.0, 9.0]]).euclidean, margin(classes, [[3.0, 9.0]], change="score").euclidean
-    (array([1.]), array([1.]))
     """
     network = binary_network(model)
     rows = rows_of(network, X, "X")
@@ -137,6 +131,13 @@ def margin(
         elif known.any():
             up[known, column], down[known, column] = _along(network, column, rows[known], change_of)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
+    return Margin(up, down, distance, *_euclidean(network, rows, gaps, scale, change_of, max_cells), levels)
+
+
+def _euclidean(
+    network: Network, rows: Floats, gaps: Bools, scale: Floats, change_of: Change, max_cells: int
+) -> tuple[Floats, Floats, Bools]:
+    """Return the distances to the nearest hyperplanes that matter, their feet, and which are proven."""
     if gaps.any() or not network.plain:
         found = [_nearest_numbers(network, row, gap, scale, change_of, max_cells)
                  for row, gap in zip(rows, gaps, strict=True)]  # fmt: skip
@@ -147,7 +148,7 @@ def margin(
     else:
         found = [_nearest_deep(network, row, scale, change_of, max_cells) for row in rows]
         euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
-    return Margin(up, down, distance, euclidean, nearest, exact, levels)
+    return euclidean, nearest, exact
 
 
 def _change(network: Network, asked: str | None) -> Change:
