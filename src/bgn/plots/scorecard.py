@@ -79,14 +79,20 @@ def _of_one(card: Scorecard) -> tuple[list[str], list[tuple[str, ...]], list[str
     """Return head, lines, notes and totals of a card of a number or of two classes."""
     style = Signs()
     words = [describe(term.condition, card.terms, style) for term in card.terms.terms]
-    rows = [(word, str(own)) for word, own in zip(words, card.points, strict=True)]
+    rows: list[tuple[str, ...]] = [(word, str(own)) for word, own in zip(words, card.points, strict=True)]
     unit, start = style.number(plain(card.unit)), style.number(plain(card.start))
     notes = [f"{card.terms.target} = {start} + {unit} \N{MULTIPLICATION SIGN} total"]
     if card.of_class:
         notes.append(f"total, and below it the probability of {card.target}")
-    worth = [percent(card.probability(t)).replace(" %", "%") if card.of_class else style.number(plain(card.prediction(t)))
-             for t in card.totals()]  # fmt: skip
+    worth = [_short(card, total) for total in card.totals()]
     return ["question", "points if yes"], rows, notes, list(zip(map(str, card.totals()), worth, strict=True))
+
+
+def _short(card: Scorecard, total: int) -> str:
+    """Write what a total stands for in few letters."""
+    if not card.of_class:
+        return Signs().number(plain(card.prediction(total)))
+    return percent(card.probability(total)).replace("below ", "<").replace("above ", ">").replace(" %", "%")
 
 
 def _of_classes(card: ClassCard) -> tuple[list[str], list[tuple[str, ...]], list[str], list[tuple[str, str]]]:
@@ -97,6 +103,6 @@ def _of_classes(card: ClassCard) -> tuple[list[str], list[tuple[str, ...]], list
     rows = [(word, *own) for word, own in zip(words, numbers, strict=True)]
     notes = [
         "The class with the highest total is predicted, the first of equals.",
-        f"The probability of a class is exp({plain(card.unit)} \N{MULTIPLICATION SIGN} its total) over the sum for all.",
+        f"Probability of a class: exp({plain(card.unit)} \N{MULTIPLICATION SIGN} its total) over the sum for all classes.",
     ]
     return [f"points of {asked.schema.target or 'class'} =", *card.classes], rows, notes, []
