@@ -103,6 +103,6 @@ def _of_classes(card: ClassCard) -> tuple[list[str], list[tuple[str, ...]], list
     rows = [(word, *own) for word, own in zip(words, numbers, strict=True)]
     notes = [
         "The class with the highest total is predicted, the first of equals.",
-        f"Probability of a class: exp({plain(card.unit)} \N{MULTIPLICATION SIGN} its total) over the sum for all classes.",
+        f"Probability of a class: exp({plain(card.unit)} \N{MULTIPLICATION SIGN} its total) over the sum for all.",
     ]
     return [f"points of {asked.schema.target or 'class'} =", *card.classes], rows, notes, []
