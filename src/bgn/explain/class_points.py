@@ -42,7 +42,7 @@ class LogLoss:
 
     def rounded(self, network: Network, digits: int) -> Network:
         """Return the network with amounts (twice the weights) and starts rounded to one decimal place."""
-        weights = network.output_weights.reshape(len(network.output_weights), -1)
+        weights = network.output_weights.reshape(-1, np.size(network.base))
         power = rounding_power(2.0 * weights, digits)
         if power is None:
             return network

@@ -27,9 +27,7 @@ def fit_several(network: Network, cells: Cells, judged: Cells, most: int) -> Net
     wide = np.vstack([start - start.mean(), 2.0 * weights])
     table = np.column_stack([np.ones(len(cells.fires)), cells.fires])
     free = np.append(True, asks)
-    largest = float(np.abs(wide[1:]).max(initial=0.0))
-    if largest == 0.0:
-        return network
+    largest = float(np.abs(wide[1:]).max(initial=0.0)) or float(np.abs(wide).max()) or 1.0
     starts = [_limited(np.rint(wide / largest * scale), most) for scale in np.linspace(0.6, 1.5 * most, 8 * most)]
     losses = np.array([_softmax_unit((table @ each)[np.newaxis], cells.counts)[1][0] for each in starts])
     polished = [_descend_table(starts[k], table, cells.counts, free, most) for k in losses.argsort()[:STARTS]]

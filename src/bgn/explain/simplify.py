@@ -116,13 +116,7 @@ def simplify(
     _check_range("digits", digits, 17)
     _check_range("points", points, _MOST_POINTS)
     rows, network = rows_of(original, X, "X"), of_codes(original)
-    loss: SquaredError | LogLoss
-    if network.link != "identity":
-        loss = LogLoss(rows, codes_of(original, y, len(rows)), _other_rows(original, calibrate_on))
-    elif calibrate_on is not None:
-        raise ValueError("calibrate_on is for classes; the model predicts a number. Leave it out.")
-    else:
-        loss = SquaredError(rows, _checked_target(y, len(rows)))
+    loss = _loss(original, rows, y, calibrate_on)
     free, before = _free(network, rows), loss.of(network)
     simple = (
         _round_outputs(free, loss, digits, (1.0 + max_loss) * before) if points is None else loss.points(free, points)
@@ -130,6 +124,15 @@ def simplify(
     after = loss.of(simple)
     simple, free = simple.changed(schema=original.schema), free.changed(schema=original.schema)
     return Simplified(simple, free, before, after, loss.measure)
+
+
+def _loss(network: Network, rows: Floats, y: Any, calibrate_on: tuple[Any, Any] | None) -> SquaredError | LogLoss:
+    """Return what is lost on rows, by what the network predicts."""
+    if network.link != "identity":
+        return LogLoss(rows, codes_of(network, y, len(rows)), _other_rows(network, calibrate_on))
+    if calibrate_on is not None:
+        raise ValueError("calibrate_on is for classes; the model predicts a number. Leave it out.")
+    return SquaredError(rows, _checked_target(y, len(rows)))
 
 
 def _checked_target(y: ArrayLike, rows: int) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.export.condition import describe
-from bgn.export.layouts import Layout, layout_of
+from bgn.export.layouts import PageLayout, layout_of
 from bgn.export.numbers import aligned, amounts
 from bgn.export.remarks import remarks
 from bgn.export.rounded import rounded
@@ -38,7 +38,7 @@ def class_table(
 
 
 def table_blocks(
-    table: TermTable, layout: Layout, units: Mapping[str, str] | None, words: Sequence[str],
+    table: TermTable, layout: PageLayout, units: Mapping[str, str] | None, words: Sequence[str],
     numbers: Sequence[Sequence[str]], lines: Sequence[str], title: str,
 ) -> list[str]:  # fmt: skip
     """Write what stands below the questions, the table of questions by classes, and some lines."""
@@ -52,7 +52,7 @@ def table_blocks(
     return [*([layout.lines(hidden)] if hidden else []), layout.table(head, rows), layout.lines(lines)]
 
 
-def _questions(asked: Terms, layout: Layout, units: Mapping[str, str] | None) -> list[str]:
+def _questions(asked: Terms, layout: PageLayout, units: Mapping[str, str] | None) -> list[str]:
     """Write the questions, in order."""
     return [layout.style.words("if ") + describe(term.condition, asked, layout.style, units) for term in asked.terms]
 

@@ -15,7 +15,7 @@ from bgn.export.remarks import remarks
 from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
 from bgn.model.decimals import written
-from bgn.model.term_table import as_table
+from bgn.model.term_table import TermTable, as_table
 from bgn.model.terms import Terms, as_terms, network_of, outputs_of
 from bgn.pipelines import is_wrapped, see_through
 from bgn.printable import clean
@@ -78,20 +78,24 @@ def equation(
     if is_wrapped(model):
         seen = see_through(model)
         model, undone, rows = seen.model, seen.note, seen.rows(rows)
-    if isinstance(model, Terms):
-        outputs = [model]
-    else:
-        network = network_of(model, plain=False)
-        if network.link == "softmax" and network.slopes is None:
-            return class_table(as_table(network), format, digits, units, undone, rows)
-        outputs = [as_terms(network)] if network.link != "softmax" else list(map(as_terms, outputs_of(network)))
+    outputs = [model] if isinstance(model, Terms) else _outputs(model)
+    if isinstance(outputs, TermTable):
+        return class_table(outputs, format, digits, units, undone, rows)
     texts = []
     for terms in outputs:
         shown = terms if digits is None else rounded(terms, digits)
-        note = "" if digits is None else loss(terms, shown, digits, rows)
-        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [note, undone]))))
+        note = [undone] if digits is None else [loss(terms, shown, digits, rows), undone]
+        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, note))))
         undone = ""  # said once
     return "\n\n".join(texts)
+
+
+def _outputs(model: Any) -> list[Terms] | TermTable:
+    """Return what is written of a model: one equation, one table of classes or, with slopes, an equation per class."""
+    network = network_of(model, plain=False)
+    if network.link == "softmax":
+        return as_table(network) if network.slopes is None else list(map(as_terms, outputs_of(network)))
+    return [as_terms(network)]
 
 
 def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: str) -> str:

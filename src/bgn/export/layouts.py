@@ -23,7 +23,7 @@ class BareLatex(Latex):
         return r"\mbox" + written.removeprefix(r"\text")
 
 
-class Layout(NamedTuple):
+class PageLayout(NamedTuple):
     """How a format writes words and numbers, a paragraph of lines, a table with its head, and a page of a kind.
 
     The first column of a table holds words, the others numbers.
@@ -72,19 +72,19 @@ def _joined(blocks: Sequence[str], kind: str) -> str:
 
 
 LAYOUTS = {
-    "text": Layout(Text(), "x", "\n".join, _text_table, _joined),
-    "latex": Layout(
+    "text": PageLayout(Text(), "x", "\n".join, _text_table, _joined),
+    "latex": PageLayout(
         BareLatex(), r"\times", lambda lines: " \\\\\n".join(f"${line}$" for line in lines), _latex_table, _joined
     ),
-    "markdown": Layout(Markdown(), "\N{MULTIPLICATION SIGN}", "  \n".join, _markdown_table, _joined),
-    "html": Layout(
+    "markdown": PageLayout(Markdown(), "\N{MULTIPLICATION SIGN}", "  \n".join, _markdown_table, _joined),
+    "html": PageLayout(
         Html(), "\N{MULTIPLICATION SIGN}", lambda lines: f"<p>{'<br>'.join(lines)}</p>", _html_table,
         lambda blocks, kind: f'<div class="bgn-{kind}" style="overflow-wrap:anywhere">{"".join(blocks)}</div>',
     ),
 }  # fmt: skip
 
 
-def layout_of(format: str) -> Layout:
+def layout_of(format: str) -> PageLayout:
     """Return how a format lays a page out, or say which formats there are."""
     if format not in LAYOUTS:
         raise ValueError(f"format must be one of {', '.join(map(repr, LAYOUTS))}; got {format!r}.")

@@ -16,7 +16,7 @@ import numpy as np
 
 from bgn.export.class_card import MOST_POINTS, ClassCard, class_card, common_unit
 from bgn.export.condition import describe
-from bgn.export.layouts import Layout, layout_of
+from bgn.export.layouts import PageLayout, layout_of
 from bgn.export.numbers import percent, plain
 from bgn.export.remarks import remarks
 from bgn.export.text import Text
@@ -119,9 +119,8 @@ class Scorecard:
 def scorecard(model: Any) -> Scorecard | ClassCard:
     """Return a network as a card: questions with whole points, and what their total stands for.
 
-    That is a number, for two classes a probability; of more classes each has its total.
-
-    The card is the network: who adds up points and follows the line gets what `predict` returns, on every row.
+    That is a number, for two classes a probability; of more classes each has its total. The card is the network: who
+    adds up points and follows the line gets what `predict` returns, on every row.
 
     Parameters
     ----------
@@ -136,7 +135,6 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     Examples
     --------
     >>> import bgn
-    >>> from dataclasses import replace
     >>> layer = bgn.Layer([[1.0, 0.0], [1.0, 0.59], [0.0, 1.0]], [-65.5, -63.56, -20.0])
     >>> network = bgn.Network([layer], [0.26, 0.195, -0.065], 1.54, ["income", "age"], "value")
     >>> card = bgn.scorecard(network)
@@ -161,15 +159,6 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     8       2.06
     >>> network.predict([[70.0, 30.0]]), float(card.prediction(4 + 3))
     (array([1.93]), 1.93)
-
-    Two classes:
-
-    >>> risk = network.changed(base=-0.5, link="logistic", schema=replace(network.schema, classes=("no", "yes")))
-    >>> print(bgn.scorecard(risk).format().split("\\n\\n")[1])
-    log-odds of value = yes = -1.02 + 0.13 x total
-    The probability is 1 / (1 + exp(-log-odds)); value = yes is predicted from a total of 8 on.
-    >>> bgn.scorecard(risk).probability(8) == risk.predict([[70.0, 10.0]])[0]
-    np.True_
     """
     whole = network_of(model, plain=False)
     if whole.slopes is not None:
@@ -216,7 +205,7 @@ def _by_columns(terms: Sequence[Term], points: Sequence[int]) -> list[int]:
     return sorted(range(len(terms)), key=place)
 
 
-def _blocks(card: Scorecard, layout: Layout, units: Mapping[str, str] | None) -> list[str]:
+def _blocks(card: Scorecard, layout: PageLayout, units: Mapping[str, str] | None) -> list[str]:
     """Write the parts of a card: what its questions are about, the questions, the line, the table of totals."""
     terms, style = card.terms, layout.style
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
@@ -241,7 +230,7 @@ def _blocks(card: Scorecard, layout: Layout, units: Mapping[str, str] | None) ->
     ]
 
 
-def _worth(card: Scorecard, layout: Layout, target: str) -> str:
+def _worth(card: Scorecard, layout: PageLayout, target: str) -> str:
     """Write the table of totals and what they stand for."""
     style, total = layout.style, layout.style.words("total")
     if not card.of_class:
@@ -251,7 +240,7 @@ def _worth(card: Scorecard, layout: Layout, target: str) -> str:
     return layout.table((total, style.words("probability of ") + style.name(card.target)), chances)
 
 
-def _chances(card: Scorecard, layout: Layout) -> list[str]:
+def _chances(card: Scorecard, layout: PageLayout) -> list[str]:
     """Say how probabilities follow from log-odds, and from which total on the second class is predicted."""
     if not card.of_class:
         return []

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bgn.model.decimals import EXACT, written
-from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import Term, Terms, as_terms, network_of, outputs_of
@@ -85,8 +84,10 @@ def as_table(model: Any) -> TermTable:
     (first, *_) = outputs_of(network)
     asked = as_terms(first.changed(output_weights=lead, base=0.0))
     starts = [written(base) for base in network.base.tolist()]
+    told = {term.neuron for term in asked.terms}
     for neuron, own in enumerate(weights.tolist()):
-        answer = _answer_of_no(network, neuron, bool(lead[neuron] < 0))
+        fires = lead[neuron] < 0 if neuron in told else network.layers[-1].bias[neuron] >= 0
+        answer = 1 if fires else -1  # where the question does not hold; the only one where there is none
         starts = [
             EXACT.add(start, EXACT.multiply(Decimal(answer), written(each)))
             for start, each in zip(starts, own, strict=True)
@@ -95,13 +96,6 @@ def as_table(model: Any) -> TermTable:
     labels = network.schema.classes or tuple(range(weights.shape[1]))
     asked = replace(asked, schema=replace(asked.schema, target=network.target_name, target_unit=""))
     return TermTable(asked, tuple(starts), amounts, tuple(map(level_word, labels)))
-
-
-def _answer_of_no(network: Network, neuron: int, negated: bool) -> int:
-    """Return a last neuron's answer where its question does not hold; its only one where it reads nothing."""
-    if not network.layers[-1].neurons[neuron].projection.columns:
-        return 1 if network.layers[-1].bias[neuron] >= 0 else -1
-    return 1 if negated else -1
 
 
 def _amount(term: Term, weight: float, lead: Floats) -> Decimal:

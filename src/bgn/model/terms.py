@@ -225,8 +225,8 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
     network = network_of(model, plain=False)
     if network.link == "identity":
         return (network,)
-    weights = network.output_weights.reshape(len(network.output_weights), -1).T
-    slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(network.n_inputs, -1).T
+    weights = network.output_weights.reshape(-1, np.size(network.base)).T
+    slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(-1, np.size(network.base)).T
     titles = _titles(network)
     outputs = zip(titles, weights, np.ravel(network.base), slopes, strict=True)
     return tuple(

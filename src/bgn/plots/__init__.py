@@ -7,11 +7,12 @@ from bgn.plots.growth import growth
 from bgn.plots.importance import importance
 from bgn.plots.network import network
 from bgn.plots.regions import regions
+from bgn.plots.scorecard import scorecard
 from bgn.plots.summary import summary
 from bgn.plots.tree import tree_comparison
 from bgn.plots.waterfall import waterfall
 
 __all__ = [
     "calibration", "decision_curve", "effect", "frontier", "growth", "importance", "network", "precision_recall",
-    "regions", "roc", "scores", "summary", "tree_comparison", "waterfall",
+    "regions", "roc", "scorecard", "scores", "summary", "tree_comparison", "waterfall",
 ]  # fmt: skip

@@ -122,8 +122,7 @@ def counterfactual(
 
     Unless told otherwise numbers stay within the range seen at fit (``Column.seen``), whole numbers stay whole, and a
     change costs 1 per spread of its column: a quarter of that range, or the standard deviation over a `background`.
-    Where the schema knows no range there is no limit, and a unit costs 1. A category changes to any level for 1. A gap
-    is never proposed, and one that is there stays.
+    Without a range there is no limit, and a unit costs 1. A category changes to any level for 1; a gap stays.
 
     Parameters
     ----------
@@ -135,27 +134,21 @@ def counterfactual(
     to : label
         With classes, the one that is to be predicted; of equal scores `predict` takes the first.
     probability : (float, float)
-        With classes, the wanted probability of `to`, lowest and highest, instead of its being predicted. Of two classes
-        the second where `to` is left out; of more the highest must be 1.
+        With classes, the wanted probability of `to`, or of the second of two, instead; of more it must end at 1.
     costs : sequence, mapping from names, or "fewest"
-        Price of one unit of a number, and of a category's change; names left out of a mapping keep those above.
-        "fewest" asks for as few changed columns as possible first, then for the smallest change.
+        Price of one unit of a number, and of a category's change; "fewest" first asks for as few changes as possible.
     bounds : mapping
         Number to ``(low, high)``, None for an open end, or to "increase" or "decrease"; category to a list of levels.
-    immutable : sequence of columns
-        What must not change.
-    max_changed : int, optional
-        Most columns that may change; a one-hot group counts once.
+    immutable : sequence of columns that must not change
+    max_changed : int, optional, the most columns that may change
     integer : sequence of columns, optional
         What must stay a whole number, instead of the columns that were whole at fit.
     constraints : sequence
         Linear constraints such as ``"bedrooms <= rooms"`` or ``({"a": 1, "b": -1}, "<=", 0)``.
-    one_hot : sequence of groups of columns
-        Columns of which exactly one is 1 and the others 0.
+    one_hot : sequence of groups of columns, of which exactly one is 1 and the others 0
     n : int, default 1
         Number of answers; each further one may not change all that an earlier one changes.
-    background : array_like or frame, optional
-        Rows whose standard deviation prices a change.
+    background : array_like or frame, optional, whose standard deviation prices a change
     fill_gaps : bool or sequence of columns, default False
         Which gaps may be filled, for 1 each; a number then starts from its ``Column.typical``.
     max_seconds : float, default 10
@@ -171,8 +164,6 @@ def counterfactual(
     >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> counterfactual(network, [1.0, 1.0], at_least=4.0)
     Counterfactual(rooms 1 -> 4: 4.5 at cost 3, optimal)
-    >>> counterfactual(network, [1.0, 1.0], at_least=4.0, bounds={"rooms": (0, 2)}, costs={"rooms": 10})
-    Counterfactual(rooms 1 -> 2, age 1 -> 3: 4.5 at cost 12, optimal)
     >>> counterfactual(network.changed(base=-1.0, link="logistic"), [1.0, 1.0], to=1)
     Counterfactual(rooms 1 -> 4: 1, probability 0.6225 at cost 3, optimal)
     """

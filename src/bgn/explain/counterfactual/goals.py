@@ -42,7 +42,7 @@ class Goal(Protocol):
 
 def misses(goal: Goal, network: Network, scores: Floats) -> Floats:
     """Return by how much the scores of rows miss a goal's farthest limit; 0 where the goal holds."""
-    columns, found = scores.reshape(len(scores), -1), np.full(len(scores), _TINY)
+    columns, found = scores.reshape(len(scores), np.size(network.base)), np.full(len(scores), _TINY)
     for factors, least in goal.limits(network):
         found = np.maximum(found, least - columns @ factors)
     return np.where(goal.holds(network, scores), 0.0, found)

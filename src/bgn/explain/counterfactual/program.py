@@ -158,7 +158,7 @@ class Program:
                 self._add_neuron(place, asked, answers, constant)
             answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
-        outputs = network.output_weights.reshape(len(network.output_weights), -1)
+        outputs = network.output_weights.reshape(-1, np.size(network.base))
         limits = [(outputs @ factors, float(np.ravel(network.base) @ factors), least)
                   for factors, least in problem.goal.limits(network)]  # fmt: skip
         unit = max(*(float(np.abs(weights).sum()) for weights, _, _ in limits), 1e-300, 1e-300)

@@ -32,14 +32,9 @@ MAX_PLAYERS = 10
 
 @through_pipelines("X", "background")
 def shap_values(
-    model: Any,
-    X: Any,
-    background: Any = None,
-    *,
-    method: str = "auto",
-    n_samples: int = 512,
+    model: Any, X: Any, background: Any = None, *, method: str = "auto", n_samples: int = 512,
     random_state: int | np.random.Generator | None = None,
-) -> Explanation:
+) -> Explanation:  # fmt: skip
     """Return the SHAP values of every row, against the whole background.
 
     With one hidden layer the values are exact, and cost a few sorts of the background for every neuron. A deeper
@@ -77,12 +72,6 @@ def shap_values(
     array([[1.5, 0.5]])
     >>> float(explanation.base_value + explanation.values.sum()), float(network.predict([[2.0, 4.0]])[0])
     (4.5, 4.5)
-
-    Two classes, in log-odds:
-
-    >>> explanation = shap_values(network.changed(link="logistic"), [[2.0, 4.0]], background=[[1.0, 1.0], [3.0, 1.0]])
-    >>> explanation.values.round(3), explanation.probabilities.round(3)
-    (array([[1.25, 0.75]]), array([[0.011, 0.989]]))
     """
     network = binary_network(model)
     rows, drawn = rows_of(network, X, "X"), background_of(model, network, background)
@@ -90,9 +79,16 @@ def shap_values(
         raise ValueError(f"method must be 'auto', 'exact' or 'sampled'; got {method!r}.")
     if n_samples < 2:
         raise ValueError(f"n_samples must be at least 2; got {n_samples}.")
+    rng, on_device = np.random.default_rng(random_state), X if on_gpu(X) else None
+    return _explained(network, rows, drawn, method, n_samples, rng, on_device)
+
+
+def _explained(
+    network: Network, rows: Floats, drawn: Floats, method: str, n_samples: int, rng: np.random.Generator, on_device: Any
+) -> Explanation:
+    """Return the SHAP values of a number, or of the scores of classes."""
     scores = outputs_of(network)
-    on_device = X if on_gpu(X) and scores[0].plain and network.depth == 1 else None
-    rng = np.random.default_rng(random_state)
+    on_device = on_device if scores[0].plain and network.depth == 1 else None
     if len(scores) == 1:
         found = explain_rows(scores[0], rows, drawn, method, n_samples, rng, on_device)
     elif not _sampling(games(_unweighted(network)), method):
@@ -135,7 +131,7 @@ def explain_rows(
             f"SHAP values are sampled: {_most_players(parts)} inputs have too many coalitions (the most is "
             f"{MAX_PLAYERS}). Their standard error is at most {error.max():.3g}; raise n_samples for less, or pass "
             "method='exact'.",
-            stacklevel=3,
+            stacklevel=4,
         )
     totals = np.zeros((network.n_inputs, len(rows)))
     for feature, share in zip(connections[:, 0], shares, strict=True):
