@@ -141,6 +141,12 @@ def test_explanations_speak_of_scores_and_probabilities(table: Path, left: Path,
     assert "--class must be one of the classes" in call("effect", pet, table, "months", "--class", "cow", code=1).err
 
 
+def test_points_are_chosen_on_the_rows_as_the_model_reads_them(table: Path, left: Path) -> None:
+    told = json.loads(call("simplify", left, table, "--points", 5, "--json").out)
+    whole = json.loads(call("evaluate", left, table, "--rows", "all", "--json").out)
+    assert told["before"] == pytest.approx(whole["scores"]["log_loss"])
+
+
 def test_a_change_of_class_is_found(table: Path, left: Path) -> None:
     chances = pd.read_csv(io.StringIO(call("predict", left, table, "--proba").out))
     row = int(chances["probability of yes"].idxmax()) + 1

@@ -10,6 +10,7 @@ import click
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
 from bgn.persist import ModelFile, save
 from bgn.printable import clean
@@ -42,11 +43,12 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     bgn simplify model.json houses.csv --points 5 --format html > card.html
     """
     rows = data.complete_rows(file, judged=True).only(None)
-    simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
+    X = decoded(file.network, rows.X)
+    simple = bgn.simplify(file.network, X, rows.target("the error is measured on"), **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        save(simple.network, out, rows=rows.X, units=file.units, **known)
+        save(simple.network, out, rows=X, units=file.units, **known)
     if as_json:
         plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
         plain["equation"] = bgn.equation(simple.network)
