@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bgn.estimators import BGNRegressor as BGNRegressor
     from bgn.explain.counterfactual import counterfactual as counterfactual
     from bgn.explain.effects import effect as effect
+    from bgn.explain.evaluate import evaluate as evaluate
     from bgn.explain.frontier import frontier as frontier
     from bgn.explain.importance import importance as importance
     from bgn.explain.margin import margin as margin
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.step import step as step
+    from bgn.model.term_table import as_table as as_table
     from bgn.model.terms import as_terms as as_terms
     from bgn.persist import ModelFileError as ModelFileError
     from bgn.persist import load as load
@@ -50,6 +52,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.counterfactual": "counterfactual",
         "bgn.explain.effects": "effect",
+        "bgn.explain.evaluate": "evaluate",
         "bgn.explain.frontier": "frontier",
         "bgn.explain.importance": "importance",
         "bgn.explain.margin": "margin",
@@ -61,6 +64,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",
+        "bgn.model.term_table": "as_table",
         "bgn.model.terms": "as_terms",
         "bgn.persist": "ModelFileError load save",
         "bgn.report.write": "write_report",

@@ -15,6 +15,7 @@ from bgn import __version__
 from bgn.cli.check import check
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
+from bgn.cli.evaluate import evaluate
 from bgn.cli.explain import explain, report
 from bgn.cli.fit import fit
 from bgn.cli.look import path, show_model
@@ -75,6 +76,6 @@ def bgn() -> None:
 
 
 for _command in (
-    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data,
+    check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, simplify, report, data,
 ):  # fmt: skip
     bgn.add_command(_command)

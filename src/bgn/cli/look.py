@@ -111,28 +111,30 @@ def _choice(choice: Choice) -> dict[str, Any]:
 @click.argument("model", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def path(model: str, as_json: bool) -> None:
-    """Print the errors of a saved MODEL at every width it had while it grew."""
+    """Print the errors of a saved MODEL at every width it had while it grew; where it has classes, log losses."""
     file = read(model)
-    history = file.history
+    history, loss = file.history, "mse" if file.network.link == "identity" else "log_loss"
     if history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
     crossed = file.model().history_.cross_validated
     rows = [
-        {"layer": layer + 1, "width": width, "train_mse": each["train_mse"], "validation_mse": each["validation_mse"]}
+        {"layer": layer + 1, "width": width, "train": each["train_loss"], "validation": each["validation_loss"]}
         for layer, grown in enumerate(history["paths"])
         for width, each in enumerate(grown["snapshots"])
     ]
     if as_json:
-        plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
+        names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
+        plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
         chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
         show_json({"chosen": chosen, "stopped": history["stopped"], "cross_validated": crossed, "path": plain})
         return
-    title = "cross-validated MSE" if crossed else "valid. MSE"
+    word = {"mse": "MSE", "log_loss": "loss"}[loss]
+    title = f"cross-validated {word}" if crossed else f"valid. {word}"
     wide = max(12, len(title))
-    show(f"{'layer':>5} {'width':>5} {'train MSE':>12} {title:>{wide}}")
+    show(f"{'layer':>5} {'width':>5} {f'train {word}':>12} {title:>{wide}}")
     for row in rows:
         best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
-        valid = "" if np.isnan(row["validation_mse"]) else f"{row['validation_mse']:.6g}"
+        valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
         mark = "  chosen" if best else ""
-        show(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>{wide}}{mark}")
+        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>{wide}}{mark}")
     show(f"stopped: {history['stopped']}")

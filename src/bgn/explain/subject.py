@@ -29,6 +29,16 @@ def network_of_questions(model: Any) -> Network:
     return network
 
 
+def binary_network(model: Any) -> Network:
+    """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
+    network = network_of(model, plain=False)
+    if network.slopes is not None:
+        raise ValueError(
+            "model must predict by questions alone; a network with slopes can predict, and no more, so far."
+        )
+    return network
+
+
 def of_codes(network: Network) -> Network:
     """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
     if network.plain:

@@ -18,6 +18,7 @@ import numpy as np
 
 import bgn
 from bgn.model.network import Network
+from bgn.persist import estimator as estimators
 from bgn.persist import growth, parts, strict, version1
 from bgn.persist import network as networks
 from bgn.persist.parts import HeldOut
@@ -74,7 +75,7 @@ class ModelFile:
         """Build what was saved: the network, or the fitted estimator around it."""
         if self.settings is None:
             return self.network
-        return _regressor(self.network, self.settings, self.history)
+        return estimators.estimator(self.network, self.settings, self.history)
 
 
 def save(
@@ -91,7 +92,7 @@ def save(
 
     Parameters
     ----------
-    model : Network or fitted BGNRegressor
+    model : Network, or fitted BGNRegressor or BGNClassifier
         What to keep. An estimator's settings that are not plain values (a random generator) are kept as null.
     path : str or path-like
         Where; an existing file is replaced, and only once the new one is whole.
@@ -113,7 +114,9 @@ def save(
     model, rows = _undone(model, rows)
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
-        raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
+        raise TypeError(
+            f"model must be a bgn.Network or a fitted estimator of bgn; got {type(model).__name__}. Fit first."
+        )
     if preparation is not None and preparation.schema.names != network.names:
         raise ValueError("preparation must make the network's features, in order; its names differ.")
     if sum(layer.width * layer.n_inputs for layer in network.layers) > networks.MOST_WEIGHTS:
@@ -148,15 +151,15 @@ def _content(
     model: Any, network: Network, rows: Any, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
-    alone = model is network
+    kind = "network" if model is network else estimators.kind_of(network)
     return {
         "format": _FORMAT,
         "version": _VERSION,
         "library": bgn.__version__,
-        "kind": "network" if alone else "regressor",
+        "kind": kind,
         "schema": networks.schema_out(network.schema),
         "units": dict(units),
-        "settings": None if alone else _settings_of(model),
+        "settings": None if kind == "network" else estimators.settings_out(model, kind),
         "network": networks.network_out(network),
         "history": _history(model, network),
         "figures": {who: _finite(each) for who, each in figures.items()},
@@ -175,7 +178,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    Network or BGNRegressor
+    Network, BGNRegressor or BGNClassifier
         What was saved; it predicts at once.
 
     Raises
@@ -209,16 +212,6 @@ def _history(model: Any, network: Network) -> dict[str, Any] | None:
 def _finite(figures: Mapping[str, float]) -> dict[str, float]:
     """Return the figures that JSON can hold."""
     return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
-
-
-def _plain(value: Any) -> Any:
-    """Return a setting as JSON can hold it; what is no plain value becomes null."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, (list, tuple)):
-        return None if any(map(callable, value)) else [_plain(each) for each in value]
-    finite = not isinstance(value, float) or np.isfinite(value)
-    return value if isinstance(value, (str, int, float, bool)) and finite else None
 
 
 def _layout(value: Any, margin: str = "") -> str:
@@ -269,8 +262,7 @@ def _read(content: Any, size: int) -> ModelFile:
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
         vars(network)["summands"] = np.asarray(network.base), network.output_weights, 1.0
     parts.verify(network, found["checks"], "checks")
-    if kind not in ("network", "regressor") or (kind == "regressor") != (found["settings"] is not None):
-        raise strict.refuse("kind", "'network', or 'regressor' with settings", kind)
+    _fitting(kind, network, found["settings"])
     for name in ("units", "figures"):
         if (entries := len(found[name])) > network.n_inputs + _MANY:
             raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
@@ -278,6 +270,16 @@ def _read(content: Any, size: int) -> ModelFile:
     kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
     held_out = found.get("held_out")
     return ModelFile(network=network, history=history, preparation=preparation, held_out=held_out, **kept)
+
+
+def _fitting(kind: Any, network: Network, settings: Any) -> None:
+    """Refuse a kind that does not go with the network and its settings."""
+    if kind not in ("network", *estimators.KINDS) or (kind == "network") != (settings is None):
+        raise strict.refuse("kind", "'network', or 'regressor' or 'classifier' with settings", kind)
+    if kind != "network" and kind != estimators.kind_of(network):
+        raise ModelFileError(f"kind is {kind!r}, and the network's link {network.link!r} is that of another.")
+    if kind == "classifier" and network.schema.classes is None:
+        raise ModelFileError("schema lacks 'classes', the labels that a classifier predicts.")
 
 
 def _fields(size: int) -> dict[str, strict.Reader[Any]]:
@@ -289,7 +291,7 @@ def _fields(size: int) -> dict[str, strict.Reader[Any]]:
         "kind": strict.anything,
         "schema": networks.schema_in(size),
         "units": strict.mapping(strict.text),
-        "settings": strict.optional(strict.mapping(_setting)),
+        "settings": strict.optional(estimators.settings_in),
         "network": strict.anything,
         "history": strict.anything,
         "figures": strict.mapping(strict.mapping(strict.number)),
@@ -297,34 +299,3 @@ def _fields(size: int) -> dict[str, strict.Reader[Any]]:
         "checks": strict.anything,
         "held_out": parts.held_out_in,
     }
-
-
-def _settings_of(model: Any) -> dict[str, Any]:
-    """Return the settings that the estimator a file is read as has, too; not a cluster's client."""
-    from bgn.estimators import BGNRegressor
-
-    known = BGNRegressor().get_params()
-    return {name: _plain(value) for name, value in model.get_params().items() if name in known}
-
-
-def _setting(value: Any, where: str) -> Any:
-    """Return a setting: a plain value, or a list of them."""
-    return (strict.array(strict.scalar) if isinstance(value, list) else strict.scalar)(value, where)
-
-
-def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[str, Any] | None) -> Any:
-    """Build a fitted estimator around a network."""
-    from bgn.estimators import BGNRegressor
-
-    unknown = sorted(set(settings) - set(BGNRegressor().get_params()))
-    if unknown:
-        name = strict.short(unknown[0])
-        raise ModelFileError(f"settings has {name}, which this version of bgn does not know. Upgrade bgn.")
-    model = BGNRegressor(**settings)
-    model.network_ = network
-    model.n_features_in_ = len(network.schema.raws)
-    if network.schema.named:
-        model.feature_names_in_ = np.array(network.schema.raws, dtype=object)
-    if history is not None:
-        model.history_ = growth.history_of(history, network)
-    return model

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.subject import network_of_questions
+from bgn.explain.subject import binary_network
 from bgn.pipelines import through_pipelines
 from bgn.report.facts import Facts
 from bgn.report.page import render
@@ -73,17 +73,20 @@ def write_report(
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     check_place(path)
-    network = network_of_questions(model)
-    reach = [abs(network.base) + np.abs(network.output_weights).sum()]
-    for name, values in (("y", y), ("y_test", y_test), ("model", reach)):
-        _measurable(name, values)
+    network = binary_network(model)
+    reach = np.ravel(np.abs(network.base) + np.abs(network.output_weights).sum(axis=0))
+    targets = {"y": y, "y_test": y_test} if network.link == "identity" else {}
+    _measurable({"model": reach, **targets})
     facts = Facts.of(model, X, y, X_test, y_test)
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
 
 
-def _measurable(name: str, values: ArrayLike | None) -> None:
+def _measurable(numbers: Mapping[str, ArrayLike | None]) -> None:
     """Refuse targets or predictions whose squared errors float64 cannot hold."""
-    largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
-    if _LARGEST < largest < np.inf:
-        raise ValueError(f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them.")
+    for name, values in numbers.items():
+        largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
+        if _LARGEST < largest < np.inf:
+            raise ValueError(
+                f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them."
+            )

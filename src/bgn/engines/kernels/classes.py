@@ -50,7 +50,7 @@ def _logarithm(x):
 
 @compiled
 def logistic_residuals(gap, target, weight, about, start, stop, out, limbs):
-    """Write the share of certainty that each row lacks, in steps, with the sign of its class; add the losses to `limbs`.
+    """Write the share of certainty that each row lacks, in steps, signed by its class; add the losses to `limbs`.
 
     `about`: table, limit and shift.
     """
