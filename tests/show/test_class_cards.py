@@ -34,7 +34,7 @@ def columns_of(X: np.ndarray) -> dict:
 
 
 def readable(text: str) -> None:
-    """Leave out sums that ask for the gap of a number which counts as something elsewhere: the reader fills it first."""
+    """Leave out sums that ask for the gap of a number that counts as something elsewhere: the reader fills it."""
     assume("(age is missing)" not in text and "(rooms is missing)" not in text)
 
 

@@ -58,6 +58,7 @@ class Card:
     mse_by_width: Mapping[str, Sequence[float]]
     unit: str | None
     validation_mse: float | None
+    cross_validated: bool
     train_mse: float
     bound: float | None
     widths: tuple[int, ...]
@@ -92,16 +93,24 @@ class Card:
         if len(errors) - 1 <= self.width:
             return []
         if best <= self.width:
-            by = "validation" if "validation" in self.mse_by_width else "training"
+            by = self._validation if "validation" in self.mse_by_width else "training"
             return [f"more questions, up to {len(errors) - 1}, did not lower the {by} error"]
         sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
         told = ", ".join(f"with {size} questions: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
         linear = "" if rows == "validation" else f"; a linear model: {short(self.figures['linear']['mse'], 3)}"
         unit = "" if self.unit is None else f", in {clean(self.unit)} squared"
+        measured = f"mean squared error on the {rows} rows"
+        if rows == "validation" and self.cross_validated:
+            measured = "cross-validated mean squared error"
         return [
             f"{told} instead of {short(errors[self.width], 3)}{linear}",
-            f"(mean squared error on the {rows} rows{unit}; ask for more with --size {best})",
+            f"({measured}{unit}; ask for more with --size {best})",
         ]
+
+    @property
+    def _validation(self) -> str:
+        """What the validation error is called."""
+        return "cross-validated" if self.cross_validated else "validation"
 
     def show(self) -> None:
         """Print the card on standard output."""
@@ -145,7 +154,7 @@ class Card:
             f"uses {len(self.features_used)} of {self.features} features: {used}",
             f"training error {short(self.train_mse)}"
             + ("" if self.bound is None else f"; these neurons cannot go below {short(self.bound)} (Theorem 1)")
-            + ("" if self.validation_mse is None else f"; validation error {short(self.validation_mse)}"),
+            + ("" if self.validation_mse is None else f"; {self._validation} error {short(self.validation_mse)}"),
             f"{self.rows_train} rows to learn from, {self.seconds:.1f} s; stopped: {self.stopped}",
         ]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
@@ -178,6 +187,7 @@ def make_card(
         mse_by_width={judged: errors.tolist() for judged, errors in sizes.errors.items()},
         unit=units.get(network.target_name),
         validation_mse=None if np.isnan(best.validation_mse) else best.validation_mse,
+        cross_validated=sizes.cross_validated,
         train_mse=best.train_mse,
         bound=bounds[-1] if bounds else None,
         widths=network.widths,

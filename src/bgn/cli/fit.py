@@ -114,6 +114,11 @@ _growth_options = grouped(
         type=FiniteRange(0, 0.9),
         help="Share of the training rows to validate on.",
     ),
+    click.option(
+        "--folds", "cv", type=click.IntRange(0),
+        help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless "
+        "told.",
+    ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
 )  # fmt: skip
 _machine_options = grouped(
@@ -218,7 +223,10 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
 
     paper, size = options["paper"], options["size"] or (None if options["paper"] else SIZE)
     make: Callable[..., Any] = BGNRegressor.as_in_paper if paper else BGNRegressor
-    model = make(**{name: options[name] for name in BGNRegressor().get_params() if options.get(name) is not None})
+    chosen = {name: options[name] for name in BGNRegressor().get_params() if options.get(name) is not None}
+    if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
+        chosen["cv"] = None
+    model = make(**chosen)
     if options["max_width"] is None and size is not None:
         # The next layer reads all of the one below, so that only a single layer may grow on.
         model.max_width = size if paper or model.max_layers > 1 else max(size, model.max_width)

@@ -112,9 +112,11 @@ def _choice(choice: Choice) -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def path(model: str, as_json: bool) -> None:
     """Print the errors of a saved MODEL at every width it had while it grew."""
-    history = read(model).history
+    file = read(model)
+    history = file.history
     if history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
+    crossed = file.model().history_.cross_validated
     rows = [
         {"layer": layer + 1, "width": width, "train_mse": each["train_mse"], "validation_mse": each["validation_mse"]}
         for layer, grown in enumerate(history["paths"])
@@ -123,12 +125,14 @@ def path(model: str, as_json: bool) -> None:
     if as_json:
         plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
         chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
-        show_json({"chosen": chosen, "stopped": history["stopped"], "path": plain})
+        show_json({"chosen": chosen, "stopped": history["stopped"], "cross_validated": crossed, "path": plain})
         return
-    show(f"{'layer':>5} {'width':>5} {'train MSE':>12} {'valid. MSE':>12}")
+    title = "cross-validated MSE" if crossed else "valid. MSE"
+    wide = max(12, len(title))
+    show(f"{'layer':>5} {'width':>5} {'train MSE':>12} {title:>{wide}}")
     for row in rows:
         best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
         valid = "" if np.isnan(row["validation_mse"]) else f"{row['validation_mse']:.6g}"
         mark = "  chosen" if best else ""
-        show(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>12}{mark}")
+        show(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>{wide}}{mark}")
     show(f"stopped: {history['stopped']}")
