@@ -1,5 +1,26 @@
-"""A model written for somewhere else: one file per format, each built from the model's terms.
+"""A model written for somewhere else: one file per format, each built from the model's terms or its plan.
 
-To add one: a class beside :class:`bgn.export.text.Text` in a file of its own, and its line in
-:data:`bgn.export.equation.FORMATS`.
+Equations and cards are made of the model's terms: a class beside :class:`bgn.export.text.Text` in a file of its own, and
+its line in :data:`bgn.export.equation.FORMATS`. Programs are made of the model's plan (:mod:`bgn.export.plan`): a
+function ``to_...`` in a file of its own in ``programs``, its line here and in :data:`bgn.export.targets.TARGETS`.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bgn.require import lazy_names
+
+if TYPE_CHECKING:
+    from bgn.export.programs.c import to_c as to_c
+    from bgn.export.programs.javascript import to_javascript as to_javascript
+    from bgn.export.programs.python import to_python as to_python
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "bgn.export.programs.c": "to_c",
+        "bgn.export.programs.javascript": "to_javascript",
+        "bgn.export.programs.python": "to_python",
+    },
+)
