@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import ctypes
+import io
 import json
+import os
+import pwd
 import shutil
 import subprocess
 import tempfile
@@ -112,3 +116,130 @@ def in_c(*flags: str):
 def words_of(network: Network) -> dict[str, tuple[str, ...]]:
     """The levels of every category, as words."""
     return {column.name: tuple(map(level_word, column.levels)) for column in network.schema.columns if column.levels}
+
+
+# -- databases ---------------------------------------------------------------------------------------------------
+
+KEY = "number of the row"
+
+
+def table_of(network: Network, rows: np.ndarray) -> tuple[list[str], list[list[Any]]]:
+    """Names and rows of a table as a database holds it, with a key."""
+    return [KEY, *network.names], [[k, *map(cell, row)] for k, row in enumerate(rows.tolist())]
+
+
+def kinds_of(network: Network, number: str, word: str, truth: str) -> list[str]:
+    """The types of a table's columns but the key."""
+    found = []
+    for column in network.schema.columns:
+        first = (column.levels or (0.0,))[0]
+        found.append(truth if isinstance(first, bool) else number if isinstance(first, float) else word)
+    return found
+
+
+def outputs_of(network: Network) -> list[str]:
+    """The columns of a SELECT that hold raw scores."""
+    if network.link == "softmax":
+        return [f"score of {word}" for word in plan(network).class_words]
+    return ["score" if network.link == "logistic" else "prediction"]
+
+
+def scores(found: list[tuple], names: list[str], network: Network) -> np.ndarray:
+    """The raw scores of what a SELECT returned, in the order of the key."""
+    places = [names.index(each) for each in outputs_of(network)]
+    ordered = sorted(found, key=lambda row: row[0])
+    return np.array([[np.nan if row[k] is None else row[k] for k in places] for row in ordered], np.float64)
+
+
+def in_sqlite(network: Network, rows: np.ndarray) -> np.ndarray:
+    import sqlite3
+
+    names, table = table_of(network, rows)
+    database = sqlite3.connect(":memory:")
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    kinds = ["INTEGER", *kinds_of(network, "REAL", "TEXT", "INTEGER")]
+    columns = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, kinds, strict=True))
+    database.execute(f'CREATE TABLE "the table" ({columns})')
+    database.executemany(f'INSERT INTO "the table" VALUES ({", ".join("?" * len(names))})', table)
+    found = database.execute(export.to_sql(network, dialect="sqlite", table="the table", keep=[KEY]))
+    return scores(found.fetchall(), [each[0] for each in found.description], network)
+
+
+def in_duckdb(network: Network, rows: np.ndarray) -> np.ndarray:
+    duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
+    names, table = table_of(network, rows)
+    kinds = [pa.int64(), *kinds_of(network, pa.float64(), pa.string(), pa.bool_())]
+    arrow = pa.table([pa.array(column, kind) for column, kind in zip(zip(*table, strict=True), kinds, strict=True)], names=names)
+    with duckdb.connect() as database:
+        database.execute("SET threads = 2")
+        database.register("the table", arrow)
+        found = database.execute(export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY]))
+        names = [each[0] for each in found.description]
+        return scores(found.fetchall(), names, network)
+
+
+class Postgres:
+    """A PostgreSQL server of our own, in a folder of its own, reached through a socket there."""
+
+    def __init__(self, folder: str) -> None:
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "")]
+        if not found[-1].name or not shutil.which("psql"):
+            pytest.skip("PostgreSQL is not installed")
+        self.programs, self.folder = found[-1].parent, folder
+        self.user = None
+        if os.geteuid() == 0:  # which PostgreSQL does not run as
+            try:
+                self.user = pwd.getpwnam("postgres").pw_name
+            except KeyError:
+                pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+            shutil.chown(folder, self.user)
+        self._run("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "bgn", "-E", "UTF8", "--no-sync", "--locale=C")
+        options = f"-k {folder} -c listen_addresses= -c fsync=off"
+        self._run("pg_ctl", "-D", f"{folder}/data", "-w", "-l", f"{folder}/log", "-o", options, "start")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self.programs / program), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, user=self.user, cwd=self.folder, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")
+
+    def sql(self, text: str) -> str:
+        """Run statements; return what they print, or raise what the server said."""
+        command = ["psql", "-h", self.folder, "-U", "bgn", "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-X", "-f", "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr[-2000:])
+        return done.stdout
+
+    def __call__(self, network: Network, rows: np.ndarray) -> np.ndarray:
+        names, table = table_of(network, rows)
+        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+        kinds = ["BIGINT", *kinds_of(network, "DOUBLE PRECISION", "TEXT", "BOOLEAN")]
+        columns = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, kinds, strict=True))
+        data = io.StringIO()
+        for row in table:
+            data.write(",".join(_csv(value) for value in row) + "\n")
+        query = export.to_sql(network, dialect="postgresql", table="the table", keep=[KEY])
+        printed = self.sql(
+            f'DROP TABLE IF EXISTS "the table";\nCREATE TABLE "the table" ({columns});\n'
+            f'COPY "the table" FROM STDIN WITH (FORMAT csv);\n{data.getvalue()}\\.\n'
+            f"COPY (\n{query}\n) TO STDOUT WITH (FORMAT csv, HEADER);\n"
+        )
+        head, *lines = csv.reader(io.StringIO(printed))
+        found = [(int(line[0]), *(_float(each) for each in line[1:])) for line in lines]
+        return scores(found, head, network)
+
+
+def _csv(value: Any) -> str:
+    if value is None:
+        return ""
+    return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else repr(value)
+
+
+def _float(text: str) -> Any:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bgn.export.programs.c import to_c as to_c
     from bgn.export.programs.javascript import to_javascript as to_javascript
     from bgn.export.programs.python import to_python as to_python
+    from bgn.export.programs.sql import to_sql as to_sql
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -22,5 +23,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.export.programs.c": "to_c",
         "bgn.export.programs.javascript": "to_javascript",
         "bgn.export.programs.python": "to_python",
+        "bgn.export.programs.sql": "to_sql",
     },
 )

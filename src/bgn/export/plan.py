@@ -215,7 +215,7 @@ def plan(model: Any, preparation: Preparation | None = None) -> ExportPlan:
     ((100.0,), (Addend(comparison=0, amounts=(75.0,)),), 100.0)
     """
     network = network_of(model, plain=False)
-    inputs = inputs_of(network, preparation, _columns_read(network))
+    inputs = inputs_of(network, preparation, network.features_used)
     layers, comparisons = _planned(network, inputs)
     base, weights, over = network.summands
     bases, amounts = np.ravel(base), weights.reshape(len(weights), np.size(base))
@@ -234,11 +234,6 @@ def plan(model: Any, preparation: Preparation | None = None) -> ExportPlan:
         classes=_classes(network),
         network=network,
     )
-
-
-def _columns_read(network: Network) -> tuple[int, ...]:
-    """Return the columns that a program reads: those in use, and the first where none is, to count rows by."""
-    return network.features_used or (0,) if network.n_inputs else ()
 
 
 def _classes(network: Network) -> tuple[Level, ...] | None:

@@ -234,13 +234,11 @@ def _body(planned: ExportPlan, written: CStatements) -> list[str]:
 
 def _score(planned: ExportPlan, name: str, body: list[str]) -> str:
     written = CStatements(planned)
-    lines, unused = list(body), [f"(void)x{k};" for k in range(len(planned.inputs))]
+    lines = list(body) if planned.inputs else ["(void)row;", *body]
     if planned.link == "softmax":
         lines += [f"out[{output}] = {written.total(output)};" for output in range(planned.outputs)]
         first = f"\n/* The raw scores, one per class. */\nstatic inline void {name}_scores(const double *row, double *out) {{\n"
     else:
         lines.append(f"return {written.total(0)};")
         first = f"\n/* The raw score. */\nstatic inline double {name}_score(const double *row) {{\n"
-    if not (planned.addends or planned.slopes):
-        lines.insert(-1, " ".join(unused))
     return first + "\n".join(f"    {line}" for line in lines) + "\n}\n"
