@@ -243,3 +243,39 @@ def _float(text: str) -> Any:
         return float(text) if text else None
     except ValueError:
         return text
+
+
+# -- ONNX --------------------------------------------------------------------------------------------------------
+
+
+def session_of(content: bytes) -> Any:
+    """A session of onnxruntime on one thread."""
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarray]:
+    """Rows as a graph reads them."""
+    names = [each.name for each in session.get_inputs()]
+    if names == ["X"] and "X" not in network.names:
+        values = [network.schema.columns[j].codes(rows[:, j]) if network.schema.columns[j].levels else rows[:, j].astype(np.float64)
+                  for j in range(network.n_inputs)]  # fmt: skip
+        return {"X": np.column_stack(values)}
+    found = {}
+    for name in names:
+        j = network.names.index(name)
+        if network.schema.columns[j].levels is None:
+            found[name] = rows[:, [j]].astype(np.float64)
+        else:
+            gap = "" if "" not in network.schema.columns[j].levels else "no such level"
+            words = [gap if cell(each) is None else level_word(each) for each in rows[:, j].tolist()]
+            found[name] = np.array(words, dtype=object)[:, np.newaxis]
+    return found
+
+
+def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np.ndarray:
+    session = session_of(export.to_onnx(network, inputs=inputs))
+    output = "prediction" if network.link == "identity" else "score"
+    return session.run([output], feed(network, rows, session))[0].reshape(len(rows), -1)
