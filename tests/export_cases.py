@@ -1,4 +1,4 @@
-"""Networks of every kind for exports, and rows that are hard on them: on thresholds, one float beside, gaps, extremes."""
+"""Networks of every kind for exports, and rows that are hard on them: on thresholds, beside them, gaps, extremes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,26 @@ from bgn.model.schema import Column, Schema
 from tests.networks import mixed_networks, random_network, table_networks, town
 
 HOSTILE = (
-    'x"; DROP TABLE rows; --', "it's", "two\nlines\r", "</script><script>alert(1)</script>", "=cmd()", "Größe 温度 🙂",
-    "select", "a\\b", "`tick`", "__proto__", "*/ int main", "??/", "@SUM(1)", "tab\there", "${x}", "%s {0}", "nul\x01",
-    "]]>", "constructor",
-)  # fmt: skip
+    'x"; DROP TABLE rows; --',
+    "it's",
+    "two\nlines\r",
+    "</script><script>alert(1)</script>",
+    "=cmd()",
+    "Größe 温度 🙂",
+    "select",
+    "a\\b",
+    "`tick`",
+    "__proto__",
+    "*/ int main",
+    "??/",
+    "@SUM(1)",
+    "tab\there",
+    "${x}",
+    "%s {0}",
+    "nul\x01",
+    "]]>",
+    "constructor",
+)
 EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e300, -1e300, 1.0, -1.0)
 
 
@@ -28,7 +44,9 @@ def hostile() -> Network:
     columns = [Column(name) for name in HOSTILE]
     columns[3] = Column(HOSTILE[3], levels=levels)
     columns[6] = Column(HOSTILE[6], levels=(*HOSTILE[9:], "", " ", "NULL"))
-    asked = [Neuron(Projection((j,), (1.0,)), j + 0.5, missing=bool(j % 2)) for j in range(len(columns)) if j not in (3, 6)]
+    asked = [
+        Neuron(Projection((j,), (1.0,)), j + 0.5, missing=bool(j % 2)) for j in range(len(columns)) if j not in (3, 6)
+    ]
     asked += [Neuron(Projection((3,), (tuple(float(k % 2) for k in range(len(levels))),)), 1.0, missing=True)]
     asked += [Neuron(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(13)))), 2.0, missing=False)]
     weights = np.linspace(-1.0, 1.3, len(asked)).round(2)
@@ -63,14 +81,20 @@ def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False
     rng = np.random.default_rng(seed)
     weights = rng.normal(size=(network.widths[-1], count))
     return Network(
-        network.layers, weights.round(2) if whole else weights, rng.normal(size=count).round(2), schema=network.schema,
-        link="softmax", slopes=rng.normal(size=(3, count)) if slopes else None,
-    )  # fmt: skip
+        network.layers,
+        weights.round(2) if whole else weights,
+        rng.normal(size=count).round(2),
+        schema=network.schema,
+        link="softmax",
+        slopes=rng.normal(size=(3, count)) if slopes else None,
+    )
 
 
 def odd() -> list[Network]:
     """Networks at the edges: the base alone, constant neurons, weights of 0, levels that are numbers."""
-    floors = Schema((Column("floor", levels=(1.0, 2.5, 30.0)), Column("new", levels=(True, False)), Column("a")), "price")
+    floors = Schema(
+        (Column("floor", levels=(1.0, 2.5, 30.0)), Column("new", levels=(True, False)), Column("a")), "price"
+    )
     asked = [
         Neuron(Projection((0,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
         Neuron(Projection((1,), ((1.0, 0.0),)), 1.0, missing=True),
@@ -110,8 +134,14 @@ def drawn(strategy: st.SearchStrategy, count: int) -> list:
     """Some different values that Hypothesis finds, the same every time."""
     found: list = []
 
-    @settings(max_examples=count, database=None, derandomize=True, phases=[Phase.generate], deadline=None,
-              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @settings(
+        max_examples=count,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(strategy)
     def collect(value):
         found.append(value)
@@ -126,7 +156,9 @@ def drawn_networks(count: int) -> dict[str, Network]:
     """Networks that Hypothesis makes up."""
     mixed = drawn(mixed_networks(), count)
     sloped = drawn(mixed_networks(gaps=False, slopes=True), count // 2)
-    tables = [network for network, _ in drawn(table_networks(depth=2), count // 2) + drawn(table_networks(), count // 2)]
+    tables = [
+        network for network, _ in drawn(table_networks(depth=2), count // 2) + drawn(table_networks(), count // 2)
+    ]
     return {f"drawn {k}": network for k, network in enumerate([*mixed, *sloped, *tables])}
 
 
@@ -163,9 +195,11 @@ def _cuts(network: Network, column: int) -> np.ndarray:
 def _onto_thresholds(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
     """Move some rows next to a threshold on a sum of several columns."""
     neurons = [
-        neuron for neuron in network.layers[0].neurons
-        if len(neuron.projection.columns) > 1 and any(isinstance(each, float) and each for each in neuron.projection.coefficients)
-    ][:200]  # fmt: skip
+        neuron
+        for neuron in network.layers[0].neurons
+        if len(neuron.projection.columns) > 1
+        and any(isinstance(each, float) and each for each in neuron.projection.coefficients)
+    ][:200]
     if not neurons:
         return
     for row in rng.choice(len(rows), size=min(len(rows) // 3, 3000), replace=False):

@@ -107,7 +107,12 @@ def in_c(*flags: str):
             library = compiled(network, folder, *flags)
             given, out = coded(network, rows), np.empty((len(rows), np.size(network.base)))
             pointer = ctypes.POINTER(ctypes.c_double)
-            library.run(given.ctypes.data_as(pointer), ctypes.c_long(len(rows)), ctypes.c_int(given.shape[1]), out.ctypes.data_as(pointer))
+            library.run(
+                given.ctypes.data_as(pointer),
+                ctypes.c_long(len(rows)),
+                ctypes.c_int(given.shape[1]),
+                out.ctypes.data_as(pointer),
+            )
             return out
 
     return run
@@ -169,7 +174,9 @@ def in_duckdb(network: Network, rows: np.ndarray) -> np.ndarray:
     duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
     names, table = table_of(network, rows)
     kinds = [pa.int64(), *kinds_of(network, pa.float64(), pa.string(), pa.bool_())]
-    arrow = pa.table([pa.array(column, kind) for column, kind in zip(zip(*table, strict=True), kinds, strict=True)], names=names)
+    arrow = pa.table(
+        [pa.array(column, kind) for column, kind in zip(zip(*table, strict=True), kinds, strict=True)], names=names
+    )
     with duckdb.connect() as database:
         database.execute("SET threads = 2")
         database.register("the table", arrow)
@@ -199,7 +206,9 @@ class Postgres:
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self.programs / program), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, user=self.user, cwd=self.folder, timeout=120)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, user=self.user, cwd=self.folder, timeout=120
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
     def stop(self) -> None:
@@ -207,7 +216,21 @@ class Postgres:
 
     def sql(self, text: str) -> str:
         """Run statements; return what they print, or raise what the server said."""
-        command = ["psql", "-h", self.folder, "-U", "bgn", "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-X", "-f", "-"]
+        command = [
+            "psql",
+            "-h",
+            self.folder,
+            "-U",
+            "bgn",
+            "-d",
+            "postgres",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-X",
+            "-f",
+            "-",
+        ]
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(done.stderr[-2000:])
@@ -260,8 +283,12 @@ def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarr
     """Rows as a graph reads them."""
     names = [each.name for each in session.get_inputs()]
     if names == ["X"] and "X" not in network.names:
-        values = [network.schema.columns[j].codes(rows[:, j]) if network.schema.columns[j].levels else rows[:, j].astype(np.float64)
-                  for j in range(network.n_inputs)]  # fmt: skip
+        values = [
+            network.schema.columns[j].codes(rows[:, j])
+            if network.schema.columns[j].levels
+            else rows[:, j].astype(np.float64)
+            for j in range(network.n_inputs)
+        ]
         return {"X": np.column_stack(values)}
     found = {}
     for name in names:

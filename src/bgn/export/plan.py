@@ -2,8 +2,8 @@
 
 All formats write the same plan, so that all of them do the same float operations in the same order as
 :meth:`bgn.Network.raw_score`: a sum over columns in their order, one rounding per operation, compared by ``>=``; then
-base, slopes and questions, added up in their order. Where :attr:`bgn.Network.summands` are whole numbers over a power of
-ten, the order does not matter, and one division ends it. Sums and comparisons that several neurons share stand in it
+base, slopes and questions, added up in their order. Where :attr:`bgn.Network.summands` are whole numbers over a power
+of ten, the order does not matter, and one division ends it. Sums and comparisons that several neurons share stand in it
 once, and those that reach no output do not stand in it.
 """
 

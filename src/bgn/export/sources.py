@@ -71,10 +71,14 @@ class Input:
             return ""
         zone = "" if self.made.zone is None else f", by the clocks of {self.made.zone}"
         told = {
-            "year": f"the year of {raw}", "month": f"the month of {raw}, 1 to 12", "day": f"the day of the month of {raw}",
-            "weekday": f"the weekday of {raw}, 1 for Monday to 7", "hour": f"the hour of {raw}, minutes as a fraction",
-            "days": f"days from {self.made.first} to {raw}, with a fraction", "duration": f"{raw} in days, with a fraction",
-        }  # fmt: skip
+            "year": f"the year of {raw}",
+            "month": f"the month of {raw}, 1 to 12",
+            "day": f"the day of the month of {raw}",
+            "weekday": f"the weekday of {raw}, 1 for Monday to 7",
+            "hour": f"the hour of {raw}, minutes as a fraction",
+            "days": f"days from {self.made.first} to {raw}, with a fraction",
+            "duration": f"{raw} in days, with a fraction",
+        }
         return f"{name}: {told[self.made.part]}{zone}."
 
 
@@ -111,7 +115,8 @@ def _prepared(preparation: Preparation) -> dict[str, Input]:
             truth = Indicator(column.column, True) if column.boolean else None
             found[column.column] = Input(-1, column.column, column.column, None, truth, column.fill)
         elif isinstance(column, Category):
-            for name, level in zip(column.names, column.values, strict=True):
+            values: tuple[Level, ...] = column.values
+            for name, level in zip(column.names, values, strict=True):
                 fill = None if column.fill is None else float(level == column.fill)
                 found[name] = Input(-1, name, column.column, None, Indicator(column.column, level), fill)
         else:

@@ -200,7 +200,12 @@ def _header(planned: ExportPlan, name: str) -> str:
     for values, table in written.tables.items():
         kind = "unsigned char" if set(values) <= {"0", "1"} else "double"
         parts.append(f"static const {kind} {table}[{len(values)}] = {{{', '.join(values)}}};")
-    return "\n".join(parts) + _score(planned, name, body) + _LINKS[planned.link].format(name=name, outputs=planned.outputs) + _END
+    return (
+        "\n".join(parts)
+        + _score(planned, name, body)
+        + _LINKS[planned.link].format(name=name, outputs=planned.outputs)
+        + _END
+    )
 
 
 def _levels(name: str, k: int, words: tuple[str, ...]) -> str:
@@ -237,8 +242,9 @@ def _score(planned: ExportPlan, name: str, body: list[str]) -> str:
     lines = list(body) if planned.inputs else ["(void)row;", *body]
     if planned.link == "softmax":
         lines += [f"out[{output}] = {written.total(output)};" for output in range(planned.outputs)]
-        first = f"\n/* The raw scores, one per class. */\nstatic inline void {name}_scores(const double *row, double *out) {{\n"
+        told, kind, rest = "The raw scores, one per class.", f"void {name}_scores", ", double *out"
     else:
         lines.append(f"return {written.total(0)};")
-        first = f"\n/* The raw score. */\nstatic inline double {name}_score(const double *row) {{\n"
+        told, kind, rest = "The raw score.", f"double {name}_score", ""
+    first = f"\n/* {told} */\nstatic inline {kind}(const double *row{rest}) {{\n"
     return first + "\n".join(f"    {line}" for line in lines) + "\n}\n"

@@ -31,7 +31,8 @@ function _number(value, name) {
 """
 _PLACE = """function _place(levels, value, none) {
   if (value === null) return none;
-  const found = levels.get(value) ?? levels.get(typeof value === "boolean" ? (value ? "True" : "False") : String(value));
+  const word = typeof value === "boolean" ? (value ? "True" : "False") : String(value);
+  const found = levels.get(value) ?? levels.get(word);
   return found === undefined ? none : found;
 }
 """
@@ -170,7 +171,9 @@ def module(planned: ExportPlan) -> str:
     returned = f"[{', '.join(totals)}]" if planned.link == "softmax" else totals[0]
     lines.append(f"return {returned};")
     parts += [f"const {name} = [{', '.join(values)}];" for values, name in written.tables.items()]
-    helpers = _HELPERS + (_PLACE if any(each.levels or isinstance(each.made, Indicator) for each in planned.inputs) else "")
+    helpers = _HELPERS + (
+        _PLACE if any(each.levels or isinstance(each.made, Indicator) for each in planned.inputs) else ""
+    )
     helpers += _DATES if any(isinstance(each.made, TimePart) for each in planned.inputs) else ""
     body = "\n".join(f"  {line}" for line in lines)
     told = "raw score" if planned.link != "softmax" else "raw scores"

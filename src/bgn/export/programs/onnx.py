@@ -1,8 +1,8 @@
 """A network as an ONNX graph of plain operators in double precision.
 
-Rows lie along the last axis inside the graph, so that an operator works on contiguous columns, and questions of the same
-shape are asked together, some dozens at a time. Where sums are whole numbers they are matrix products, exact in any
-order; otherwise chains of additions in the network's order.
+Rows lie along the last axis inside the graph, so that an operator works on contiguous columns, and questions of the
+same shape are asked together, some dozens at a time. Where sums are whole numbers they are matrix products, exact in
+any order; otherwise chains of additions in the network's order.
 """
 
 from __future__ import annotations
@@ -143,7 +143,9 @@ def _sums(graph: Graph, sums: Sequence[Summation], layer: int, gaps: bool) -> st
         inputs, factors = [each.inputs[slot] for each in sums], [each.coefficients[slot] for each in sums]
         if isinstance(factors[0], tuple):
             codes = graph.codes[inputs[0]]
-            tables = [[*each, np.nan if row.gaps is None else row.gaps[slot]] for each, row in zip(factors, sums, strict=True)]  # type: ignore[misc]
+            tables = [
+                [*each, np.nan if row.gaps is None else row.gaps[slot]] for each, row in zip(factors, sums, strict=True)
+            ]  # type: ignore[misc]
             part = graph.node("Gather", graph.constant(tables), codes, axis=1)
         else:
             rows = [graph.rows[layer][k] for k in inputs]
@@ -187,17 +189,14 @@ def _chained_total(graph: Graph, planned: ExportPlan) -> str:
     for sloped in planned.slopes:
         row = graph.node("Gather", graph.values[0], graph.constant([graph.rows[0][sloped.input]], np.int64), axis=0)
         total = graph.node("Add", total, graph.node("Mul", row, graph.constant([[each] for each in sloped.slopes])))
-    parts: dict[int, str] = {}
-    for positions, answer in _asked(graph, planned, len(planned.layers) - 1, [each.comparison for each in planned.addends]):
-        if planned.outputs == 1:
-            amounts = np.array([planned.addends[position].amounts for position in positions])
-            answer = graph.node("Where", answer, graph.constant(amounts), graph.constant(-amounts))
-        parts |= zip(positions, graph.split(answer, len(positions)), strict=True)
+    answers: dict[int, str] = {}
+    for positions, answer in _asked(
+        graph, planned, len(planned.layers) - 1, [each.comparison for each in planned.addends]
+    ):
+        answers |= zip(positions, graph.split(answer, len(positions)), strict=True)
     for position, addend in enumerate(planned.addends):
-        part = parts[position]
-        if planned.outputs > 1:
-            each = np.array(addend.amounts)[:, np.newaxis]
-            part = graph.node("Where", part, graph.constant(each), graph.constant(-each))
+        amounts = np.array(addend.amounts)[:, np.newaxis]
+        part = graph.node("Where", answers[position], graph.constant(amounts), graph.constant(-amounts))
         total = graph.node("Add", total, part)
     return total
 
@@ -205,12 +204,10 @@ def _chained_total(graph: Graph, planned: ExportPlan) -> str:
 def _reasons(graph: Graph, planned: ExportPlan, amounts: Sequence[ReasonAmounts], count: int) -> None:
     """Find the largest SHAP values of questions."""
     groups = _asked(graph, planned, len(planned.layers) - 1, [each.comparison for each in amounts])
-    values = [
-        graph.node(
-            "Where", answer, graph.constant([amounts[k].yes for k in positions]), graph.constant([amounts[k].no for k in positions])
-        )
-        for positions, answer in groups
-    ]  # fmt: skip
+    values = []
+    for positions, answer in groups:
+        yes, no = ([getattr(amounts[k], side) for k in positions] for side in ("yes", "no"))
+        values.append(graph.node("Where", answer, graph.constant(yes), graph.constant(no)))
     order = np.argsort([position for positions, _ in groups for position in positions])
     rows = graph.node("Gather", graph.node("Concat", *values, axis=0), graph.constant(order, np.int64), axis=0)
     size = graph.node("Abs", rows)

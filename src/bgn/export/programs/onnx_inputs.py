@@ -14,7 +14,8 @@ def read_inputs(graph: Graph, planned: ExportPlan, inputs: str, precision: str) 
     """Add inputs, and make of them the rows of numbers and the numbers of levels that questions read."""
     kind = np.float64 if precision == "double" else np.float32
     numbers = _matrix(graph, planned, kind) if inputs == "matrix" else _columns(graph, planned, kind)
-    filled, rows = [], {}
+    filled: list[str] = []
+    rows = {}
     for k, each in enumerate(planned.inputs):
         if k in numbers:
             value, gap = numbers[k], graph.node("IsNaN", numbers[k]) if each.refuses or each.fill is not None else ""
@@ -55,7 +56,11 @@ def _matrix(graph: Graph, planned: ExportPlan, kind: type) -> dict[int, str]:
 
 def _codes(graph: Graph, row: str, count: int) -> str:
     """Return the numbers of levels; one behind the last for a gap and what is no level."""
-    inside = graph.node("And", graph.node("GreaterOrEqual", row, graph.constant(0.0)), graph.node("Less", row, graph.constant(float(count))))
+    inside = graph.node(
+        "And",
+        graph.node("GreaterOrEqual", row, graph.constant(0.0)),
+        graph.node("Less", row, graph.constant(float(count))),
+    )
     whole = graph.node("Cast", graph.node("Where", inside, row, graph.constant(float(count))), to=7)  # int64
     return graph.node("Reshape", whole, graph.constant([-1], np.int64))
 

@@ -24,7 +24,12 @@ def outputs_of_scores(graph: Graph, planned: ExportPlan, total: str) -> None:
         probabilities = _softmax(graph, scores)
         place = graph.node("ArgMax", scores, axis=1, keepdims=0)
     kind, classes = _labels(planned)
-    graph.output("label", graph.node("Gather", graph.constant(classes, object if kind is str else kind), place, axis=0), kind, None)
+    graph.output(
+        "label",
+        graph.node("Gather", graph.constant(classes, object if kind is str else kind), place, axis=0),
+        kind,
+        None,
+    )
     graph.output("probabilities", probabilities, np.float64, max(planned.outputs, 2))
     graph.output("score", scores, np.float64, planned.outputs)
 

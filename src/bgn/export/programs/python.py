@@ -14,15 +14,15 @@ from bgn.preparation import Preparation
 from bgn.printable import clean
 from bgn.whole_file import write_whole
 
-_LOOK = '''
+_LOOK = """
 def _number(row, name):
     value = row.get(name)
     value = _NAN if value is None else float(value)
     if value in (math.inf, -math.inf):
         raise ValueError(f"{name!r} is infinite")
     return value
-'''
-_CODE = '''
+"""
+_CODE = """
 def _place(levels, value, none):
     if value is None or value != value:
         return none
@@ -30,8 +30,8 @@ def _place(levels, value, none):
         value = value if isinstance(value, bool) else float(value) + 0.0
     word = value if isinstance(value, str) else repr(value).removesuffix(".0")
     return levels.get(value, levels.get(word, none))
-'''
-_DATES = '''
+"""
+_DATES = """
 def _time(value, zone):
     if value is None or value != value:
         return None
@@ -55,7 +55,7 @@ def _part(value, part, first=None, zone=None):
     if part == "hour":
         return (((value.hour * 60 + value.minute) * 60 + value.second) * 1000000 + value.microsecond) / 3.6e9
     return float(value.isoweekday() if part == "weekday" else getattr(value, part))
-'''
+"""
 _LINKS = {
     "identity": '''
 
@@ -201,7 +201,9 @@ def _read(k: int, each: Input) -> list[str]:
         lines = [f"x{k} = row.get({raw})", f"x{k} = _NAN if x{k} is None else _place({words!r}, x{k}, 0.0)"]
         lines.insert(1, f"x{k} = None if x{k} != x{k} else x{k}")
     elif isinstance(each.made, TimePart):
-        more = [f"first={each.made.first!r}"] * bool(each.made.first) + [f"zone={each.made.zone!r}"] * bool(each.made.zone)
+        more = [f"first={each.made.first!r}"] * bool(each.made.first) + [f"zone={each.made.zone!r}"] * bool(
+            each.made.zone
+        )
         lines = [f"x{k} = _part({', '.join([f'row.get({raw})', repr(each.made.part), *more])})"]
     else:
         lines = [f"x{k} = _number(row, {raw})"]
@@ -230,7 +232,8 @@ def _score(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
     answers = ", ".join(f"h{last}_{each.comparison}" for each in amounts)
     lines.append(f"return {returned}, ({answers},)")
     body = "\n".join(f"    {line}" for line in lines)
-    return f'{tables}\n\n\ndef _run(row):\n{body}\n\n\ndef score(row):\n    """Return the {told}."""\n    return _run(row)[0]\n'
+    score = f'def score(row):\n    """Return the {told}."""\n    return _run(row)[0]\n'
+    return f"{tables}\n\n\ndef _run(row):\n{body}\n\n\n{score}"
 
 
 def _reasons(planned: ExportPlan) -> str:
@@ -238,7 +241,7 @@ def _reasons(planned: ExportPlan) -> str:
     return f'''
 
 def reasons(row, count=3):
-    """Return the questions that move the score most, as (question, answer, amount); of classes, that of the likeliest."""
+    """Return the questions that move the score most, that of the likeliest class: (question, answer, amount)."""
     totals, answers = _run(row)
     output = {chosen}
     found = [

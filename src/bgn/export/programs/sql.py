@@ -204,8 +204,8 @@ def to_sql(
     Returns
     -------
     str
-        A SELECT with the column ``prediction``; for classes ``score``, ``probability`` and ``label``. A gap is NULL, and
-        so is the prediction where the model refuses one.
+        A SELECT with the column ``prediction``; for classes ``score``, ``probability`` and ``label``. A gap is NULL,
+        and so is the prediction where the model refuses one.
 
     Examples
     --------
@@ -325,7 +325,9 @@ def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
         return {"score": "t0", "probability": f"({yes}) / ({number(1.0)} + odds)", "label": label}
     totals = [f"t{k}" for k in range(planned.outputs)]
     stages.add({"most": stages.greatest(totals)})
-    stages.add({f"odds{k}": near.format(x=f"(most - {t})", most=number(700.0), none=number(0.0)) for k, t in enumerate(totals)})
+    stages.add(
+        {f"odds{k}": near.format(x=f"(most - {t})", most=number(700.0), none=number(0.0)) for k, t in enumerate(totals)}
+    )
     stages.add({"odds": " + ".join(f"odds{k}" for k in range(planned.outputs))})
     shown = {f"score of {word}": totals[k] for k, word in enumerate(planned.class_words)}
     shown |= {f"probability of {word}": f"odds{k} / odds" for k, word in enumerate(planned.class_words)}

@@ -25,7 +25,11 @@ def _sqlite_number(value: float) -> str:
     number times a power of two.
     """
     exact = Decimal(repr(value))
-    if Fraction(exact) == Fraction(value) and len(exact.as_tuple().digits) <= 15 and abs(int(exact.as_tuple().exponent)) <= 15:
+    if (
+        Fraction(exact) == Fraction(value)
+        and len(exact.as_tuple().digits) <= 15
+        and abs(int(exact.as_tuple().exponent)) <= 15
+    ):
         return repr(value)
     places = -int(exact.as_tuple().exponent)
     whole = int(exact.scaleb(places)) if places > 0 else 0
@@ -99,8 +103,8 @@ class Dialect:
         zoned = part.zone is not None and part.part != "duration"
         if not template or (zoned and not self.local):
             raise ValueError(
-                f"model reads the {part.part} of {part.raw!r}{f' in {part.zone}' if zoned else ''}, which this dialect has "
-                "no plain words for. Make that number before, and export a model that was fitted to it."
+                f"model reads the {part.part} of {part.raw!r}{f' in {part.zone}' if zoned else ''}, which this dialect "
+                "has no plain words for. Make that number before, and export a model that was fitted to it."
             )
         time = column if part.part == "duration" else (self.local if zoned else self.time).format(
             x=column, zone=self.text(part.zone or "")
@@ -126,12 +130,12 @@ DIALECTS: dict[str, Dialect] = {
         },
     ),
     "sqlite": Dialect(
-        "REAL", "TEXT", "INTEGER", number=_sqlite_number, staged="AS MATERIALIZED", greatest="MAX", time="{x}", local="",
+        "REAL", "TEXT", "INTEGER", number=_sqlite_number, staged="AS MATERIALIZED", greatest="MAX", time="{x}",
         parts={
             "year": "strftime('%Y', {x})", "month": "strftime('%m', {x})", "day": "strftime('%d', {x})",
             "weekday": "(strftime('%w', {x}) + 6) % 7 + 1",
-            "hour": "(strftime('%H', {x}) * 3600000 + strftime('%M', {x}) * 60000 + round(strftime('%f', {x}) * 1000.0)) "
-                    "* 1000.0 / 3600000000.0",
+            "hour": "(strftime('%H', {x}) * 3600000 + strftime('%M', {x}) * 60000 + "
+                    "round(strftime('%f', {x}) * 1000.0)) * 1000.0 / 3600000000.0",
             "days": "((strftime('%s', {x}) - strftime('%s', '{first}')) * 1000.0 + "
                     "round((strftime('%f', {x}) - strftime('%S', {x})) * 1000.0)) * 1000.0 / 86400000000.0",
         },

@@ -20,15 +20,15 @@ def reason_stages(stages: Stages, writer: SqlWriter, amounts: Sequence[ReasonAmo
     if planned.outputs > 1:
         raise ValueError("reasons in SQL are for one output; a model of several classes has them in to_python.")
     if len(amounts) > _MOST:
-        raise ValueError(f"reasons in SQL are for up to {_MOST} questions; the model has {len(amounts)}. Use to_python.")
+        raise ValueError(
+            f"reasons in SQL are for up to {_MOST} questions; the model has {len(amounts)}. Use to_python."
+        )
     last, none = len(planned.layers) - 1, number(-1.0)
     zero = number(0.0)
-    stages.add(
-        {
-            f"r{k}": f"CASE WHEN h{last}_{each.comparison} > {zero} THEN {number(each.yes[0])} ELSE {number(each.no[0])} END"
-            for k, each in enumerate(amounts)
-        }
-    )
+    answers = [f"h{last}_{each.comparison} > {zero}" for each in amounts]
+    values = [(number(each.yes[0]), number(each.no[0])) for each in amounts]
+    pairs = zip(answers, values, strict=True)
+    stages.add({f"r{k}": f"CASE WHEN {yes} THEN {a} ELSE {b} END" for k, (yes, (a, b)) in enumerate(pairs)})
     shown: dict[str, str] = {}
     for rank in range(1, min(count, len(amounts)) + 1):
         left = [_left(k, rank, none) for k in range(len(amounts))]
@@ -36,12 +36,12 @@ def reason_stages(stages: Stages, writer: SqlWriter, amounts: Sequence[ReasonAmo
         cases = " ".join(f"WHEN {size} = best_{rank} THEN {k}" for k, size in enumerate(left))
         stages.add({f"which_{rank}": f"CASE {cases} END"})
         words = " ".join(f"WHEN {k} THEN {text(each.words)}" for k, each in enumerate(amounts))
-        values = " ".join(f"WHEN {k} THEN r{k}" for k in range(len(amounts)))
-        answers = " ".join(f"WHEN {k} THEN h{last}_{each.comparison}" for k, each in enumerate(amounts))
+        found = " ".join(f"WHEN {k} THEN r{k}" for k in range(len(amounts)))
+        said = " ".join(f"WHEN {k} THEN h{last}_{each.comparison}" for k, each in enumerate(amounts))
         shown |= {
             f"reason {rank}": f"CASE which_{rank} {words} END",
-            f"answer {rank}": f"CASE WHEN (CASE which_{rank} {answers} END) > {zero} THEN 'yes' ELSE 'no' END",
-            f"amount {rank}": f"CASE which_{rank} {values} END",
+            f"answer {rank}": f"CASE WHEN (CASE which_{rank} {said} END) > {zero} THEN 'yes' ELSE 'no' END",
+            f"amount {rank}": f"CASE which_{rank} {found} END",
         }
     return shown
 

@@ -53,8 +53,6 @@ class Stages:
                 title += " of bgn"
             taken.add(title)
             listed.append(f"{written} AS {name(title)}")
-        stages = ",\n".join(
-            f"stage_{k} {self.dialect.staged} (\n  {query}\n)" for k, query in enumerate(self._queries)
-        )
+        stages = ",\n".join(f"stage_{k} {self.dialect.staged} (\n  {query}\n)" for k, query in enumerate(self._queries))
         columns = ",\n  ".join(listed)
         return f"WITH {stages}\nSELECT\n  {columns}\nFROM stage_{len(self._queries) - 1}"

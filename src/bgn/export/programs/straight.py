@@ -66,7 +66,7 @@ class Statements:
     # -- statements --------------------------------------------------------------------------------------------
 
     def body(self) -> Iterator[str]:
-        """Yield the statements from inputs, which have names already, to the sums ``t0``, ``t1``, ... of the outputs."""
+        """Yield the statements from inputs, which have names already, to the sums of the outputs."""
         for number, layer in enumerate(self.plan.layers):
             shared = Counter(each.summation for each in layer.comparisons)
             for place, summed in enumerate(layer.sums):
