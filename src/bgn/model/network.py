@@ -111,6 +111,11 @@ class Network:
                 f"got {len(weights)}."
             )
         bases = shaped(base, "base", weights.shape[1:])
+        n_classes = 2 if link == "logistic" else bases.size if link == "softmax" else 0
+        if schema.classes is not None and len(schema.classes) != n_classes:
+            raise ValueError(
+                f"schema names {len(schema.classes)} classes; a network with the link {link!r} tells {n_classes} apart."
+            )
         with np.errstate(over="ignore"):
             largest = np.abs(bases) + np.abs(weights).sum(axis=0)
         if not np.isfinite(largest).all():
