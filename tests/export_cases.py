@@ -110,7 +110,7 @@ def odd() -> list[Network]:
     ]
 
 
-def every_kind() -> dict[str, Network]:
+def every_kind(wide: int = 3000) -> dict[str, Network]:
     """At least one network of every kind, by name."""
     found = {"town": town(), "town twice": town().changed(base=1 / 3, link="logistic"), "hostile": hostile()}
     found |= {f"odd {k}": network for k, network in enumerate(odd())}
@@ -123,7 +123,7 @@ def every_kind() -> dict[str, Network]:
     typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
     found["slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7])
     found["slopes, filled"] = sloped.changed(slopes=[0.3, 0.0, -1.7], schema=replace(sloped.schema, columns=typical))
-    found["average"], found["average, short"] = average(3000, 0), average(3000, 1)
+    found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
     found["dense"] = dense(20, 40, 0)
     for seed in range(4):
         found[f"classes {seed}"] = classes(seed, 2 + seed, slopes=seed == 2, whole=seed == 3)

@@ -275,6 +275,7 @@ def session_of(content: bytes) -> Any:
     """A session of onnxruntime on one thread."""
     runtime = pytest.importorskip("onnxruntime")
     options = runtime.SessionOptions()
+    options.log_severity_level = 3
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 

@@ -239,9 +239,8 @@ def plan(model: Any, preparation: Preparation | None = None) -> ExportPlan:
 def _classes(network: Network) -> tuple[Level, ...] | None:
     if network.link == "identity":
         return None
-    known = getattr(network.schema, "classes", None)
     numbers = range(2 if network.link == "logistic" else np.size(network.base))
-    return tuple(known) if known else tuple(map(float, numbers))
+    return network.schema.classes or tuple(map(float, numbers))
 
 
 def _whole(numbers: Any) -> bool:

@@ -62,7 +62,7 @@ static inline double {name}_predict(const double *row) {{
 
 /* The place of the likelier class in {name}_classes. */
 static inline int {name}_label(const double *row) {{
-    return {name}_score(row) >= 0.0;
+    return {name}_score(row) > 0.0;
 }}
 """,
     "softmax": """

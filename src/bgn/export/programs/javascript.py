@@ -65,7 +65,7 @@ export function predict(row) {
 
 /** The likelier class. */
 export function label(row) {
-  return classes[score(row) >= 0 ? 1 : 0];
+  return classes[score(row) > 0 ? 1 : 0];
 }
 """,
     "softmax": """

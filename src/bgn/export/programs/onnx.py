@@ -143,9 +143,8 @@ def _sums(graph: Graph, sums: Sequence[Summation], layer: int, gaps: bool) -> st
         inputs, factors = [each.inputs[slot] for each in sums], [each.coefficients[slot] for each in sums]
         if isinstance(factors[0], tuple):
             codes = graph.codes[inputs[0]]
-            tables = [
-                [*each, np.nan if row.gaps is None else row.gaps[slot]] for each, row in zip(factors, sums, strict=True)
-            ]  # type: ignore[misc]
+            behind = [np.nan if each.gaps is None else each.gaps[slot] for each in sums]  # the last level: a gap
+            tables = np.column_stack([np.array(factors), behind])
             part = graph.node("Gather", graph.constant(tables), codes, axis=1)
         else:
             rows = [graph.rows[layer][k] for k in inputs]

@@ -18,7 +18,7 @@ def outputs_of_scores(graph: Graph, planned: ExportPlan, total: str) -> None:
         yes = _logistic(graph, scores)
         no = graph.node("Sub", graph.constant(1.0), yes)
         probabilities = graph.node("Concat", no, yes, axis=1)
-        place = graph.node("Cast", graph.node("GreaterOrEqual", scores, graph.constant(0.0)), to=7)  # int64
+        place = graph.node("Cast", graph.node("Greater", scores, graph.constant(0.0)), to=7)  # int64
         place = graph.node("Reshape", place, graph.constant([-1], np.int64))
     else:
         probabilities = _softmax(graph, scores)

@@ -74,7 +74,7 @@ def predict(row):
 
 def label(row):
     """Return the likelier class."""
-    return CLASSES[score(row) >= 0.0]
+    return CLASSES[score(row) > 0.0]
 ''',
     "softmax": '''
 

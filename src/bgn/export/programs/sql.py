@@ -321,7 +321,7 @@ def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
     if planned.link == "logistic":
         stages.add({"odds": near.format(x="ABS(t0)", most=number(700.0), none=number(0.0))})
         yes = f"CASE WHEN t0 >= {number(0.0)} THEN {number(1.0)} ELSE odds END"
-        label = f"CASE WHEN t0 >= {number(0.0)} THEN {words[1]} WHEN t0 IS NOT NULL THEN {words[0]} END"
+        label = f"CASE WHEN t0 > {number(0.0)} THEN {words[1]} WHEN t0 IS NOT NULL THEN {words[0]} END"
         return {"score": "t0", "probability": f"({yes}) / ({number(1.0)} + odds)", "label": label}
     totals = [f"t{k}" for k in range(planned.outputs)]
     stages.add({"most": stages.greatest(totals)})
