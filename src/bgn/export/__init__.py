@@ -14,7 +14,9 @@ from bgn.require import lazy_names
 if TYPE_CHECKING:
     from bgn.export.programs.c import to_c as to_c
     from bgn.export.programs.javascript import to_javascript as to_javascript
+    from bgn.export.programs.json_schema import to_json_schema as to_json_schema
     from bgn.export.programs.onnx import to_onnx as to_onnx
+    from bgn.export.programs.pmml import to_pmml as to_pmml
     from bgn.export.programs.python import to_python as to_python
     from bgn.export.programs.sql import to_sql as to_sql
 
@@ -23,7 +25,9 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "bgn.export.programs.c": "to_c",
         "bgn.export.programs.javascript": "to_javascript",
+        "bgn.export.programs.json_schema": "to_json_schema",
         "bgn.export.programs.onnx": "to_onnx",
+        "bgn.export.programs.pmml": "to_pmml",
         "bgn.export.programs.python": "to_python",
         "bgn.export.programs.sql": "to_sql",
     },

@@ -9,7 +9,7 @@ once, and those that reach no output do not stand in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -168,11 +168,14 @@ class ExportPlan:
 
     def reasons(self, background: Any) -> tuple[ReasonAmounts, ...]:
         """Return the exact SHAP values of the last layer's questions against the mean answers over a background."""
-        network = self.network
         if np.shape(background)[0] == 0:
             raise ValueError("background must have rows, over which answers are averaged; got none.")
-        means = network.hidden(background).mean(axis=0)
-        weights = network.output_weights.reshape(len(means), self.outputs)
+        return self.worded(dict(enumerate(self.network.hidden(background).mean(axis=0).tolist())))
+
+    def worded(self, means: Mapping[int, float]) -> tuple[ReasonAmounts, ...]:
+        """Return the words of the last layer's questions, and their SHAP values for some mean answers."""
+        network = self.network
+        weights = network.output_weights.reshape(network.widths[-1], self.outputs)
         terms = as_terms(outputs_of(network)[0])
         seen = dict(terms.filled)
         found: dict[int, ReasonAmounts] = {}

@@ -1,0 +1,345 @@
+"""A network as PMML 4.4: a Scorecard with reason codes where it is one, else a RegressionModel on its answers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Any
+from xml.etree import ElementTree as etree
+
+from bgn.export.plan import Comparison, ExportPlan, ReasonAmounts, Summation, plan
+from bgn.export.sources import Input
+from bgn.model.schema import level_word
+from bgn.whole_file import write_whole
+
+_NAMESPACE = "http://www.dmg.org/PMML-4_4"
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TYPES = {"words": "string", "numbers": "double", "truths": "boolean"}
+_METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
+
+
+def to_pmml(model: Any, path: str | os.PathLike[str] | None = None, *, reasons: Any = None) -> str:
+    """Write a model as PMML 4.4.
+
+    A network of one hidden layer and one number is a Scorecard: a question is a characteristic with two attributes, and
+    its reason code is its words. Others, deep ones, those with slopes and those of classes, are a RegressionModel on
+    derived fields, the answers +-1 of their questions.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    path : str or path-like, optional
+        File to write, whole or not at all.
+    reasons : array_like or frame, optional
+        Background rows, whose mean partial scores become the baselines that reason codes are ranked by; the best partial
+        score of each question unless told.
+
+    Returns
+    -------
+    str
+        Fields are the network's columns. Engines add up partial scores in floats in an order of their own: scores agree to
+        about 15 digits.
+
+    Examples
+    --------
+    >>> import bgn
+    >>> network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> print(bgn.export.to_pmml(network))  # doctest: +ELLIPSIS
+    <?xml version="1.0" encoding="UTF-8"?>
+    <PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
+    ...
+          <Characteristic name="question 1" reasonCode="income &gt;= 65.5" baselineScore="0.5">
+            <Attribute partialScore="0.5">
+              <SimplePredicate field="income" operator="greaterOrEqual" value="65.5" />
+            </Attribute>
+            <Attribute partialScore="-0.5">
+              <True />
+    ...
+    """
+    planned = plan(model)
+    card = len(planned.layers) == 1 and planned.link == "identity" and not planned.slopes and bool(planned.addends)
+    if reasons is not None and not card:
+        raise ValueError("reasons in PMML are for a Scorecard: a network of one hidden layer that predicts a number.")
+    text = _Document(planned).written(_amounts(planned, reasons) if card else None)
+    if path is not None:
+        write_whole(path, text.encode())
+    return text
+
+
+def _amounts(planned: ExportPlan, reasons: Any) -> tuple[ReasonAmounts, ...]:
+    """Return words of all questions, and their SHAP values against a background, or against their answers' middle."""
+    network = planned.network
+    if reasons is not None:
+        return planned.reasons(reasons)
+    return planned.worded(dict.fromkeys(range(network.widths[-1]), 0.0))
+
+
+def _text(text: str) -> str:
+    """Return text without the characters that XML has no place for."""
+    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+class _Document:
+    """A document on its way."""
+
+    def __init__(self, planned: ExportPlan) -> None:
+        self.plan = planned
+        self.fields = [_text(each.name) for each in planned.inputs]
+        self.target = _text(planned.target)
+        while self.target in self.fields:
+            self.target += " predicted"
+        self.root = etree.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
+
+    def written(self, amounts: tuple[ReasonAmounts, ...] | None) -> str:
+        """Return the text."""
+        header = etree.SubElement(self.root, "Header", {"description": _text(f"Predicts {self.plan.target}.")})
+        etree.SubElement(header, "Application", {"name": "bgn"})
+        if self.plan.to_do:
+            etree.SubElement(header, "Annotation").text = _text("\n".join(self.plan.to_do))
+        self._dictionary()
+        if amounts is None:
+            self._regression()
+        else:
+            self._scorecard(amounts)
+        etree.indent(self.root)
+        body = etree.tostring(self.root, encoding="unicode")
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+
+    # -- fields ------------------------------------------------------------------------------------------------
+
+    def _dictionary(self) -> None:
+        found = etree.SubElement(self.root, "DataDictionary")
+        for each, name in zip(self.plan.inputs, self.fields, strict=True):
+            kind = "double" if each.levels is None else _TYPES[each.level_kind]
+            self._field(found, name, kind, None if each.levels is None else _words(each))
+        classes = self.plan.class_words
+        self._field(found, self.target, "string" if classes else "double", classes or None)
+
+    def _field(self, parent: etree.Element, name: str, kind: str, words: Iterable[str] | None) -> None:
+        sort = "continuous" if words is None else "categorical"
+        field = etree.SubElement(parent, "DataField", {"name": name, "optype": sort, "dataType": kind})
+        for word in words or ():
+            etree.SubElement(field, "Value", {"value": word})
+
+    def _mining(self, parent: etree.Element) -> None:
+        schema = etree.SubElement(parent, "MiningSchema")
+        for each, name in zip(self.plan.inputs, self.fields, strict=True):
+            treated = {"invalidValueTreatment": "asMissing"}
+            if each.refuses:
+                treated["missingValueTreatment"] = "returnInvalid"
+            elif each.fill is not None:
+                treated["missingValueReplacement"] = _fill(each)
+            etree.SubElement(schema, "MiningField", {"name": name, **treated})
+        etree.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def _apply(self, function: str, *arguments: etree.Element) -> etree.Element:
+        made = etree.Element("Apply", {"function": function})
+        made.extend(arguments)
+        return made
+
+    def _ref(self, name: str) -> etree.Element:
+        return etree.Element("FieldRef", {"field": name})
+
+    def _number(self, value: float) -> etree.Element:
+        made = etree.Element("Constant", {"dataType": "double"})
+        made.text = repr(value)
+        return made
+
+    def _word(self, each: Input, word: str) -> etree.Element:
+        made = etree.Element("Constant", {"dataType": _TYPES[each.level_kind]})
+        made.text = word
+        return made
+
+    def _sum(self, layer: int, summed: Summation) -> etree.Element:
+        """Return a sum as an expression."""
+        total: etree.Element | None = None
+        for place, (k, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
+            if layer:
+                part = self._apply("*", self._number(float(coefficient)), self._ref(f"answer {layer} {k + 1}"))  # type: ignore[arg-type]
+            else:
+                part = self._part(k, coefficient, None if summed.gaps is None else summed.gaps[place])
+            total = part if total is None else self._apply("+", total, part)
+        return self._number(0.0) if total is None else total
+
+    def _part(self, k: int, coefficient: Any, gap: float | None) -> etree.Element:
+        name, each = self.fields[k], self.plan.inputs[k]
+        if isinstance(coefficient, tuple):
+            part = self._number(coefficient[-1])
+            for word, value in [*zip(_words(each), coefficient, strict=True)][-2::-1]:
+                same = self._apply("equal", self._ref(name), self._word(each, word))
+                part = self._apply("if", same, self._number(value), part)
+        elif coefficient == 1.0:
+            part = self._ref(name)
+        else:
+            part = self._apply("*", self._number(coefficient), self._ref(name))
+        if gap is None:
+            return part
+        return self._apply("if", self._apply("isMissing", self._ref(name)), self._number(gap), part)
+
+    def _derive(self, parent: etree.Element, name: str, expression: etree.Element) -> str:
+        field = etree.SubElement(parent, "DerivedField", {"name": name, "optype": "continuous", "dataType": "double"})
+        field.append(expression)
+        return name
+
+    # -- a scorecard -------------------------------------------------------------------------------------------
+
+    def _scorecard(self, amounts: tuple[ReasonAmounts, ...]) -> None:
+        plan, network = self.plan, self.plan.network
+        card = etree.SubElement(
+            self.root, "Scorecard",
+            {"modelName": "bgn", "functionName": "regression", "algorithmName": "bgn", "initialScore": repr(network.base),
+             "useReasonCodes": "true", "reasonCodeAlgorithm": "pointsBelow", "baselineMethod": "other"},
+        )  # fmt: skip
+        self._mining(card)
+        self._output(card)
+        derived, layer = etree.Element("LocalTransformations"), plan.layers[0]
+        sums = {}
+        for number, summed in enumerate(layer.sums):
+            alone = len(summed.inputs) == 1 and (
+                isinstance(summed.coefficients[0], tuple) or summed.coefficients == (1.0,)
+            )
+            if summed.inputs and not alone:
+                sums[number] = self._derive(derived, self._free(f"sum {number + 1}"), self._sum(0, summed))
+        if len(derived):
+            card.append(derived)
+        rows = etree.SubElement(card, "Characteristics")
+        words = {each.comparison: each for each in amounts}
+        for number, addend in enumerate(plan.addends, start=1):
+            amount, told = addend.amounts[0] / plan.over, words[addend.comparison]
+            best = repr(abs(amount)) if told.yes[0] == -told.no[0] else repr(amount - told.yes[0])
+            about = {"name": f"question {number}", "reasonCode": _text(told.words), "baselineScore": best}
+            row = etree.SubElement(rows, "Characteristic", about)
+            self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
+
+    def _free(self, name: str) -> str:
+        while name in (*self.fields, self.target):
+            name += " of bgn"
+        return name
+
+    def _attributes(self, row: etree.Element, comparison: Comparison, sums: dict[int, str], amount: float) -> None:
+        """Add two attributes: the first where its predicate is true, the other where it is not or not known."""
+        chosen = self.plan.chosen_levels(0, comparison)
+        answer = bool(comparison.missing)
+        summed = self.plan.layers[0].sums[comparison.summation]
+        if chosen is not None:
+            answer = bool(self.plan.gap_answer(0, comparison))
+            words = _words(self.plan.inputs[summed.inputs[0]])
+            listed = [word for word, yes in zip(words, chosen, strict=True) if yes is not answer]
+            predicate = self._among(self.fields[summed.inputs[0]], listed)
+        elif not summed.inputs:
+            predicate = etree.Element("True" if comparison.threshold <= 0.0 else "False")
+        else:
+            name = sums.get(comparison.summation) or self.fields[summed.inputs[0]]
+            operator = "lessThan" if answer else "greaterOrEqual"
+            about = {"field": name, "operator": operator, "value": repr(comparison.threshold)}
+            predicate = self._present(summed, etree.Element("SimplePredicate", about))
+        first, second = (-amount, amount) if answer else (amount, -amount)
+        etree.SubElement(row, "Attribute", {"partialScore": repr(first)}).append(predicate)
+        etree.SubElement(row, "Attribute", {"partialScore": repr(second)}).append(etree.Element("True"))
+
+    def _present(self, summed: Summation, predicate: etree.Element) -> etree.Element:
+        """Return a predicate that also says that no category of a sum is missing, where that leaves no sum."""
+        if summed.gaps is not None or len(summed.inputs) == 1:
+            return predicate
+        names = [self.fields[k] for k in summed.inputs if self.plan.inputs[k].levels is not None]
+        there = [etree.Element("SimplePredicate", {"field": name, "operator": "isNotMissing"}) for name in names]
+        if not there:
+            return predicate
+        all_of = etree.Element("CompoundPredicate", {"booleanOperator": "and"})
+        all_of.extend([*there, predicate])
+        return all_of
+
+    def _among(self, name: str, words: list[str]) -> etree.Element:
+        """Return the predicate that a field is one of some words, one by one: arrays are split at blanks by some."""
+        same = [etree.Element("SimplePredicate", {"field": name, "operator": "equal", "value": word}) for word in words]
+        if len(same) == 1:
+            return same[0]
+        any_of = etree.Element("CompoundPredicate", {"booleanOperator": "or"})
+        any_of.extend(same)
+        return any_of if same else etree.Element("False")
+
+    def _output(self, parent: etree.Element) -> None:
+        output = etree.SubElement(parent, "Output")
+        about = {
+            "name": self._free("prediction"),
+            "feature": "predictedValue",
+            "optype": "continuous",
+            "dataType": "double",
+        }
+        etree.SubElement(output, "OutputField", about)
+        for rank in range(1, min(3, len(self.plan.addends)) + 1):
+            about = {"name": self._free(f"reason {rank}"), "feature": "reasonCode", "rank": str(rank)}
+            etree.SubElement(output, "OutputField", {**about, "optype": "categorical", "dataType": "string"})
+
+    # -- a regression ------------------------------------------------------------------------------------------
+
+    def _regression(self) -> None:
+        plan, link = self.plan, self.plan.link
+        kind = "regression" if link == "identity" else "classification"
+        about = {
+            "modelName": "bgn",
+            "functionName": kind,
+            "algorithmName": "bgn",
+            "normalizationMethod": _METHODS[link],
+        }
+        model = etree.SubElement(self.root, "RegressionModel", about)
+        self._mining(model)
+        derived = etree.Element("LocalTransformations")
+        for number, layer in enumerate(plan.layers):
+            for place, comparison in enumerate(layer.comparisons):
+                self._derive(derived, f"answer {number + 1} {place + 1}", self._answer(number, comparison))
+        if len(derived):
+            model.append(derived)
+        tables = range(plan.outputs)
+        if link == "logistic":
+            self._table(model, 0, {"targetCategory": _text(plan.class_words[1])})
+            etree.SubElement(
+                model, "RegressionTable", {"intercept": "0.0", "targetCategory": _text(plan.class_words[0])}
+            )
+            return
+        for output in tables:
+            self._table(model, output, {"targetCategory": _text(plan.class_words[output])} if link == "softmax" else {})
+
+    def _answer(self, layer: int, comparison: Comparison) -> etree.Element:
+        """Return +-1 as an expression."""
+        summed = self.plan.layers[layer].sums[comparison.summation]
+        total, threshold = self._sum(layer, summed), self._number(comparison.threshold)
+        answer = self._apply(
+            "if", self._apply("greaterOrEqual", total, threshold), self._number(1.0), self._number(-1.0)
+        )
+        if layer or summed.gaps is not None or comparison.missing is None:
+            return answer
+        told = self._number(1.0 if comparison.missing else -1.0)
+        for k in reversed(summed.inputs):
+            answer = self._apply("if", self._apply("isMissing", self._ref(self.fields[k])), told, answer)
+        return answer
+
+    def _table(self, model: etree.Element, output: int, about: dict[str, str]) -> None:
+        plan, last = self.plan, len(self.plan.layers)
+        base = plan.base[output] / plan.over
+        table = etree.SubElement(model, "RegressionTable", {"intercept": repr(base), **about})
+        for sloped in plan.slopes:
+            given = {"name": self.fields[sloped.input], "coefficient": repr(sloped.slopes[output])}
+            etree.SubElement(table, "NumericPredictor", given)
+        for addend in plan.addends:
+            given = {
+                "name": f"answer {last} {addend.comparison + 1}",
+                "coefficient": repr(addend.amounts[output] / plan.over),
+            }
+            etree.SubElement(table, "NumericPredictor", given)
+
+
+def _fill(each: Input) -> str:
+    """Return what stands in for a missing value."""
+    assert each.fill is not None
+    return repr(each.fill) if each.levels is None else _words(each)[int(each.fill)]
+
+
+def _words(each: Input) -> list[str]:
+    """Return the levels of a category as PMML writes them."""
+    if each.level_kind == "words":
+        return [_text(level_word(level)) for level in each.levels or ()]
+    return [level_word(level).lower() for level in each.levels or ()]  # true, 2 and 2.5
