@@ -112,7 +112,8 @@ class _Document:
         found = etree.SubElement(self.root, "DataDictionary")
         for each, name in zip(self.plan.inputs, self.fields, strict=True):
             kind = "double" if each.levels is None else _TYPES[each.level_kind]
-            self._field(found, name, kind, None if each.levels is None else _words(each))
+            numbers = each.levels is None or each.level_kind == "numbers"
+            self._field(found, name, kind, None if numbers else _words(each))
         classes = self.plan.class_words
         self._field(found, self.target, "string" if classes else "double", classes or None)
 
@@ -167,8 +168,8 @@ class _Document:
     def _part(self, k: int, coefficient: Any, gap: float | None) -> etree.Element:
         name, each = self.fields[k], self.plan.inputs[k]
         if isinstance(coefficient, tuple):
-            part = self._number(coefficient[-1])
-            for word, value in [*zip(_words(each), coefficient, strict=True)][-2::-1]:
+            part = self._number(coefficient[-1] if gap is None else gap)  # the former is not reached: see _present
+            for word, value in [*zip(_words(each), coefficient, strict=True)][::-1]:
                 same = self._apply("equal", self._ref(name), self._word(each, word))
                 part = self._apply("if", same, self._number(value), part)
         elif coefficient == 1.0:
@@ -244,8 +245,13 @@ class _Document:
         """Return a predicate that also says that no category of a sum is missing, where that leaves no sum."""
         if summed.gaps is not None or len(summed.inputs) == 1:
             return predicate
-        names = [self.fields[k] for k in summed.inputs if self.plan.inputs[k].levels is not None]
-        there = [etree.Element("SimplePredicate", {"field": name, "operator": "isNotMissing"}) for name in names]
+        there = []
+        for k in summed.inputs:
+            if self.plan.inputs[k].levels is not None and self.plan.inputs[k].level_kind == "numbers":
+                there.append(self._among(self.fields[k], _words(self.plan.inputs[k])))
+            elif self.plan.inputs[k].levels is not None:
+                about = {"field": self.fields[k], "operator": "isNotMissing"}
+                there.append(etree.Element("SimplePredicate", about))
         if not there:
             return predicate
         all_of = etree.Element("CompoundPredicate", {"booleanOperator": "and"})
