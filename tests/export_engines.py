@@ -19,6 +19,7 @@ import pytest
 
 from bgn import Network, export
 from bgn.export.plan import plan
+from bgn.export.programs.excel import legal
 from bgn.model.schema import level_word
 
 
@@ -307,3 +308,51 @@ def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np
     session = session_of(export.to_onnx(network, inputs=inputs))
     output = "prediction" if network.link == "identity" else "score"
     return session.run([output], feed(network, rows, session))[0].reshape(len(rows), -1)
+
+
+# -- workbooks and PMML ------------------------------------------------------------------------------------------
+
+
+def in_workbook(network: Network, rows: np.ndarray) -> list[list[Any]]:
+    """What LibreOffice shows beside the inputs of a workbook, filled in with some rows."""
+    office, excel = needs("soffice"), pytest.importorskip("openpyxl")
+    planned = plan(network)
+    with tempfile.TemporaryDirectory() as folder:
+        book = excel.load_workbook(io.BytesIO(export.to_excel(network, rows=len(rows))))
+        sheet = book["Input"]
+        for number, row in enumerate(rows.tolist(), start=4):
+            for k, each in enumerate(planned.inputs, start=1):
+                value = cell(row[each.place])
+                if value is not None:
+                    sheet.cell(number, k).value = legal(value) if isinstance(value, str) else value
+                    sheet.cell(number, k).data_type = "s" if isinstance(value, str) else sheet.cell(number, k).data_type
+        book.save(f"{folder}/filled.xlsx")
+        profile = f"-env:UserInstallation=file://{folder}/profile"
+        command = [
+            office,
+            profile,
+            "--headless",
+            "--convert-to",
+            "xlsx:Calc MS Excel 2007 XML",
+            "--outdir",
+            f"{folder}/out",
+        ]
+        done = subprocess.run(
+            [*command, f"{folder}/filled.xlsx"], capture_output=True, text=True, timeout=500, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        shown = excel.load_workbook(f"{folder}/out/filled.xlsx", data_only=True)["Input"]
+        first = len(planned.inputs) + 1
+        count = {"identity": 1, "logistic": 2, "softmax": 2 * planned.outputs}[network.link]
+        return [[shown.cell(k, first + j).value for j in range(count)] for k in range(4, 4 + len(rows))]
+
+
+def in_pmml(network: Network, rows: np.ndarray) -> list[dict[str, Any]]:
+    """What pypmml returns for every row."""
+    pypmml = pytest.importorskip("pypmml")
+    needs("java")
+    model = pypmml.Model.fromString(export.to_pmml(network))
+    return [
+        model.predict({name.replace("\x01", "\ufffd"): value for name, value in row.items()})
+        for row in records(network, rows)
+    ]

@@ -13,6 +13,7 @@ from bgn.require import lazy_names
 
 if TYPE_CHECKING:
     from bgn.export.programs.c import to_c as to_c
+    from bgn.export.programs.excel import to_excel as to_excel
     from bgn.export.programs.javascript import to_javascript as to_javascript
     from bgn.export.programs.json_schema import to_json_schema as to_json_schema
     from bgn.export.programs.onnx import to_onnx as to_onnx
@@ -24,6 +25,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "bgn.export.programs.c": "to_c",
+        "bgn.export.programs.excel": "to_excel",
         "bgn.export.programs.javascript": "to_javascript",
         "bgn.export.programs.json_schema": "to_json_schema",
         "bgn.export.programs.onnx": "to_onnx",

@@ -32,14 +32,14 @@ def to_pmml(model: Any, path: str | os.PathLike[str] | None = None, *, reasons: 
     path : str or path-like, optional
         File to write, whole or not at all.
     reasons : array_like or frame, optional
-        Background rows, whose mean partial scores become the baselines that reason codes are ranked by; the best partial
-        score of each question unless told.
+        Background rows, whose mean partial scores become the baselines that reason codes are ranked by; the best
+        partial score of each question unless told.
 
     Returns
     -------
     str
-        Fields are the network's columns. Engines add up partial scores in floats in an order of their own: scores agree to
-        about 15 digits.
+        Fields are the network's columns. Engines add up partial scores in floats in an order of their own: scores
+        agree to about 15 digits.
 
     Examples
     --------
@@ -149,10 +149,12 @@ class _Document:
         made.text = repr(value)
         return made
 
-    def _word(self, each: Input, word: str) -> etree.Element:
-        made = etree.Element("Constant", {"dataType": _TYPES[each.level_kind]})
-        made.text = word
-        return made
+    def _is(self, each: Input, name: str, word: str) -> etree.Element:
+        """Return whether a field holds a level; words stand in attributes, which engines read more faithfully."""
+        if each.level_kind == "numbers":
+            return self._apply("equal", self._ref(name), self._number(float(word)))
+        found = etree.Element("NormDiscrete", {"field": name, "value": word, "mapMissingTo": "0"})
+        return self._apply("equal", found, self._number(1.0))
 
     def _sum(self, layer: int, summed: Summation) -> etree.Element:
         """Return a sum as an expression."""
@@ -170,8 +172,7 @@ class _Document:
         if isinstance(coefficient, tuple):
             part = self._number(coefficient[-1] if gap is None else gap)  # the former is not reached: see _present
             for word, value in [*zip(_words(each), coefficient, strict=True)][::-1]:
-                same = self._apply("equal", self._ref(name), self._word(each, word))
-                part = self._apply("if", same, self._number(value), part)
+                part = self._apply("if", self._is(each, name, word), self._number(value), part)
         elif coefficient == 1.0:
             part = self._ref(name)
         else:
@@ -191,17 +192,17 @@ class _Document:
         plan, network = self.plan, self.plan.network
         card = etree.SubElement(
             self.root, "Scorecard",
-            {"modelName": "bgn", "functionName": "regression", "algorithmName": "bgn", "initialScore": repr(network.base),
-             "useReasonCodes": "true", "reasonCodeAlgorithm": "pointsBelow", "baselineMethod": "other"},
+            {"modelName": "bgn", "functionName": "regression", "algorithmName": "bgn",
+             "initialScore": repr(network.base), "useReasonCodes": "true", "reasonCodeAlgorithm": "pointsBelow",
+             "baselineMethod": "other"},
         )  # fmt: skip
         self._mining(card)
         self._output(card)
         derived, layer = etree.Element("LocalTransformations"), plan.layers[0]
         sums = {}
         for number, summed in enumerate(layer.sums):
-            alone = len(summed.inputs) == 1 and (
-                isinstance(summed.coefficients[0], tuple) or summed.coefficients == (1.0,)
-            )
+            factor = summed.coefficients[0] if len(summed.inputs) == 1 else None
+            alone = isinstance(factor, tuple) or factor == 1.0
             if summed.inputs and not alone:
                 sums[number] = self._derive(derived, self._free(f"sum {number + 1}"), self._sum(0, summed))
         if len(derived):
