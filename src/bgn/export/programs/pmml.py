@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree as etree
 
 from bgn.export.plan import Comparison, ExportPlan, ReasonAmounts, Summation, plan
-from bgn.export.sources import Input
-from bgn.model.schema import level_word
+from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
+from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
-_NAMESPACE = "http://www.dmg.org/PMML-4_4"
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TYPES = {"words": "string", "numbers": "double", "truths": "boolean"}
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
 
 
-def to_pmml(model: Any, path: str | os.PathLike[str] | None = None, *, reasons: Any = None) -> str:
+def to_pmml(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    reasons: Any = None,
+    preparation: Preparation | None = None,
+) -> str:
     """Write a model as PMML 4.4.
 
     A network of one hidden layer and one number is a Scorecard: a question is a characteristic with two attributes, and
@@ -34,6 +35,8 @@ def to_pmml(model: Any, path: str | os.PathLike[str] | None = None, *, reasons: 
     reasons : array_like or frame, optional
         Background rows, whose mean partial scores become the baselines that reason codes are ranked by; the best
         partial score of each question unless told.
+    preparation : Preparation, optional
+        How the columns of a file become the network's, which are what is read here: the header says how to make them.
 
     Returns
     -------
@@ -57,11 +60,11 @@ def to_pmml(model: Any, path: str | os.PathLike[str] | None = None, *, reasons: 
               <True />
     ...
     """
-    planned = plan(model)
+    planned = plan(model, preparation)
     card = len(planned.layers) == 1 and planned.link == "identity" and not planned.slopes and bool(planned.addends)
     if reasons is not None and not card:
         raise ValueError("reasons in PMML are for a Scorecard: a network of one hidden layer that predicts a number.")
-    text = _Document(planned).written(_amounts(planned, reasons) if card else None)
+    text = _Models(planned).written(_amounts(planned, reasons) if card else None)
     if path is not None:
         write_whole(path, text.encode())
     return text
@@ -75,29 +78,16 @@ def _amounts(planned: ExportPlan, reasons: Any) -> tuple[ReasonAmounts, ...]:
     return planned.worded(dict.fromkeys(range(network.widths[-1]), 0.0))
 
 
-def _text(text: str) -> str:
-    """Return text without the characters that XML has no place for."""
-    return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-class _Document:
-    """A document on its way."""
-
-    def __init__(self, planned: ExportPlan) -> None:
-        self.plan = planned
-        self.fields = [_text(each.name) for each in planned.inputs]
-        self.target = _text(planned.target)
-        while self.target in self.fields:
-            self.target += " predicted"
-        self.root = etree.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
+class _Models(Document):
+    """A document with one of two kinds of models."""
 
     def written(self, amounts: tuple[ReasonAmounts, ...] | None) -> str:
         """Return the text."""
-        header = etree.SubElement(self.root, "Header", {"description": _text(f"Predicts {self.plan.target}.")})
+        header = etree.SubElement(self.root, "Header", {"description": text_of_xml(f"Predicts {self.plan.target}.")})
         etree.SubElement(header, "Application", {"name": "bgn"})
         if self.plan.to_do:
-            etree.SubElement(header, "Annotation").text = _text("\n".join(self.plan.to_do))
-        self._dictionary()
+            etree.SubElement(header, "Annotation").text = text_of_xml("\n".join(self.plan.to_do))
+        self.dictionary()
         if amounts is None:
             self._regression()
         else:
@@ -105,86 +95,6 @@ class _Document:
         etree.indent(self.root)
         body = etree.tostring(self.root, encoding="unicode")
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
-
-    # -- fields ------------------------------------------------------------------------------------------------
-
-    def _dictionary(self) -> None:
-        found = etree.SubElement(self.root, "DataDictionary")
-        for each, name in zip(self.plan.inputs, self.fields, strict=True):
-            kind = "double" if each.levels is None else _TYPES[each.level_kind]
-            numbers = each.levels is None or each.level_kind == "numbers"
-            self._field(found, name, kind, None if numbers else _words(each))
-        classes = self.plan.class_words
-        self._field(found, self.target, "string" if classes else "double", classes or None)
-
-    def _field(self, parent: etree.Element, name: str, kind: str, words: Iterable[str] | None) -> None:
-        sort = "continuous" if words is None else "categorical"
-        field = etree.SubElement(parent, "DataField", {"name": name, "optype": sort, "dataType": kind})
-        for word in words or ():
-            etree.SubElement(field, "Value", {"value": word})
-
-    def _mining(self, parent: etree.Element) -> None:
-        schema = etree.SubElement(parent, "MiningSchema")
-        for each, name in zip(self.plan.inputs, self.fields, strict=True):
-            treated = {"invalidValueTreatment": "asMissing"}
-            if each.refuses:
-                treated["missingValueTreatment"] = "returnInvalid"
-            elif each.fill is not None:
-                treated["missingValueReplacement"] = _fill(each)
-            etree.SubElement(schema, "MiningField", {"name": name, **treated})
-        etree.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
-
-    # -- expressions -------------------------------------------------------------------------------------------
-
-    def _apply(self, function: str, *arguments: etree.Element) -> etree.Element:
-        made = etree.Element("Apply", {"function": function})
-        made.extend(arguments)
-        return made
-
-    def _ref(self, name: str) -> etree.Element:
-        return etree.Element("FieldRef", {"field": name})
-
-    def _number(self, value: float) -> etree.Element:
-        made = etree.Element("Constant", {"dataType": "double"})
-        made.text = repr(value)
-        return made
-
-    def _is(self, each: Input, name: str, word: str) -> etree.Element:
-        """Return whether a field holds a level; words stand in attributes, which engines read more faithfully."""
-        if each.level_kind == "numbers":
-            return self._apply("equal", self._ref(name), self._number(float(word)))
-        found = etree.Element("NormDiscrete", {"field": name, "value": word, "mapMissingTo": "0"})
-        return self._apply("equal", found, self._number(1.0))
-
-    def _sum(self, layer: int, summed: Summation) -> etree.Element:
-        """Return a sum as an expression."""
-        total: etree.Element | None = None
-        for place, (k, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
-            if layer:
-                part = self._apply("*", self._number(float(coefficient)), self._ref(f"answer {layer} {k + 1}"))  # type: ignore[arg-type]
-            else:
-                part = self._part(k, coefficient, None if summed.gaps is None else summed.gaps[place])
-            total = part if total is None else self._apply("+", total, part)
-        return self._number(0.0) if total is None else total
-
-    def _part(self, k: int, coefficient: Any, gap: float | None) -> etree.Element:
-        name, each = self.fields[k], self.plan.inputs[k]
-        if isinstance(coefficient, tuple):
-            part = self._number(coefficient[-1] if gap is None else gap)  # the former is not reached: see _present
-            for word, value in [*zip(_words(each), coefficient, strict=True)][::-1]:
-                part = self._apply("if", self._is(each, name, word), self._number(value), part)
-        elif coefficient == 1.0:
-            part = self._ref(name)
-        else:
-            part = self._apply("*", self._number(coefficient), self._ref(name))
-        if gap is None:
-            return part
-        return self._apply("if", self._apply("isMissing", self._ref(name)), self._number(gap), part)
-
-    def _derive(self, parent: etree.Element, name: str, expression: etree.Element) -> str:
-        field = etree.SubElement(parent, "DerivedField", {"name": name, "optype": "continuous", "dataType": "double"})
-        field.append(expression)
-        return name
 
     # -- a scorecard -------------------------------------------------------------------------------------------
 
@@ -196,7 +106,7 @@ class _Document:
              "initialScore": repr(network.base), "useReasonCodes": "true", "reasonCodeAlgorithm": "pointsBelow",
              "baselineMethod": "other"},
         )  # fmt: skip
-        self._mining(card)
+        self.mining(card)
         self._output(card)
         derived, layer = etree.Element("LocalTransformations"), plan.layers[0]
         sums = {}
@@ -204,7 +114,7 @@ class _Document:
             factor = summed.coefficients[0] if len(summed.inputs) == 1 else None
             alone = isinstance(factor, tuple) or factor == 1.0
             if summed.inputs and not alone:
-                sums[number] = self._derive(derived, self._free(f"sum {number + 1}"), self._sum(0, summed))
+                sums[number] = self.derive(derived, self.free(f"sum {number + 1}"), self.sum(0, summed))
         if len(derived):
             card.append(derived)
         rows = etree.SubElement(card, "Characteristics")
@@ -212,14 +122,9 @@ class _Document:
         for number, addend in enumerate(plan.addends, start=1):
             amount, told = addend.amounts[0] / plan.over, words[addend.comparison]
             best = repr(abs(amount)) if told.yes[0] == -told.no[0] else repr(amount - told.yes[0])
-            about = {"name": f"question {number}", "reasonCode": _text(told.words), "baselineScore": best}
+            about = {"name": f"question {number}", "reasonCode": text_of_xml(told.words), "baselineScore": best}
             row = etree.SubElement(rows, "Characteristic", about)
             self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
-
-    def _free(self, name: str) -> str:
-        while name in (*self.fields, self.target):
-            name += " of bgn"
-        return name
 
     def _attributes(self, row: etree.Element, comparison: Comparison, sums: dict[int, str], amount: float) -> None:
         """Add two attributes: the first where its predicate is true, the other where it is not or not known."""
@@ -228,7 +133,7 @@ class _Document:
         summed = self.plan.layers[0].sums[comparison.summation]
         if chosen is not None:
             answer = bool(self.plan.gap_answer(0, comparison))
-            words = _words(self.plan.inputs[summed.inputs[0]])
+            words = words_of(self.plan.inputs[summed.inputs[0]])
             listed = [word for word, yes in zip(words, chosen, strict=True) if yes is not answer]
             predicate = self._among(self.fields[summed.inputs[0]], listed)
         elif not summed.inputs:
@@ -249,7 +154,7 @@ class _Document:
         there = []
         for k in summed.inputs:
             if self.plan.inputs[k].levels is not None and self.plan.inputs[k].level_kind == "numbers":
-                there.append(self._among(self.fields[k], _words(self.plan.inputs[k])))
+                there.append(self._among(self.fields[k], words_of(self.plan.inputs[k])))
             elif self.plan.inputs[k].levels is not None:
                 about = {"field": self.fields[k], "operator": "isNotMissing"}
                 there.append(etree.Element("SimplePredicate", about))
@@ -271,14 +176,14 @@ class _Document:
     def _output(self, parent: etree.Element) -> None:
         output = etree.SubElement(parent, "Output")
         about = {
-            "name": self._free("prediction"),
+            "name": self.free("prediction"),
             "feature": "predictedValue",
             "optype": "continuous",
             "dataType": "double",
         }
         etree.SubElement(output, "OutputField", about)
         for rank in range(1, min(3, len(self.plan.addends)) + 1):
-            about = {"name": self._free(f"reason {rank}"), "feature": "reasonCode", "rank": str(rank)}
+            about = {"name": self.free(f"reason {rank}"), "feature": "reasonCode", "rank": str(rank)}
             etree.SubElement(output, "OutputField", {**about, "optype": "categorical", "dataType": "string"})
 
     # -- a regression ------------------------------------------------------------------------------------------
@@ -293,35 +198,34 @@ class _Document:
             "normalizationMethod": _METHODS[link],
         }
         model = etree.SubElement(self.root, "RegressionModel", about)
-        self._mining(model)
+        self.mining(model)
         derived = etree.Element("LocalTransformations")
         for number, layer in enumerate(plan.layers):
             for place, comparison in enumerate(layer.comparisons):
-                self._derive(derived, f"answer {number + 1} {place + 1}", self._answer(number, comparison))
+                self.derive(derived, f"answer {number + 1} {place + 1}", self._answer(number, comparison))
         if len(derived):
             model.append(derived)
-        tables = range(plan.outputs)
         if link == "logistic":
-            self._table(model, 0, {"targetCategory": _text(plan.class_words[1])})
+            self._table(model, 0, {"targetCategory": text_of_xml(plan.class_words[1])})
             etree.SubElement(
-                model, "RegressionTable", {"intercept": "0.0", "targetCategory": _text(plan.class_words[0])}
+                model, "RegressionTable", {"intercept": "0.0", "targetCategory": text_of_xml(plan.class_words[0])}
             )
             return
         for output in tables:
-            self._table(model, output, {"targetCategory": _text(plan.class_words[output])} if link == "softmax" else {})
+            self._table(
+                model, output, {"targetCategory": text_of_xml(plan.class_words[output])} if link == "softmax" else {}
+            )
 
     def _answer(self, layer: int, comparison: Comparison) -> etree.Element:
         """Return +-1 as an expression."""
         summed = self.plan.layers[layer].sums[comparison.summation]
-        total, threshold = self._sum(layer, summed), self._number(comparison.threshold)
-        answer = self._apply(
-            "if", self._apply("greaterOrEqual", total, threshold), self._number(1.0), self._number(-1.0)
-        )
+        total, threshold = self.sum(layer, summed), self.number(comparison.threshold)
+        answer = self.apply("if", self.apply("greaterOrEqual", total, threshold), self.number(1.0), self.number(-1.0))
         if layer or summed.gaps is not None or comparison.missing is None:
             return answer
-        told = self._number(1.0 if comparison.missing else -1.0)
+        told = self.number(1.0 if comparison.missing else -1.0)
         for k in reversed(summed.inputs):
-            answer = self._apply("if", self._apply("isMissing", self._ref(self.fields[k])), told, answer)
+            answer = self.apply("if", self.apply("isMissing", self.ref(self.fields[k])), told, answer)
         return answer
 
     def _table(self, model: etree.Element, output: int, about: dict[str, str]) -> None:
@@ -337,16 +241,3 @@ class _Document:
                 "coefficient": repr(addend.amounts[output] / plan.over),
             }
             etree.SubElement(table, "NumericPredictor", given)
-
-
-def _fill(each: Input) -> str:
-    """Return what stands in for a missing value."""
-    assert each.fill is not None
-    return repr(each.fill) if each.levels is None else _words(each)[int(each.fill)]
-
-
-def _words(each: Input) -> list[str]:
-    """Return the levels of a category as PMML writes them."""
-    if each.level_kind == "words":
-        return [_text(level_word(level)) for level in each.levels or ()]
-    return [level_word(level).lower() for level in each.levels or ()]  # true, 2 and 2.5

@@ -13,6 +13,7 @@ from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.export.programs.sql_reasons import reason_stages
 from bgn.export.programs.sql_stages import Stages
 from bgn.export.sources import Indicator, Input
+from bgn.inputs.arguments import chosen
 from bgn.model.schema import Level, level_word
 from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
@@ -199,7 +200,7 @@ def to_sql(
         mean answers over those rows, and these values.
     count : int, default 3
     preparation : Preparation, optional
-        How the columns of a file become the network's; the program then reads the columns of that file.
+        How a file's columns become the network's; the program then reads those of the file.
 
     Returns
     -------
@@ -218,10 +219,8 @@ def to_sql(
     >>> houses.execute(query).fetchall(), network.predict([[60.0, 30.0]])
     ([(7, 1.505)], array([1.505]))
     """
-    if dialect not in DIALECTS:
-        raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}; got {dialect!r}.")
-    if form not in ("select", "expression"):
-        raise ValueError(f"form must be 'select' or 'expression'; got {form!r}.")
+    chosen("dialect", dialect, tuple(DIALECTS))
+    chosen("form", form, ("select", "expression"))
     planned, spelling, kept = plan(model, preparation), DIALECTS[dialect], tuple(keep)
     _check_names([*planned.raws, *kept, *planned.class_words])
     if form == "expression":
