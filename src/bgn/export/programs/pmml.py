@@ -211,10 +211,9 @@ class _Models(Document):
                 model, "RegressionTable", {"intercept": "0.0", "targetCategory": text_of_xml(plan.class_words[0])}
             )
             return
-        for output in tables:
-            self._table(
-                model, output, {"targetCategory": text_of_xml(plan.class_words[output])} if link == "softmax" else {}
-            )
+        for output in range(plan.outputs):
+            about = {"targetCategory": text_of_xml(plan.class_words[output])} if link == "softmax" else {}
+            self._table(model, output, about)
 
     def _answer(self, layer: int, comparison: Comparison) -> etree.Element:
         """Return +-1 as an expression."""

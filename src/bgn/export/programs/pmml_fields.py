@@ -35,6 +35,7 @@ class Document:
     # -- fields ------------------------------------------------------------------------------------------------
 
     def dictionary(self) -> None:
+        """Add the fields that there are."""
         found = etree.SubElement(self.root, "DataDictionary")
         for each, name in zip(self.plan.inputs, self.fields, strict=True):
             kind = "double" if each.levels is None else _TYPES[each.level_kind]
@@ -44,12 +45,14 @@ class Document:
         self.field(found, self.target, "string" if classes else "double", classes or None)
 
     def field(self, parent: etree.Element, name: str, kind: str, words: Iterable[str] | None) -> None:
+        """Add a field, with words where it is a category."""
         sort = "continuous" if words is None else "categorical"
         field = etree.SubElement(parent, "DataField", {"name": name, "optype": sort, "dataType": kind})
         for word in words or ():
             etree.SubElement(field, "Value", {"value": word})
 
     def mining(self, parent: etree.Element) -> None:
+        """Add what a model reads, and what it does about gaps."""
         schema = etree.SubElement(parent, "MiningSchema")
         for each, name in zip(self.plan.inputs, self.fields, strict=True):
             treated = {"invalidValueTreatment": "asMissing"}
@@ -63,14 +66,17 @@ class Document:
     # -- expressions -------------------------------------------------------------------------------------------
 
     def apply(self, function: str, *arguments: etree.Element) -> etree.Element:
+        """Return a function of expressions."""
         made = etree.Element("Apply", {"function": function})
         made.extend(arguments)
         return made
 
     def ref(self, name: str) -> etree.Element:
+        """Return the value of a field."""
         return etree.Element("FieldRef", {"field": name})
 
     def number(self, value: float) -> etree.Element:
+        """Return a number."""
         made = etree.Element("Constant", {"dataType": "double"})
         made.text = repr(value)
         return made
@@ -94,6 +100,7 @@ class Document:
         return self.number(0.0) if total is None else total
 
     def part(self, k: int, coefficient: Any, gap: float | None) -> etree.Element:
+        """Return what an input adds to a sum."""
         name, each = self.fields[k], self.plan.inputs[k]
         if isinstance(coefficient, tuple):
             part = self.number(coefficient[-1] if gap is None else gap)  # the former is not reached: see _present
@@ -108,11 +115,13 @@ class Document:
         return self.apply("if", self.apply("isMissing", self.ref(name)), self.number(gap), part)
 
     def derive(self, parent: etree.Element, name: str, expression: etree.Element) -> str:
+        """Add a field that is made of others; return its name."""
         field = etree.SubElement(parent, "DerivedField", {"name": name, "optype": "continuous", "dataType": "double"})
         field.append(expression)
         return name
 
     def free(self, name: str) -> str:
+        """Return a name that no field has."""
         while name in (*self.fields, self.target):
             name += " of bgn"
         return name

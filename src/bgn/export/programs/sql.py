@@ -24,10 +24,10 @@ _MOST_NAMED = 1000  # columns of a stage; PostgreSQL has room for 1,600
 
 
 class SqlWriter:
-    """Writes the parts of a plan: `named` ones as columns of earlier stages, others where they are used."""
+    """Writes the parts of a plan: those in `columns` as columns of earlier stages, others where they are used."""
 
-    def __init__(self, planned: ExportPlan, dialect: Dialect, named: bool) -> None:
-        self.plan, self.dialect, self.named = planned, dialect, named
+    def __init__(self, planned: ExportPlan, dialect: Dialect) -> None:
+        self.plan, self.dialect = planned, dialect
         self.columns: set[str] = set()
 
     def number(self, value: float) -> str:
@@ -188,7 +188,6 @@ def to_sql(
     path : str or path-like, optional
         File to write, whole or not at all.
     dialect : {"standard", "postgresql", "sqlite", "duckdb", "bigquery", "snowflake"}, default "standard"
-        The spelling.
     table : str or sequence of str, default "rows"
         The table to read; several names for one in a schema.
     keep : iterable of str, optional
@@ -196,8 +195,8 @@ def to_sql(
     form : {"select", "expression"}, default "select"
         A whole SELECT, or the raw score as one expression to put into a query of your own.
     reasons : array_like or frame, optional
-        Background rows: the SELECT also returns the `count` questions with the largest exact SHAP values, against the
-        mean answers over those rows, and these values.
+        Background rows: the SELECT also returns the questions with the largest exact SHAP values, against the mean
+        answers over those rows, and these values.
     count : int, default 3
     preparation : Preparation, optional
         How a file's columns become the network's; the program then reads those of the file.
@@ -205,14 +204,13 @@ def to_sql(
     Returns
     -------
     str
-        A SELECT with the column ``prediction``; for classes ``score``, ``probability`` and ``label``. A gap is NULL,
-        and so is the prediction where the model refuses one.
+        With the column ``prediction``; for classes ``score``, ``probability`` and ``label``. NULL is a gap, and the
+        prediction where the model refuses one.
 
     Examples
     --------
-    >>> import bgn
+    >>> import bgn, sqlite3
     >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
-    >>> import sqlite3
     >>> houses = sqlite3.connect(":memory:")
     >>> _ = houses.execute("CREATE TABLE houses AS SELECT 7 AS id, 60.0 AS income, 30.0 AS age")
     >>> query = bgn.export.to_sql(network, dialect="sqlite", table="houses", keep=["id"])
@@ -223,11 +221,11 @@ def to_sql(
     chosen("form", form, ("select", "expression"))
     planned, spelling, kept = plan(model, preparation), DIALECTS[dialect], tuple(keep)
     _check_names([*planned.raws, *kept, *planned.class_words])
+    amounts = () if reasons is None else planned.reasons(reasons)
     if form == "expression":
-        text = _expression(planned, spelling, reasons)
+        text = _expression(planned, spelling, amounts)
     else:
-        amounts = () if reasons is None else planned.reasons(reasons)
-        text = _select(SqlWriter(planned, spelling, named=True), table, kept, amounts, count)
+        text = _select(SqlWriter(planned, spelling), table, kept, amounts, count)
     if path is not None:
         write_whole(path, text.encode())
     return text
@@ -239,10 +237,10 @@ def _check_names(names: Iterable[str]) -> None:
             raise ValueError(f"names must not have the character 0, which no database takes; got {name!r}. Rename it.")
 
 
-def _expression(planned: ExportPlan, dialect: Dialect, reasons: Any) -> str:
-    if planned.outputs > 1 or reasons is not None:
+def _expression(planned: ExportPlan, dialect: Dialect, reasons: Sequence[Any]) -> str:
+    if planned.outputs > 1 or reasons:
         raise ValueError("form='expression' writes one raw score, without reasons; use form='select'.")
-    writer = SqlWriter(planned, dialect, named=False)
+    writer = SqlWriter(planned, dialect)
     parts = [writer.number(planned.base[0]), *writer.addends(0)]
     if not planned.whole and len(parts) > _MOST_INLINE:
         raise ValueError(
