@@ -222,10 +222,8 @@ def to_sql(
     planned, spelling, kept = plan(model, preparation), DIALECTS[dialect], tuple(keep)
     _check_names([*planned.raws, *kept, *planned.class_words])
     amounts = () if reasons is None else planned.reasons(reasons)
-    if form == "expression":
-        text = _expression(planned, spelling, amounts)
-    else:
-        text = _select(SqlWriter(planned, spelling), table, kept, amounts, count)
+    writer = SqlWriter(planned, spelling)
+    text = _expression(writer, amounts) if form == "expression" else _select(writer, table, kept, amounts, count)
     if path is not None:
         write_whole(path, text.encode())
     return text
@@ -237,10 +235,10 @@ def _check_names(names: Iterable[str]) -> None:
             raise ValueError(f"names must not have the character 0, which no database takes; got {name!r}. Rename it.")
 
 
-def _expression(planned: ExportPlan, dialect: Dialect, reasons: Sequence[Any]) -> str:
+def _expression(writer: SqlWriter, reasons: Sequence[Any]) -> str:
+    planned = writer.plan
     if planned.outputs > 1 or reasons:
         raise ValueError("form='expression' writes one raw score, without reasons; use form='select'.")
-    writer = SqlWriter(planned, dialect)
     parts = [writer.number(planned.base[0]), *writer.addends(0)]
     if not planned.whole and len(parts) > _MOST_INLINE:
         raise ValueError(
