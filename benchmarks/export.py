@@ -1,8 +1,8 @@
 """Exported programs against `predict`, per row and in one run; and SQL on a million rows inside DuckDB.
 
-``python benchmarks/export.py`` times `predict`, the ONNX graph in onnxruntime on one thread and the C header compiled by
-gcc -O3, by turns, on networks of 10 to 1,000 neurons over the same rows, and checks that all give the same bits. Then it
-times the SELECT of a network of 50 questions on 1,000,000 rows in DuckDB.
+``python benchmarks/export.py`` times `predict`, the ONNX graph in onnxruntime on one thread and the C header compiled
+by gcc -O3, by turns, on networks of 10 to 1,000 neurons over the same rows, and checks that all give the same bits.
+Then it times the SELECT of a network of 50 questions on 1,000,000 rows in DuckDB.
 """
 
 from __future__ import annotations
