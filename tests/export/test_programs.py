@@ -16,6 +16,7 @@ import bgn
 from bgn import Layer, Network, export
 from bgn.explain.shap import shap_values
 from bgn.export.plan import plan
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, drawn_networks, every_kind, expected, hostile, rows_for
@@ -345,7 +346,7 @@ def test_town_rows_as_people_write_them():
     assert (engines.in_python(network, rows)[:, 0] == network.predict(rows)).all()
     schema = Schema((Column("floor", levels=(1.0, 2.5)),))
     floors = Network(
-        [Layer.of([bgn.model.neuron.Neuron(bgn.model.neuron.Projection((0,), ((1.0, 0.0),)), 1.0, False)], 1)],
+        [Layer.of([Neuron(Projection((0,), ((1.0, 0.0),)), 1.0, False)], 1)],
         [1.0],
         0.0,
         schema=schema,
@@ -361,3 +362,57 @@ def test_town_rows_as_people_write_them():
         -1,
         -1,
     ]
+
+
+# -- points without floats ---------------------------------------------------------------------------------------
+
+
+def card():
+    """A card with a number, a category and a sum of both, thresholds with decimals, and gaps."""
+    schema = Schema(
+        (Column("income"), Column("city", levels=("Lille", "Nice", "Rome")), Column("age", typical=30.0)), "value"
+    )
+    asked = [
+        Neuron(Projection((0,), (1.0,)), 65.46, missing=True),
+        Neuron(Projection((0,), (-1.0,)), -20.5, missing=False),
+        Neuron(Projection((1,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
+        Neuron(Projection((0, 1), (1.0, (0.0, -6.25, 0.0)), gaps=(38.5, 0.5)), 30.0),
+        Neuron(Projection((0, 2), (1.0, 0.5)), 60.0, missing=True),
+        Neuron(Projection((2,), (1.0,)), 20.0),
+    ]
+    return Network([Layer.of(asked, 3)], [0.26, 0.195, -0.065, 0.13, -0.39, 0.065], 1.54, schema=schema)
+
+
+def test_points_without_floats(tmp_path):
+    network = card()
+    written = bgn.scorecard(network)
+    export.to_c(network, tmp_path / "card.h", integers=True, decimals=2)
+    (tmp_path / "driver.c").write_text(
+        '#include "card.h"\nvoid run(const int32_t *rows, long count, int32_t *out) '
+        "{ for (long k = 0; k < count; k++) out[k] = bgn_points(rows + 3 * k); }\n"
+    )
+    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-mgeneral-regs-only"]
+    command = [engines.needs("gcc"), *flags, "driver.c", "-o", "card.so"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rng = np.random.default_rng(0)
+    income = rng.choice([65.46, 65.45, 65.47, 20.5, 20.51, 20.49, 30.0, 36.25, 36.24, 45.0, 50.0, 49.99], 2000)
+    codes, age = rng.integers(-1, 4, 2000), rng.choice([20.0, 19.99, 30.0, 22.0], 2000)
+    rows = np.column_stack([income, codes, age]).astype(object)
+    rows[rng.random(2000) < 0.1, 0] = None
+    rows[rng.random(2000) < 0.1, 2] = None
+    words = [network.schema.columns[1].levels[code] if 0 <= code < 3 else None for code in codes]
+    want = network.predict(np.column_stack([rows[:, 0], np.array(words, object), rows[:, 2]]))
+    scaled = [
+        [-(2**31) if x is None else round(x * by) for x, by in zip(row, (100, 1, 100), strict=True)] for row in rows
+    ]
+    given = np.array(scaled, np.int32)
+    out = np.empty(len(given), np.int32)
+    library, pointer = ctypes.CDLL(str(tmp_path / "card.so")), ctypes.POINTER(ctypes.c_int32)
+    library.run(given.ctypes.data_as(pointer), ctypes.c_long(len(given)), out.ctypes.data_as(pointer))
+    assert [float(written.prediction(int(points))) for points in out] == want.tolist()
+
+
+def test_points_are_for_cards():
+    with pytest.raises(ValueError, match="whole multiples"):
+        export.to_c(random_network(3, ["a", "b"], 0), integers=True)

@@ -28,6 +28,7 @@ from bgn.whole_file import check_place
 @click.option("--keep", multiple=True, metavar="COL", help="Of SQL: a column to return too; again for more.")
 @click.option("--expression", is_flag=True, help="Of SQL: one expression and no SELECT.")
 @click.option("--name", help="Of C: what all names start with.")
+@click.option("--integers", is_flag=True, help="Of C: the points of a card, without floats.")
 @click.option("--inputs", type=click.Choice(["matrix", "columns"]), help="Of ONNX: one input, or one per column.")
 @click.option("--precision", type=click.Choice(["double", "float"]), help="Of ONNX: type of the numbers handed over.")
 @click.option("--rows", type=click.IntRange(1, 1_000_000), help="Of Excel: lines for rows to predict.")

@@ -27,7 +27,7 @@ class Target:
 TARGETS: dict[str, Target] = {
     "python": Target("to_python", ("reasons",)),
     "javascript": Target("to_javascript"),
-    "c": Target("to_c", ("name",)),
+    "c": Target("to_c", ("name", "integers")),
     "sql": Target("to_sql", ("dialect", "table", "keep", "form", "reasons", "count")),
     "onnx": Target("to_onnx", ("inputs", "precision", "reasons", "count"), text=False),
     "excel": Target("to_excel", ("rows",), text=False),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 from bgn.export.plan import ExportPlan, plan
+from bgn.export.programs.c_integers import integer_header
+from bgn.export.programs.c_words import check_name, comment, quoted
 from bgn.export.programs.straight import Statements
+from bgn.export.scorecard import scorecard
 from bgn.model.schema import level_word
 from bgn.preparation import Preparation
-from bgn.printable import clean
 from bgn.whole_file import write_whole
 
 _TOP = """\
@@ -115,22 +116,13 @@ class CStatements(Statements):
         return f"t0 += {self.number(amount)} * (double)(2 * ({condition}) - 1);"
 
 
-def quoted(text: str) -> str:
-    """Write text as a string of C: anything but plain letters as octal bytes, so that no trigraph or escape arises."""
-    plain = re.compile(r"[A-Za-z0-9 _.,:;<>=+\-()]")
-    return '"' + "".join(c if plain.fullmatch(c) else "".join(f"\\{b:03o}" for b in c.encode()) for c in text) + '"'
-
-
-def comment(text: str) -> str:
-    """Write text so that it neither ends a comment nor joins lines."""
-    return re.sub(r"[*/\\?]", " ", clean(text))
-
-
 def to_c(
     model: Any,
     path: str | os.PathLike[str] | None = None,
     *,
     name: str = "bgn",
+    integers: bool = False,
+    decimals: int = 0,
     preparation: Preparation | None = None,
 ) -> str:
     """Write a model as a single C99 header without dependencies.
@@ -142,6 +134,11 @@ def to_c(
         File to write, whole or not at all.
     name : str, default "bgn"
         What all names in it start with.
+    integers : bool, default False
+        Write ``bgn_points``, without floats, of a model that is a :func:`bgn.scorecard`: a row is then an array of
+        int32_t, numbers times a power of ten.
+    decimals : int, default 0
+        With `integers`, how many decimals of every number to keep at least; those of its thresholds are kept.
     preparation : Preparation, optional
         How the columns of a file become the network's. C reads the network's columns; a comment then says how to make
         them.
@@ -169,16 +166,10 @@ def to_c(
     """
     check_name(name)
     planned = plan(model, preparation)
-    text = _header(planned, name)
+    text = integer_header(planned, scorecard(model), name, decimals) if integers else _header(planned, name)
     if path is not None:
         write_whole(path, text.encode())
     return text
-
-
-def check_name(name: str) -> None:
-    """Refuse what C cannot call a function."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,40}", name):
-        raise ValueError(f"name must be letters, digits and _, the first of them a letter; got {name!r}.")
 
 
 def _header(planned: ExportPlan, name: str) -> str:
