@@ -102,7 +102,7 @@ MAY_IMPORT = {
     "experiments": {"experiments", "plot", "dask", "torch"},
     "tests": {"dev", "torch"},
     "benchmarks": {"dev", "torch"},
-    "examples": {"plot", "cli", "report"},
+    "examples": {"plot", "cli", "report", "docs"},
     "docs": {"docs", "torch"},
     ".ci": set(),
 }

@@ -143,11 +143,12 @@ def _question(planned: ExportPlan, comparison: Comparison, places: list[int]) ->
         if isinstance(factor, tuple):
             part = "0"
             for code, value in reversed([*enumerate(factor)]):
-                part = f"(x{k} == {code} ? {value} : {part})"
+                part = f"(x{k} == {code} ? {value} : {part})" if value else part
         else:
-            part = f"{factor} * x{k}"
+            part = f"x{k}" if factor == 1 else f"{factor} * x{k}"
         if whole.gaps is not None and planned.sees_gap(k):
-            part = f"({missing} ? {whole.gaps[place]} : {part})"
+            known = whole.gaps[place] == 0 and levels is not None
+            part = part if known else f"({missing} ? {whole.gaps[place]} : {part})"
         elif planned.sees_gap(k):
             absent.append(missing)
         parts.append(part)
