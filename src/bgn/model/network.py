@@ -284,9 +284,10 @@ class Network:
             return ANSWERS["predict"](self, X)
         return LINKS[self.link](self.raw_score(X))
 
-    def predict_encoded(self, rows: Floats) -> Floats:
-        """Return what :meth:`predict` says of rows that the schema has encoded."""
-        return LINKS[self.link](self._raw_score(self._rows(rows, encoded=True)))
+    def predict_encoded(self, rows: Floats, scores: bool = False) -> Floats:
+        """Return what :meth:`predict`, or :meth:`raw_score`, says of rows that the schema has encoded."""
+        found = self._raw_score(self._rows(rows, encoded=True))
+        return found if scores else LINKS[self.link](found)
 
     def changed(self, **parts: Any) -> Network:
         """Return the same network but for some of its parts.
