@@ -306,7 +306,8 @@ def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarr
 
 def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np.ndarray:
     session = session_of(export.to_onnx(network, inputs=inputs))
-    output = "prediction" if network.link == "identity" else "score"
+    wanted = "prediction" if network.link == "identity" else "score"
+    output = next(each.name for each in session.get_outputs() if each.name.startswith(wanted))  # "... of bgn" if taken
     return session.run([output], feed(network, rows, session))[0].reshape(len(rows), -1)
 
 

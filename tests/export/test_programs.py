@@ -107,7 +107,7 @@ def test_onnx_with_levels_as_numbers():
     agree(lambda network, rows: engines.in_onnx(network, rows, inputs="matrix"), {"town": town(), "hostile": hostile()})
 
 
-def test_sql_as_one_expression(postgres):
+def test_sql_as_one_expression():
     import sqlite3
 
     network = town()
@@ -148,7 +148,7 @@ def told_apart(link):
 
 
 @pytest.mark.parametrize("link", ["logistic", "softmax"])
-def test_labels_and_probabilities(link, postgres):
+def test_labels_and_probabilities(link):
     network = told_apart(link)
     rows = np.random.default_rng(1).normal(size=(50, 2)) * 3
     found, scores = network.predict(rows), network.raw_score(rows)
@@ -285,6 +285,36 @@ def test_names_do_not_get_out():
     assert '`a schema`.`a "table"`' in export.to_sql(network, dialect="bigquery", table=("a schema", 'a "table"'))
     with pytest.raises(ValueError, match="character 0"):
         export.to_sql(Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a\0b"]))
+
+
+def test_names_of_our_own_are_no_trap(postgres):
+    names = [
+        "x1",
+        "x0",
+        "keep_0",
+        "t0",
+        "h0_0",
+        "s0_0",
+        "n3",
+        "c1",
+        "_n2",
+        "answer 1 1",
+        "prediction",
+        "X",
+        "row",
+        "odds",
+    ]
+    for second in (0, 3):
+        network = random_network(20, names, 5, second=second, target="x1")
+        every = {"own": network, "classes": network.changed(link="logistic")}
+        agree(engines.in_python, every)
+        agree(engines.in_duckdb, every)
+        agree(engines.in_sqlite, every)
+        agree(postgres, every, finite=True)
+        agree(lambda network, rows: engines.in_onnx(network, rows, inputs="columns"), every)
+        agree(engines.in_node, every)
+    text = export.to_sql(network, table="Stage_0")
+    assert "WITH bgn_stage_0 AS" in text
 
 
 def test_a_file_is_written_whole(tmp_path):

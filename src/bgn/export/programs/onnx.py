@@ -87,7 +87,7 @@ def to_onnx(
 
 
 def _graph(planned: ExportPlan, inputs: str, precision: str, amounts: Sequence[ReasonAmounts], count: int) -> bytes:
-    graph = Graph()
+    graph = Graph([*planned.network.names, planned.target])
     read_inputs(graph, planned, inputs, precision)
     for number in range(len(planned.layers) - 1):
         _hidden_layer(graph, planned, number)

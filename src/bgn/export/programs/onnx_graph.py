@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,16 @@ _LABELS = ("LabelEncoder",)
 
 
 class Graph:
-    """Nodes and constants.
+    """Nodes and constants, whose names are none of those given.
 
     `values` holds, layer by layer, the name of what questions read, one row per input or answer, and `rows` which row
     of it each is; `codes` the numbers of levels by input; `refused` where no prediction is made, if there is such.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: Iterable[str]) -> None:
+        self._prefix = ""
+        while any(name.startswith(f"{self._prefix}n") or name.startswith(f"{self._prefix}c") for name in names):
+            self._prefix += "_"
         self._onnx = require("onnx", extra="onnx")
         self.double = self._onnx.TensorProto.DOUBLE
         self.values: list[str] = []
@@ -42,7 +45,8 @@ class Graph:
     def nodes(self, operator: str, inputs: Sequence[str], count: int, **attributes: Any) -> list[str]:
         """Add a node of several outputs; return their names."""
         number = len(self._nodes)
-        names = [f"n{number}" if count == 1 else f"n{number}_{k}" for k in range(count)]
+        first = f"{self._prefix}n{number}"
+        names = [first if count == 1 else f"{first}_{k}" for k in range(count)]
         domain = "ai.onnx.ml" if operator in _LABELS else ""
         self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), names, domain=domain, **attributes))
         return names
@@ -52,7 +56,7 @@ class Graph:
         array = np.asarray(values, dtype=kind)
         key = (array.shape, str(array.dtype), array.tobytes() if array.dtype != object else tuple(array.ravel()))
         if key not in self._constants:
-            name = f"c{len(self._constants)}"
+            name = f"{self._prefix}c{len(self._constants)}"
             self._constants[key] = name, self._onnx.numpy_helper.from_array(array, name)
         return self._constants[key][0]
 

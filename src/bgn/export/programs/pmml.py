@@ -202,7 +202,7 @@ class _Models(Document):
         derived = etree.Element("LocalTransformations")
         for number, layer in enumerate(plan.layers):
             for place, comparison in enumerate(layer.comparisons):
-                self.derive(derived, f"answer {number + 1} {place + 1}", self._answer(number, comparison))
+                self.derive(derived, f"{self.answers} {number + 1} {place + 1}", self._answer(number, comparison))
         if len(derived):
             model.append(derived)
         if link == "logistic":
@@ -236,7 +236,7 @@ class _Models(Document):
             etree.SubElement(table, "NumericPredictor", given)
         for addend in plan.addends:
             given = {
-                "name": f"answer {last} {addend.comparison + 1}",
+                "name": f"{self.answers} {last} {addend.comparison + 1}",
                 "coefficient": repr(addend.amounts[output] / plan.over),
             }
             etree.SubElement(table, "NumericPredictor", given)

@@ -30,6 +30,9 @@ class Document:
         self.target = text_of_xml(planned.target)
         while self.target in self.fields:
             self.target += " predicted"
+        self.answers = self.free("answer")
+        while any(name.startswith(self.answers) for name in self.fields):
+            self.answers = f"bgn {self.answers}"
         self.root = etree.Element("PMML", {"xmlns": _NAMESPACE, "version": "4.4"})
 
     # -- fields ------------------------------------------------------------------------------------------------
@@ -93,7 +96,7 @@ class Document:
         total: etree.Element | None = None
         for place, (k, coefficient) in enumerate(zip(summed.inputs, summed.coefficients, strict=True)):
             if layer:
-                part = self.apply("*", self.number(float(coefficient)), self.ref(f"answer {layer} {k + 1}"))  # type: ignore[arg-type]
+                part = self.apply("*", self.number(float(coefficient)), self.ref(f"{self.answers} {layer} {k + 1}"))  # type: ignore[arg-type]
             else:
                 part = self.part(k, coefficient, None if summed.gaps is None else summed.gaps[place])
             total = part if total is None else self.apply("+", total, part)

@@ -12,12 +12,15 @@ _MOST_ARGUMENTS = 100  # of a function; SQLite has room for 127
 class Stages:
     """Queries ``stage_0``, ``stage_1``, ..., each with all columns of the one before and some more.
 
-    Columns of the table are kept under names of their own, which collide with none of ours.
+    Columns of the table are kept under names of their own, which collide with none of ours; so does the table's.
     """
 
     def __init__(self, dialect: Dialect, table: tuple[str, ...], keep: tuple[str, ...]) -> None:
         self.dialect, self.keep = dialect, keep
         self._source = ".".join(map(dialect.name, table))
+        self._stage = "stage"
+        while table[-1].casefold().startswith(self._stage):
+            self._stage = f"bgn_{self._stage}"
         self._known: list[str] = []
         self._queries: list[str] = []
 
@@ -30,7 +33,7 @@ class Stages:
             kept = [f"{self.dialect.name(name)} AS keep_{k}" for k, name in enumerate(self.keep)]
         made = [f"{written} AS {name}" for name, written in columns.items()]
         listed = ",\n    ".join(filter(None, [", ".join(kept), *made])) or "1 AS one"
-        source = f"stage_{len(self._queries) - 1}" if self._queries else self._source
+        source = f"{self._stage}_{len(self._queries) - 1}" if self._queries else self._source
         self._queries.append(f"SELECT\n    {listed}\n  FROM {source}")
         own = [] if replaces else list(columns)
         first = [f"keep_{k}" for k in range(len(self.keep))] if not self._known and len(self._queries) == 1 else []
@@ -53,6 +56,8 @@ class Stages:
                 title += " of bgn"
             taken.add(title)
             listed.append(f"{written} AS {name(title)}")
-        stages = ",\n".join(f"stage_{k} {self.dialect.staged} (\n  {query}\n)" for k, query in enumerate(self._queries))
+        stages = ",\n".join(
+            f"{self._stage}_{k} {self.dialect.staged} (\n  {query}\n)" for k, query in enumerate(self._queries)
+        )
         columns = ",\n  ".join(listed)
-        return f"WITH {stages}\nSELECT\n  {columns}\nFROM stage_{len(self._queries) - 1}"
+        return f"WITH {stages}\nSELECT\n  {columns}\nFROM {self._stage}_{len(self._queries) - 1}"
