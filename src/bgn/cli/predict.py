@@ -25,9 +25,8 @@ from bgn.persist import ModelFile
 def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...]) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
-    Columns are found by name, in any order. One line comes out for every row; a row that lacks a value the model
-    reads gets an empty prediction, unless the model was fitted with --missing impute. Files larger than memory are
-    read in blocks.
+    Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
+    answered as they learnt to. Files larger than memory are read in blocks.
 
     \b
     bgn predict model.json new.csv > predicted.csv
@@ -52,7 +51,7 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
             known.look(first, table, _target(rows, table, there, first))
             lacks = ~block.complete
             block.X[lacks] = 0.0
-            predicted = pa.array(file.network.predict(block.X), mask=lacks)
+            predicted = pa.array(file.network.predict_encoded(block.X), mask=lacks)
             columns = [_as(table.column(name), kind) for name, kind in kinds.items()]
             writer.write_table(pa.table([*columns, predicted], schema=schema))
             total += len(predicted)
@@ -61,9 +60,10 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     if lacking:
         note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
     if filled:
-        note(f"{filled} of {total} rows had missing values filled in as at fit.")
-    if known.held is not None:
-        note(f"{np.count_nonzero(~known.held)} of {total} rows were learnt from: new rows are predicted less well.")
+        told = "the median or the commonest value stands in"
+        note(f"{filled} of {total} rows lack a value that none lacked at fit: {told}.")
+    if known.learnt is not None:
+        note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
 
 
 def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:

@@ -57,9 +57,7 @@ def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
     return replace(snapshot, validation_loss=found[0], validation_deviation=found[1])
 
 
-def _judge(
-    rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor
-) -> _Judged:
+def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _Judged:
     """Grow without each fold in turn, side by side, and put together what the folds say."""
     limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
     watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]

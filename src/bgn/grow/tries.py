@@ -55,7 +55,7 @@ def grow_once(
     seed: int, monitor: Monitor, layer: int,
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
-    limits = LayerSettings(settings.max_width, replacements, settings.patience, settings.digits)
+    limits = LayerSettings(settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity)
     finder = _finder(rows, settings)
     rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
     return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
