@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.timing import by_turns, seconds_once
+from timing import by_turns, seconds_once
+
 from bgn import Layer, Network, export
 from tests.export_engines import coded, compiled, session_of
 

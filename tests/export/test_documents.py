@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from bgn import Layer, Network, export, scorecard
+from bgn.model.dates import TimePart
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
-from bgn.preparation import Category, Date, Number, Preparation
 from tests import export_engines as engines
 from tests.export_cases import HOSTILE, average, classes, every_kind, expected, hostile, rows_for
 from tests.networks import random_network, town
@@ -141,14 +141,18 @@ def test_json_schema():
     assert list(json.loads(export.to_json_schema(hostile()))["properties"]) == list(HOSTILE)
 
 
-def test_json_schema_of_a_file():
-    columns = (Number("rooms", fill=3.0), Category("kind", ("flat", "house")), Date("sold", ("year", "month")))
-    names = Preparation(columns).names
-    network = Network([Layer(np.eye(5), np.zeros(5))], np.ones(5), 0.0, names)
-    schema = json.loads(export.to_json_schema(network, preparation=Preparation(columns)))
+def test_json_schema_of_dates():
+    parts = [Column(part.name, part_of=part) for part in (TimePart("sold", "year"), TimePart("sold", "month"))]
+    columns = (
+        Column("rooms", typical=3.0, unit="m"),
+        *parts,
+        Column("took (days)", part_of=TimePart("took", "duration")),
+    )
+    network = Network([Layer(np.eye(4), np.zeros(4))], np.ones(4), 0.0, schema=Schema(columns))
+    schema = json.loads(export.to_json_schema(network))
     assert schema["properties"] == {
-        "rooms": {"type": ["number", "null"]},
-        "kind": {"type": "string", "examples": ["flat", "house"]},
+        "rooms": {"type": ["number", "null"], "description": "in m"},
         "sold": {"type": "string", "format": "date-time"},
+        "took": {"type": "number", "description": "in days"},
     }
-    assert schema["required"] == ["kind", "sold"]
+    assert schema["required"] == ["sold", "took"]

@@ -10,6 +10,7 @@ import click
 from bgn.cli.source import DataFile, preparation_of, read_model, width_option
 from bgn.cli.terminal import note, show
 from bgn.explain.subject import decoded
+from bgn.export.plan import plan
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.export.targets import TARGETS
 from bgn.inputs.file_format import FileFormat
@@ -56,23 +57,16 @@ def export(model: str, target: str, out: str | None, width: int | None, **option
         check_place(out)
     if "reasons" in given:
         given["reasons"] = _background(file, given["reasons"])
-    written = chosen.write(file.network, out, preparation=file.preparation, **given)
+    written = chosen.write(file.network, out, **given)
     if out is None:
         sys.stdout.write(str(written))
     else:
         show(f"{target} written to {clean(out)}")
-    if file.preparation is not None and target in ("c", "onnx", "excel", "pmml"):
-        _tell(file)
+    if target in ("c", "onnx", "excel", "pmml"):
+        for sentence in plan(file.network).to_do:
+            note(f"to make before: {sentence}")
 
 
 def _background(file: ModelFile, name: str) -> Any:
     rows = DataFile(name, FileFormat(gaps=preparation_of(file).gaps)).complete_rows(file)
     return decoded(file.network, rows.X)
-
-
-def _tell(file: ModelFile) -> None:
-    """Say what must be done to a table before, where the program cannot."""
-    from bgn.export.plan import plan
-
-    for sentence in plan(file.network, file.preparation).to_do:
-        note(f"to make before: {sentence}")

@@ -25,7 +25,6 @@ from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.schema import Level, level_word
 from bgn.model.step import any_output
 from bgn.model.terms import as_terms, network_of, outputs_of
-from bgn.preparation import Preparation
 
 _MOST_WHOLE = float(1 << 53)
 
@@ -193,14 +192,12 @@ class ExportPlan:
         return _planned(self.network, self.inputs)[1]
 
 
-def plan(model: Any, preparation: Preparation | None = None) -> ExportPlan:
+def plan(model: Any) -> ExportPlan:
     """Return what a program has to do to predict as a model does.
 
     Parameters
     ----------
     model : Network or fitted estimator
-    preparation : Preparation, optional
-        How a raw table's columns become the network's, where they are not.
 
     Returns
     -------
@@ -218,7 +215,7 @@ def plan(model: Any, preparation: Preparation | None = None) -> ExportPlan:
     ((100.0,), (Addend(comparison=0, amounts=(75.0,)),), 100.0)
     """
     network = network_of(model, plain=False)
-    inputs = inputs_of(network, preparation, network.features_used)
+    inputs = inputs_of(network, network.features_used)
     layers, comparisons = _planned(network, inputs)
     base, weights, over = network.summands
     bases, amounts = np.ravel(base), weights.reshape(len(weights), np.size(base))

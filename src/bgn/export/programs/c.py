@@ -11,7 +11,6 @@ from bgn.export.programs.c_words import check_name, comment, quoted
 from bgn.export.programs.straight import Statements
 from bgn.export.scorecard import scorecard
 from bgn.model.schema import level_word
-from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
 _TOP = """\
@@ -123,7 +122,6 @@ def to_c(
     name: str = "bgn",
     integers: bool = False,
     decimals: int = 0,
-    preparation: Preparation | None = None,
 ) -> str:
     """Write a model as a single C99 header without dependencies.
 
@@ -139,9 +137,6 @@ def to_c(
         int32_t, numbers times a power of ten.
     decimals : int, default 0
         With `integers`, how many decimals of every number to keep at least; those of its thresholds are kept.
-    preparation : Preparation, optional
-        How the columns of a file become the network's. C reads the network's columns; a comment then says how to make
-        them.
 
     Returns
     -------
@@ -165,7 +160,7 @@ def to_c(
         return t0 / 1000.0;
     """
     check_name(name)
-    planned = plan(model, preparation)
+    planned = plan(model)
     text = integer_header(planned, scorecard(model), name, decimals) if integers else _header(planned, name)
     if path is not None:
         write_whole(path, text.encode())

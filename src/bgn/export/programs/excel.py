@@ -12,7 +12,6 @@ from bgn.export.plan import ExportPlan, plan
 from bgn.export.programs.excel_formulas import Formulas, at
 from bgn.export.scorecard import Scorecard, scorecard
 from bgn.model.schema import level_word
-from bgn.preparation import Preparation
 from bgn.printable import clean, visible
 from bgn.require import require
 from bgn.whole_file import write_whole
@@ -27,7 +26,6 @@ def to_excel(
     path: str | os.PathLike[str] | None = None,
     *,
     rows: int = 20,
-    preparation: Preparation | None = None,
 ) -> bytes:
     """Write a model as an Excel workbook.
 
@@ -42,8 +40,6 @@ def to_excel(
         File to write, whole or not at all.
     rows : int, default 20
         Lines for rows to predict.
-    preparation : Preparation, optional
-        How the columns of a file become the network's, which are what is read here: the sheet says how to make them.
 
     Returns
     -------
@@ -64,7 +60,7 @@ def to_excel(
     require("openpyxl", extra="excel")
     if not isinstance(rows, int) or not 1 <= rows <= 1_000_000:
         raise ValueError(f"rows must be a whole number from 1 to 1,000,000; got {rows!r}.")
-    planned = plan(model, preparation)
+    planned = plan(model)
     _check(planned)
     content = _Workbook(planned, rows).written(_card(model))
     if path is not None:

@@ -8,10 +8,9 @@ from typing import Any
 
 from bgn.export.plan import ExportPlan, plan
 from bgn.export.programs.straight import Statements
-from bgn.export.sources import Indicator, Input
+from bgn.export.sources import Input
 from bgn.model.dates import TimePart
 from bgn.model.schema import Level, level_word
-from bgn.preparation import Preparation
 from bgn.printable import clean
 from bgn.whole_file import write_whole
 
@@ -102,9 +101,7 @@ def quoted(text: str) -> str:
     return json.dumps(text).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def to_javascript(
-    model: Any, path: str | os.PathLike[str] | None = None, *, preparation: Preparation | None = None
-) -> str:
+def to_javascript(model: Any, path: str | os.PathLike[str] | None = None) -> str:
     """Write a model as an ES module of JavaScript, for Node and browsers.
 
     Parameters
@@ -112,8 +109,6 @@ def to_javascript(
     model : Network or fitted estimator
     path : str or path-like, optional
         File to write, whole or not at all.
-    preparation : Preparation, optional
-        How the columns of a file become the network's; the program then reads a row of that file.
 
     Returns
     -------
@@ -137,7 +132,7 @@ def to_javascript(
     }
     ...
     """
-    planned = plan(model, preparation)
+    planned = plan(model)
     _check_zones(planned)
     text = module(planned)
     if path is not None:
@@ -171,9 +166,7 @@ def module(planned: ExportPlan) -> str:
     returned = f"[{', '.join(totals)}]" if planned.link == "softmax" else totals[0]
     lines.append(f"return {returned};")
     parts += [f"const {name} = [{', '.join(values)}];" for values, name in written.tables.items()]
-    helpers = _HELPERS + (
-        _PLACE if any(each.levels or isinstance(each.made, Indicator) for each in planned.inputs) else ""
-    )
+    helpers = _HELPERS + (_PLACE if any(each.levels is not None for each in planned.inputs) else "")
     helpers += _DATES if any(isinstance(each.made, TimePart) for each in planned.inputs) else ""
     body = "\n".join(f"  {line}" for line in lines)
     told = "raw score" if planned.link != "softmax" else "raw scores"
@@ -199,9 +192,6 @@ def _read(k: int, each: Input) -> list[str]:
     if each.levels is not None:
         value, absent = f"_place(_levels_{k}, {cell}, {len(each.levels)})", f"x{k} === {len(each.levels)}"
         fill = None if each.fill is None else repr(int(each.fill))
-    elif isinstance(each.made, Indicator):
-        level = each.made.level
-        value = f"{cell} === null ? NaN : _place({_map({level: 1})}, {cell}, 0)"
     elif isinstance(each.made, TimePart):
         first = f", {quoted(each.made.first + 'T00:00:00')}" if each.made.first else ""
         value = f"_part({cell}, {quoted(each.made.part)}, {name}{first})"

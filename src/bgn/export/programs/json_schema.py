@@ -7,15 +7,12 @@ import os
 from typing import Any
 
 from bgn.export.plan import ExportPlan, plan
-from bgn.export.sources import Indicator, Input
+from bgn.export.sources import Input
 from bgn.model.dates import TimePart
-from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
 
-def to_json_schema(
-    model: Any, path: str | os.PathLike[str] | None = None, *, preparation: Preparation | None = None
-) -> str:
+def to_json_schema(model: Any, path: str | os.PathLike[str] | None = None) -> str:
     """Write what a row must look like for a model to predict it, as a JSON Schema (2020-12).
 
     Parameters
@@ -23,8 +20,6 @@ def to_json_schema(
     model : Network or fitted estimator
     path : str or path-like, optional
         File to write, whole or not at all.
-    preparation : Preparation, optional
-        How the columns of a file become the network's; the schema is then of a row of that file.
 
     Returns
     -------
@@ -40,7 +35,7 @@ def to_json_schema(
     >>> schema["properties"], schema["required"]
     ({'income': {'type': 'number'}}, ['income'])
     """
-    planned = plan(model, preparation)
+    planned = plan(model)
     text = json.dumps(_schema(planned), indent=2, ensure_ascii=True) + "\n"
     if path is not None:
         write_whole(path, text.encode())
@@ -66,12 +61,6 @@ def _property(planned: ExportPlan, some: list[Input]) -> dict[str, Any]:
     column = planned.network.schema.columns[first.place]
     if first.levels is not None:
         return {"enum": [*first.levels, *[None] * optional]}
-    if isinstance(first.made, Indicator):
-        kinds = sorted({"string" if isinstance(_level(each), str) else "number" for each in some})
-        kinds = ["boolean"] if first.level_kind == "truths" else kinds
-        known = [_level(each) for each in some] if first.level_kind != "truths" else []
-        told = {"type": [*kinds, *["null"] * optional]} if optional or len(kinds) > 1 else {"type": kinds[0]}
-        return told | ({"examples": known} if known else {})
     kind = "number"
     told = {}
     if isinstance(first.made, TimePart):
@@ -83,8 +72,3 @@ def _property(planned: ExportPlan, some: list[Input]) -> dict[str, Any]:
     if described:
         told["description"] = ", ".join(described)
     return {"type": [kind, "null"] if optional else kind} | told
-
-
-def _level(each: Input) -> Any:
-    assert isinstance(each.made, Indicator)
-    return each.made.level

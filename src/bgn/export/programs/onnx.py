@@ -18,7 +18,6 @@ from bgn.export.plan import Comparison, ExportPlan, ReasonAmounts, Summation, pl
 from bgn.export.programs.onnx_graph import Graph
 from bgn.export.programs.onnx_inputs import read_inputs
 from bgn.export.programs.onnx_outputs import outputs_of_scores
-from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
 _TOGETHER = 64
@@ -32,7 +31,6 @@ def to_onnx(
     precision: str = "double",
     reasons: Any = None,
     count: int = 3,
-    preparation: Preparation | None = None,
 ) -> bytes:
     """Write a model as an ONNX graph of plain operators in double precision (opset 17, ai.onnx.ml 2).
 
@@ -52,8 +50,6 @@ def to_onnx(
         Background rows: the graph gets outputs ``reasons`` (numbers of questions, whose words are in the metadata) and
         ``amounts``, the `count` largest exact SHAP values of questions against the mean answers over those rows.
     count : int, default 3
-    preparation : Preparation, optional
-        How the columns of a file become the network's, which are what is read here: the metadata says how to make them.
 
     Returns
     -------
@@ -71,7 +67,7 @@ def to_onnx(
     >>> session.run(["prediction"], {"X": np.array([[60.0, 30.0]])})[0], network.predict([[60.0, 30.0]])
     (array([[1.505]]), array([1.505]))
     """
-    planned = plan(model, preparation)
+    planned = plan(model)
     wanted = inputs or ("matrix" if all(each.levels is None for each in planned.inputs) else "columns")
     if wanted not in ("matrix", "columns"):
         raise ValueError(f"inputs must be 'matrix' or 'columns'; got {inputs!r}.")

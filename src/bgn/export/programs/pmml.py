@@ -8,7 +8,6 @@ from xml.etree import ElementTree as etree
 
 from bgn.export.plan import Comparison, ExportPlan, ReasonAmounts, Summation, plan
 from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
-from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
@@ -19,7 +18,6 @@ def to_pmml(
     path: str | os.PathLike[str] | None = None,
     *,
     reasons: Any = None,
-    preparation: Preparation | None = None,
 ) -> str:
     """Write a model as PMML 4.4.
 
@@ -35,8 +33,6 @@ def to_pmml(
     reasons : array_like or frame, optional
         Background rows, whose mean partial scores become the baselines that reason codes are ranked by; the best
         partial score of each question unless told.
-    preparation : Preparation, optional
-        How the columns of a file become the network's, which are what is read here: the header says how to make them.
 
     Returns
     -------
@@ -60,7 +56,7 @@ def to_pmml(
               <True />
     ...
     """
-    planned = plan(model, preparation)
+    planned = plan(model)
     card = len(planned.layers) == 1 and planned.link == "identity" and not planned.slopes and bool(planned.addends)
     if reasons is not None and not card:
         raise ValueError("reasons in PMML are for a Scorecard: a network of one hidden layer that predicts a number.")

@@ -7,10 +7,9 @@ from typing import Any
 
 from bgn.export.plan import ExportPlan, ReasonAmounts, plan
 from bgn.export.programs.straight import Statements
-from bgn.export.sources import Indicator, Input
+from bgn.export.sources import Input
 from bgn.model.dates import TimePart
 from bgn.model.schema import level_word
-from bgn.preparation import Preparation
 from bgn.printable import clean
 from bgn.whole_file import write_whole
 
@@ -120,7 +119,6 @@ def to_python(
     path: str | os.PathLike[str] | None = None,
     *,
     reasons: Any = None,
-    preparation: Preparation | None = None,
 ) -> str:
     """Write a model as a module of plain Python, which needs no package.
 
@@ -132,8 +130,6 @@ def to_python(
     reasons : array_like or frame, optional
         Background rows: the module gets a function ``reasons(row, count=3)``, which returns the questions with the
         largest exact SHAP values and these, against the mean answers over those rows.
-    preparation : Preparation, optional
-        How the columns of a file become the network's; the program then reads a row of that file.
 
     Returns
     -------
@@ -151,7 +147,7 @@ def to_python(
     >>> names["predict"]({"income": 60.0, "age": 30.0}), network.predict([[60.0, 30.0]])
     (1.505, array([1.505]))
     """
-    planned = plan(model, preparation)
+    planned = plan(model)
     amounts = () if reasons is None else planned.reasons(reasons)
     text = _module(planned, amounts)
     if path is not None:
@@ -179,7 +175,7 @@ def _module(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
 
 
 def _needs_place(each: Input) -> bool:
-    return each.levels is not None or isinstance(each.made, Indicator)
+    return each.levels is not None
 
 
 def _levels(each: Input) -> dict[Any, int]:
@@ -196,10 +192,6 @@ def _read(k: int, each: Input) -> list[str]:
         none = len(each.levels)
         lines, absent = [f"x{k} = _place(_LEVELS_{k}, row.get({raw}), {none})"], f"x{k} == {none}"
         fill = None if each.fill is None else repr(int(each.fill))
-    elif isinstance(each.made, Indicator):
-        words = {each.made.level: 1.0, level_word(each.made.level): 1.0}
-        lines = [f"x{k} = row.get({raw})", f"x{k} = _NAN if x{k} is None else _place({words!r}, x{k}, 0.0)"]
-        lines.insert(1, f"x{k} = None if x{k} != x{k} else x{k}")
     elif isinstance(each.made, TimePart):
         more = [f"first={each.made.first!r}"] * bool(each.made.first) + [f"zone={each.made.zone!r}"] * bool(
             each.made.zone

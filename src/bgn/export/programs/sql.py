@@ -12,10 +12,9 @@ from bgn.export.plan import Comparison, ExportPlan, Summation, plan
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.export.programs.sql_reasons import reason_stages
 from bgn.export.programs.sql_stages import Stages
-from bgn.export.sources import Indicator, Input
+from bgn.export.sources import Input
 from bgn.inputs.arguments import chosen
 from bgn.model.schema import Level, level_word
-from bgn.preparation import Preparation
 from bgn.whole_file import write_whole
 
 _MOST_CHAINED = 100  # additions in a row; SQLite and DuckDB refuse expressions 1,000 deep
@@ -52,12 +51,8 @@ class SqlWriter:
             cases = " ".join(f"WHEN {self._level(each, level)} THEN {place}" for place, level in enumerate(each.levels))
             fill = "" if each.fill is None else f" ELSE {int(each.fill)}"
             return f"CASE {self._typed(each, raw)} {cases}{fill} END"
-        if isinstance(each.made, Indicator):
-            known = f"{self._typed(each, raw)} = {self._level(each, each.made.level)}"
-            value = f"CASE WHEN {known} THEN {self.number(1.0)} WHEN {raw} IS NOT NULL THEN {self.number(0.0)} END"
-        else:
-            value = raw if each.made is None else dialect.made(raw, each.made)
-            value = dialect.no_nan.format(x=f"CAST({value} AS {dialect.double})")
+        value = raw if each.made is None else dialect.made(raw, each.made)
+        value = dialect.no_nan.format(x=f"CAST({value} AS {dialect.double})")
         return value if each.fill is None else f"COALESCE({value}, {self.number(each.fill)})"
 
     def _typed(self, each: Input, raw: str) -> str:
@@ -178,7 +173,6 @@ def to_sql(
     form: str = "select",
     reasons: Any = None,
     count: int = 3,
-    preparation: Preparation | None = None,
 ) -> str:
     """Write a model as SQL, to predict where the rows are.
 
@@ -198,8 +192,6 @@ def to_sql(
         Background rows: the SELECT also returns the questions with the largest exact SHAP values, against the mean
         answers over those rows, and these values.
     count : int, default 3
-    preparation : Preparation, optional
-        How a file's columns become the network's; the program then reads those of the file.
 
     Returns
     -------
@@ -219,7 +211,7 @@ def to_sql(
     """
     chosen("dialect", dialect, tuple(DIALECTS))
     chosen("form", form, ("select", "expression"))
-    planned, spelling, kept = plan(model, preparation), DIALECTS[dialect], tuple(keep)
+    planned, spelling, kept = plan(model), DIALECTS[dialect], tuple(keep)
     _check_names([*planned.raws, *kept, *planned.class_words])
     amounts = () if reasons is None else planned.reasons(reasons)
     writer = SqlWriter(planned, spelling)
