@@ -71,7 +71,7 @@ def compare(widths: tuple[int, ...], count: int) -> None:
                 ]
                 want, *others = [call().copy() for call in calls]
                 assert all((other.view(np.int64) == want.view(np.int64)).all() for other in others)
-                own, *rest = by_turns(calls, 5)
+                own, *rest = by_turns(calls, 15)
             onnx, c = (own / other for other in rest)
             kind = "short" if short else "long"
             print(f"{width:>8} {kind:>8} {own / count * 1e6:>20.3f} {onnx:>12.2f} {c:>8.2f}", flush=True)
