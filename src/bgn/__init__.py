@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bgn.estimators import BGNRegressor as BGNRegressor
     from bgn.explain.counterfactual import counterfactual as counterfactual
     from bgn.explain.effects import effect as effect
+    from bgn.explain.extremes import extremes as extremes
     from bgn.explain.frontier import frontier as frontier
     from bgn.explain.importance import importance as importance
     from bgn.explain.margin import margin as margin
@@ -48,6 +49,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.counterfactual": "counterfactual",
         "bgn.explain.effects": "effect",
+        "bgn.explain.extremes": "extremes",
         "bgn.explain.frontier": "frontier",
         "bgn.explain.importance": "importance",
         "bgn.explain.margin": "margin",
