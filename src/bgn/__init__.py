@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bgn import theory as theory
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNRegressor as BGNRegressor
+    from bgn.explain.certify import certify as certify
     from bgn.explain.counterfactual import counterfactual as counterfactual
     from bgn.explain.effects import effect as effect
     from bgn.explain.extremes import extremes as extremes
@@ -47,6 +48,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn": "__version__ baselines datasets pipelines plots preparation theory",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",
+        "bgn.explain.certify": "certify",
         "bgn.explain.counterfactual": "counterfactual",
         "bgn.explain.effects": "effect",
         "bgn.explain.extremes": "extremes",

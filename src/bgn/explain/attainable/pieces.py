@@ -15,9 +15,10 @@ import numpy as np
 
 from bgn.explain.attainable.domain import Domain
 from bgn.explain.crossings import crossings
-from bgn.model.neuron import Neuron, Projection
+from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.step import Bools, Floats
 
+_FEW = 100  # whole numbers that are pieces of their own
 _LISTED = 4096  # combinations of levels whose sums are listed
 
 
@@ -49,8 +50,8 @@ class ColumnPieces:
         return len(self.spans) - 1 if np.isnan(self.spans[-1, 0]) else None
 
 
-def column_pieces(neurons: Sequence[Neuron], domain: Domain, column: int) -> ColumnPieces:
-    """Return the pieces of one column."""
+def column_pieces(neurons: Sequence[Neuron], domain: Domain, column: int, steep: bool = False) -> ColumnPieces:
+    """Return the pieces of one column; of whole numbers on a slope each, where they are few."""
     own = [k for k, neuron in enumerate(neurons) if neuron.projection.columns == (column,)]
     allowed, row = domain.levels[column], domain.start[np.newaxis]
     if allowed is not None:
@@ -59,6 +60,8 @@ def column_pieces(neurons: Sequence[Neuron], domain: Domain, column: int) -> Col
         turns = np.array([crossings(neurons[k], column, row)[0] for k in own])
         low, high, whole = domain.low[column], domain.high[column], domain.whole[column]
         turns = np.ceil(turns) if whole else turns
+        if whole and steep and high - low < _FEW:
+            turns = np.arange(low, high + 1.0)
         first = np.unique([low, *turns[np.isfinite(turns) & (turns > low) & (turns <= high)]])
         last = np.append(first[1:] - 1.0 if whole else np.nextafter(first[1:], -np.inf), high)
         spans = np.column_stack([first, last])
@@ -139,15 +142,14 @@ def _shared_sum(
 
 
 def _listed(domain: Domain, scaled: Projection) -> Floats | None:
-    """Return all values that a sum over categories alone may have; None for other sums, and where there are many."""
+    """Return all values that a sum over categories and whole numbers may have; None where they are too many."""
     options = []
     for place, (column, coefficient) in enumerate(zip(scaled.columns, scaled.coefficients, strict=True)):
-        allowed = domain.levels[column]
-        if allowed is None or not isinstance(coefficient, tuple):
+        values = _values(domain, column, coefficient)
+        if values is None:
             return None
-        values = [coefficient[code] for code in allowed]
         if domain.gaps[column] and scaled.gaps is not None:
-            values.append(scaled.gaps[place])
+            values = [*values, scaled.gaps[place] * (1.0 if isinstance(coefficient, tuple) else coefficient or 1.0)]
         options.append(values)
     if prod(map(len, options)) > _LISTED:
         return None
@@ -155,6 +157,19 @@ def _listed(domain: Domain, scaled: Projection) -> Floats | None:
     for count, values in enumerate(options):
         totals = [total + value if count else value for total, value in product(totals, values)]
     return np.unique(totals)
+
+
+def _values(domain: Domain, column: int, coefficient: Coefficient) -> list[float] | None:
+    """Return what a column may add to a sum; None where that is any of very many numbers."""
+    allowed = domain.levels[column]
+    if isinstance(coefficient, tuple):
+        return [coefficient[code] for code in allowed or ()]
+    if coefficient == 0.0:
+        return [0.0]
+    low, high = domain.low[column], domain.high[column]
+    if not domain.whole[column] or not high - low < _LISTED:
+        return None
+    return (coefficient * np.arange(low, high + 1.0)).tolist()
 
 
 def _tight(edges: Floats, strict: Bools, sums: Floats) -> tuple[Floats, Bools, list[int]]:

@@ -30,10 +30,11 @@ _FINE = 1e4
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """One piece per column and per sum, the values that the solver gave, and an upper bound of the score."""
+    """One piece per column and per sum, the score on its edge, and an upper bound of all scores."""
 
     columns: tuple[int, ...]
     sums: tuple[int, ...]
+    value: float
     bound: float
     finished: bool
 
@@ -46,7 +47,9 @@ class RegionProgram:
 
     def __init__(self, problem: ScoreProblem) -> None:
         self.problem, domain = problem, problem.domain
-        self.columns = [column_pieces(problem.neurons, domain, column) for column in problem.columns]
+        self.columns = [
+            column_pieces(problem.neurons, domain, column, bool(problem.slopes[column])) for column in problem.columns
+        ]
         self.sums = shared_sums(problem.neurons, domain)
         self.place = {each.column: k for k, each in enumerate(self.columns)}
         self.size = 0
@@ -227,7 +230,8 @@ class RegionProgram:
         bound = found.mip_dual_bound if found.mip_dual_bound is not None else found.fun
         most = np.inf if bound is None or not np.isfinite(bound) else -float(bound) * self.unit / _FINE
         if found.x is None:
-            return Region((), (), most + self.constant, False)
+            return Region((), (), -np.inf, most + self.constant, False)
         pieces = tuple(int(found.x[place].argmax()) for place in self.piece)
         parts = tuple(int(found.x[place].argmax()) for place in self.part)
-        return Region(pieces, parts, most + self.constant, found.status == 0)
+        value = float(self.score @ found.x) + self.constant
+        return Region(pieces, parts, value, most + self.constant, found.status == 0)

@@ -6,19 +6,15 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 
+from bgn.explain.attainable.inside import THIN, Inside
 from bgn.explain.attainable.pieces import column_pieces
 from bgn.explain.attainable.problem import ScoreProblem
 from bgn.explain.attainable.program import Region, RegionProgram
 from bgn.model.step import Floats
 
 # Scores closer than this, relative to all that can be added up, are the same: the solver promises no more.
-_SAME = 1e-9
-# A region that is thinner than this, relative to the range of its sums, counts as empty where no row is found in it.
-_THIN = 1e-9
-# How far inside its region, in the same units, a row is placed where slopes pull it to the edge.
-_INSETS = (0.0, 1e-12, 1e-9, 1e-7)
+_SAME = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +36,7 @@ def highest(problem: ScoreProblem, deadline: float) -> Highest:
             return Highest(None, -np.inf, found.bound, found.proven)
         row[part.columns] = found.row[part.columns]
         bound, value, proven = bound + found.bound, value + found.value, proven and found.proven
-    return Highest(row, value, bound, proven)
+    return Highest(row + 0.0, value, bound, proven)
 
 
 def _of_part(problem: ScoreProblem, deadline: float) -> Highest:
@@ -87,22 +83,22 @@ def neat(low: float, high: float, whole: bool = False) -> float:
 def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
     """Solve the program, and rule out regions that no row is in, until a row attains the bound."""
     program = RegionProgram(problem)
-    same = _SAME * program.unit if not problem.slopes.any() else 1e-6 * program.unit
-    best, value, bound = None, -np.inf, np.inf
+    same = _SAME * program.unit * (10.0 if problem.slopes.any() else 1.0)
+    best, value, bound, unclear = None, -np.inf, np.inf, -np.inf
     while (left := deadline - time.monotonic()) > 0:
         region = program.solve(left)
-        if region is None:
-            return Highest(best, value, value, True)
-        bound = min(bound, region.bound)
-        if value >= bound - same:
-            return Highest(best, value, bound, True)
+        bound = unclear if region is None else max(min(bound, region.bound), unclear)
+        if region is None or value >= bound - same:
+            return Highest(best, value, max(bound, value), value >= bound - same)
         if not region.columns:
             break
         row, columns, sums = _enter(program, region)
         if row is not None and problem.value(row) > value:
             best, value = row, problem.value(row)
         if value >= bound - same:
-            return Highest(best, value, bound, True)
+            return Highest(best, value, max(bound, value), True)
+        if row is not None and problem.value(row) < region.value - same:
+            unclear = max(unclear, region.value)  # the slopes lead to an edge that no row was found beside
         if not region.finished:
             break
         program.rule_out(region, columns, sums)
@@ -112,120 +108,18 @@ def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
 def _enter(program: RegionProgram, region: Region) -> tuple[Floats | None, set[int], set[int]]:
     """Return a row inside a region, or which of its pieces keep rows out: numbers of columns and of sums."""
     everything = set(range(len(program.columns))), set(range(len(program.sums)))
-    inside = _Inside(program, region)
-    best, value = None, -np.inf
-    widest, _ = inside.solve(every_edge=True)
-    thin, blame = (widest, everything) if widest is not None and widest[0] > _THIN else inside.solve(every_edge=False)
-    for found in (widest, thin):
-        row = None if found is None else inside.row(found[1])
-        if row is not None and program.problem.value(row) > value:
-            best, value = row, program.problem.value(row)
-    if best is not None and program.problem.slopes.any():
-        for inset in _INSETS:
-            found, _ = inside.solve(every_edge=True, inset=inset)
-            row = None if found is None else inside.row(found[1])
-            if row is not None and program.problem.value(row) > value:
-                best, value = row, program.problem.value(row)
-    if best is None and (thin is None or thin[0] <= _THIN):
-        return None, *blame
-    return best, *everything
-
-
-class _Inside:
-    """The rows of one region: numbers that obey its pieces."""
-
-    def __init__(self, program: RegionProgram, region: Region) -> None:
-        self.program, self.region = program, region
-        moving = [k for k, each in enumerate(program.columns)
-                  if not each.category and region.columns[k] != each.gap]  # fmt: skip
-        self.moving, self.places = moving, [program.step[k].start for k in moving]
-        self.fixed = np.zeros(program.size)
-        for place, piece in zip(program.piece, region.columns, strict=True):
-            self.fixed[place.start + piece] = 1.0
-        spans = [program.columns[k].spans[region.columns[k]] for k in moving]
-        self.spans = np.array(spans).reshape(-1, 2)
-        self.low, self.scale = program.low[moving], program.scale[moving]
-        rows, ends, strict, owner = list[Floats](), list[float](), list[bool](), list[int]()
-        for number, (each, part) in enumerate(zip(program.sums, region.sums, strict=True)):
-            if each.loses and part == len(each.edges) - 1:
-                continue
-            row, constant, least, most = program.summed(number)
-            unit = max(most - least, 1e-300)
-            constant += float(row @ self.fixed)
-            for side, sign in ((0, -1.0), (1, 1.0)):
-                edge = each.edges[part, side]
-                if np.isfinite(edge):
-                    rows.append(sign * row[self.places] / unit)
-                    ends.append(sign * (edge - constant) / unit)
-                    strict.append(bool(each.strict[part, side]))
-                    owner.append(number)
-        self.rows, self.ends = np.array(rows).reshape(-1, len(moving)), np.array(ends)
-        self.strict, self.owner = np.array(strict, dtype=bool), owner
-
-    def solve(
-        self, every_edge: bool, inset: float | None = None
-    ) -> tuple[tuple[float, Floats] | None, tuple[set[int], set[int]]]:
-        """Return how far inside the edges a row can be and its numbers; and which pieces keep it from going farther.
-
-        With `inset` the row is so far inside, and as high as the slopes bring it.
-        """
-        kept = np.ones(len(self.rows)) if every_edge else self.strict.astype(float)
-        table = np.column_stack([self.rows, kept])
-        aim = np.append(np.zeros(len(self.moving)), -1.0)
-        bounds = [*((self.spans - self.low[:, np.newaxis]) / self.scale[:, np.newaxis]).tolist(), [0.0, 1.0]]
-        problem = self.program.problem
-        if inset is not None:
-            aim[:-1] = [-problem.slopes[self.program.columns[k].column] * self.program.scale[k] for k in self.moving]
-            aim[-1], bounds[-1] = 0.0, [inset, inset]
-        whole = [int(problem.domain.whole[self.program.columns[k].column]) for k in self.moving]
-        found = linprog(
-            aim, A_ub=table if len(table) else None, b_ub=self.ends if len(table) else None, bounds=bounds,
-            integrality=[*whole, 0] if any(whole) else None, method="highs",
-        )  # fmt: skip
-        blame = set(range(len(self.program.columns))), set(range(len(self.program.sums)))
-        if found.status != 0:
-            return None, blame
-        if not any(whole):
-            rows = [self.owner[k] for k in np.flatnonzero(np.abs(found.ineqlin.marginals) > 1e-12)] if len(table) else []
-            held = np.flatnonzero(np.abs(found.lower.marginals) + np.abs(found.upper.marginals) > 1e-12)
-            columns = {self.moving[k] for k in held if k < len(self.moving)}
-            for number in rows:  # categories and gaps decide what the rest of a sum must reach
-                own = (self.program.place[column] for column in self.program.sums[number].projection.columns)
-                columns |= {k for k in own if k not in self.moving or self.program.columns[k].gap is not None}
-            blame = columns, set(rows)
-        return (float(found.x[-1]), found.x[:-1]), blame
-
-    def row(self, steps: Floats) -> Floats | None:
-        """Return a row of the numbers found, in as few digits as do, if the questions answer it as they should."""
-        program, problem = self.program, self.program.problem
-        row = problem.domain.start.copy()
-        for k, each in enumerate(program.columns):
-            row[each.column] = each.spans[self.region.columns[k], 0]
-        for k, span, step in zip(self.moving, self.spans, steps, strict=True):
-            column = program.columns[k].column
-            value = program.low[k] + program.scale[k] * step
-            row[column] = np.clip(np.rint(value) if problem.domain.whole[column] else value, *span)
-        wanted = self._answers()
-        if not np.array_equal(problem.answers(row)[self.asked], wanted):
-            return None
-        if problem.slopes.any():
-            return row
-        for k, span in zip(self.moving, self.spans, strict=True):
-            column = program.columns[k].column
-            for digits in range(1, 15):
-                trial = row.copy()
-                trial[column] = float(f"{row[column]:.{digits}g}")
-                inside = span[0] <= trial[column] <= span[1]
-                if inside and np.array_equal(problem.answers(trial)[self.asked], wanted):
-                    row = trial
-                    break
-        return row
-
-    def _answers(self) -> Floats:
-        """Return the answers that the pieces stand for, of the questions `asked`."""
-        pairs = [*zip(self.program.columns, self.region.columns, strict=True),
-                 *zip(self.program.sums, self.region.sums, strict=True)]  # fmt: skip
-        told = {neuron: answer for each, piece in pairs
-                for neuron, answer in zip(each.neurons, each.answers[piece], strict=True)}  # fmt: skip
-        self.asked = sorted(told)
-        return np.array([told[k] for k in self.asked])
+    inside, value = Inside(program, region, *everything), program.problem.value
+    room, blame = inside.room(every_edge=True)
+    if room <= THIN:
+        behind, other = inside.room(every_edge=False)
+        if -THIN < behind <= THIN:  # all its rows would lie on edges that do not belong to it
+            return None, *other
+    found = [row for row in map(inside.row, inside.steps(room)) if row is not None]
+    if found:
+        return max(found, key=value), *everything
+    if room > THIN or blame == everything:
+        return None, *everything
+    # Nothing but a touch of edges: those alone are looked at, and blamed where they cannot touch either.
+    alone = Inside(program, region, *blame)
+    touched = any(row is not None for row in map(alone.row, alone.steps(room)))
+    return None, *(everything if touched else blame)
