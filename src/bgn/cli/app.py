@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from bgn import __version__
+from bgn.cli.certify import certify
 from bgn.cli.check import check
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
@@ -75,6 +76,7 @@ def bgn() -> None:
 
 
 for _command in (
-    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data,
+    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, certify, simplify, report,
+    data,
 ):  # fmt: skip
     bgn.add_command(_command)

@@ -8,11 +8,14 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.certify import told_range
 from bgn.cli.source import read_model, width_option
-from bgn.cli.terminal import show, show_json
+from bgn.cli.terminal import note, show, show_json
 from bgn.inputs.refusal import Refused
 from bgn.model.question import Cases, Choice, Count
 from bgn.persist import read
+
+_SECONDS = 2.0  # for a line beside the equation
 
 
 @click.command("show")
@@ -38,8 +41,11 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
     network = file.network
     if chosen != ["json"]:
         show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
+        if not chosen and network.link != "softmax":
+            note(f"predictions lie {told_range(bgn.extremes(network, 'seen', max_seconds=_SECONDS))}; see bgn certify.")
         return
     terms = bgn.as_terms(network)
+    ends = bgn.extremes(network, "seen", max_seconds=_SECONDS)
     show_json(
         {
             "equation": bgn.equation(network, digits=digits, units=file.units),
@@ -72,6 +78,7 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
             "feature_names": list(network.names),
             "features_used": [network.names[column] for column in network.features_used],
             "target": network.target_name,
+            "extremes": ends.as_dict(),
             "widths": list(network.widths),
             "parameters": network.n_parameters,
             "units": dict(file.units),

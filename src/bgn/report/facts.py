@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
@@ -26,6 +27,7 @@ from bgn.show.labels import title
 
 WORST = 10
 """Rows that the table of residuals lists."""
+_SECONDS = 2.0  # to prove how far predictions go
 _LEVELS = 6  # of a category that the table of columns names
 
 
@@ -76,6 +78,19 @@ class Facts:
         """Which values of the judged rows lie outside the range of the rows the model was made from."""
         low, high = np.nanmin(_known(self.rows), axis=0), np.nanmax(_known(self.rows), axis=0)
         return np.asarray((self.judged_rows < low) | (self.judged_rows > high))
+
+    @cached_property
+    def extremes(self) -> Extremes:
+        """The lowest and the highest prediction within the ranges seen at fit, or those of the rows."""
+        columns = self.network.schema.columns
+        known, held = _known(self.rows), ~np.isnan(self.rows).all(axis=0)
+        ends = zip(np.nanmin(known, axis=0).tolist(), np.nanmax(known, axis=0).tolist(), strict=True)
+        within = {
+            column.name: column.seen or pair
+            for column, pair, there in zip(columns, ends, held.tolist(), strict=True)
+            if column.levels is None and there
+        }
+        return extremes(self.network, within, max_seconds=_SECONDS)
 
     @cached_property
     def numbers(self) -> tuple[Floats, Floats]:

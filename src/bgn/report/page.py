@@ -113,8 +113,18 @@ def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     return (
         f"This model predicts {target} as a base value plus a fixed amount for each of {questions} answered yes, about "
         f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown}); on {_judged(facts)} it is off by "
-        f"{off} on average{explained}."
+        f"{off} on average{explained}. {_reach(facts)}"
     )
+
+
+def _reach(facts: Facts) -> str:
+    """Say between which values all predictions lie, whatever the row."""
+    ends = facts.extremes
+    if not ends.proven:  # what was proven in time is not the same every time
+        return ""
+    if math.isinf(ends.low) or math.isinf(ends.high):
+        return "Its predictions have no end where columns go on without one."
+    return f"No row within the ranges seen is predicted outside {_number(ends.low, 5)} to {_number(ends.high, 5)}."
 
 
 def _judged(facts: Facts) -> str:
