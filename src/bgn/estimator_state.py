@@ -22,7 +22,8 @@ def inherit_parameters(cls: _Class) -> _Class:
 
     scikit-learn reads an estimator's parameters off the signature of ``__init__``, as help and editors do.
     """
-    init, above = vars(cls)["__init__"], inspect.signature(cls.__mro__[1])
+    init = vars(cls)["__init__"]
+    above = inspect.signature(next(each for each in cls.__mro__[1:] if "__init__" in vars(each)))
     own = inspect.signature(init)
     shown = {name: each for name, each in own.parameters.items() if each.kind != each.VAR_KEYWORD}
     merged = {"self": shown.pop("self")} | dict(above.parameters) | shown

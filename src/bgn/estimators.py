@@ -1,38 +1,23 @@
-"""The scikit-learn face of growth: validate, make the rows, grow, store."""
+"""The scikit-learn face of growth."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from bgn.engines.disk.engine import Scratch
-from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
-from bgn.engines.requests import RowSource
-from bgn.estimator_state import EveryWidth, as_it_is, growth_settings, take_over, unfitted
-from bgn.grow.history import History, Record
-from bgn.grow.layer import Monitor
-from bgn.grow.network import grow_network
-from bgn.grow.progress import progress_bar
-from bgn.grow.roles import assign_roles
-from bgn.inputs import arguments
+from bgn.engines.disk.table import on_disk
+from bgn.estimator_base import GrownEstimator
+from bgn.estimator_state import as_it_is
 from bgn.inputs.per_row import number_target, weights
-from bgn.inputs.tables import nothing_lost, numbers_alone
-from bgn.model.above import ANSWERS
-from bgn.model.network import Network, on_gpu
-from bgn.model.schema import Schema
-from bgn.sources import RowArguments, known_columns, names_of, opened_again, rows_in_memory, source_of
+from bgn.sources import RowArguments, known_columns, names_of, opened_again
 
 
-class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
+class BGNRegressor(RegressorMixin, GrownEstimator):
     """Grow a sparse binary activated network, one neuron at a time.
 
     A prediction is a base value plus a handful of weighted yes/no questions, each about at most `max_features`
@@ -111,52 +96,6 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
     (2,)
     """
 
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-
-    def __init__(
-        self,
-        *,
-        max_layers: int = 1,
-        max_width: int = 50,
-        max_features: int | None = 2,
-        direction: str = "search",
-        output: str = "full",
-        shrinkage: float | str = "auto",
-        learning_rate: float = 1.0,
-        max_replacements: int | None = 10,
-        patience: int | None = 10,
-        validation_fraction: float = 0.2,
-        select: str = "best",
-        digits: int | None = 3,
-        simplicity: float = 0.0,
-        categorical_features: Any = "from_dtype",
-        max_seconds: float | None = None,
-        callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.max_layers = max_layers
-        self.max_width = max_width
-        self.max_features = max_features
-        self.direction = direction
-        self.output = output
-        self.shrinkage = shrinkage
-        self.learning_rate = learning_rate
-        self.max_replacements = max_replacements
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.select = select
-        self.digits = digits
-        self.simplicity = simplicity
-        self.categorical_features = categorical_features
-        self.max_seconds = max_seconds
-        self.callbacks = callbacks
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     @classmethod
     def as_in_paper(cls, **changes: Any) -> Self:
         """Return an estimator that runs the paper's algorithm to the letter.
@@ -183,70 +122,6 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
         return cls(**(size | kind | changes))
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        eval_set: Any = None,
-        *,
-        target: str | int | None = None,
-        columns: Sequence[str] | Sequence[int] | None = None,
-    ) -> Self:
-        """Grow a network on the rows of a table.
-
-        Rows in a file or in a memory map are read block by block and may be larger than memory. The network is the
-        one that the same rows in memory give.
-
-        Parameters
-        ----------
-        X : array_like or frame of shape (rows, columns), memmap, or path
-            A path leads to a ``.npy`` or Parquet file, or to a folder of either.
-        y : array_like of shape (rows,), memmap, or path to a ``.npy`` file
-            The name of a series becomes the network's target name. To be left out with `target`.
-        sample_weight : array_like of shape (rows,), memmap, path to a ``.npy`` file, or str, optional
-            A row of weight 2 counts as the row twice, exactly; rows of weight 0 are left out. The name of a column
-            where X is Parquet.
-        eval_set : (X, y), or X with `target`, optional
-            Rows to validate on, instead of a share of X.
-        target : str or int, optional
-            The column of X to predict, instead of `y`: a name where columns have names, a position otherwise.
-        columns : sequence of str or sequence of int, optional
-            The columns of X to learn from; all but the target and the weights unless told.
-
-        Returns
-        -------
-        self
-        """
-        fresh = unfitted(self)
-        fresh._learn(RowArguments(X, y, sample_weight, target, columns), eval_set)
-        if fresh.history_.stopped == "interrupted":
-            warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
-        return take_over(self, fresh)
-
-    def _learn(self, given: RowArguments, eval_set: Any) -> None:
-        """Validate, make the engine, grow, store."""
-        settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
-        seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
-        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
-            source, schema = self._source(given, scratch, seed)
-            held_out = given.to_validate(eval_set)
-            evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
-            engines, scaled = assign_roles(
-                source, evaluation, self.validation_fraction, seed, threads, columns=schema.columns
-            )
-            if self.direction != "search":
-                numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)
-            monitor = Monitor(self.max_seconds, callbacks, show)
-            nothing_lost(engines.train.lost(), schema.names if schema.named else None)
-            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
-            self.network_: Network = self.history_.network()
-
-    def _source(
-        self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
-    ) -> tuple[RowSource, Schema]:
-        return source_of(self, given, scratch, seed, schema)
-
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of every row.
 
@@ -262,24 +137,7 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
             For a CUDA tensor a tensor on the same GPU, with the same bits.
         """
         check_is_fitted(self)
-        return as_it_is(self)._predict(X)
-
-    def _predict(self, X: Any) -> NDArray[np.float64]:
-        if on_gpu(X):
-            return self.network_.predict(X)
-        if not on_disk(X):
-            return self.network_.predict(rows_in_memory(self, X))
-        rows = known_columns(self, opened_again(self, RowArguments(X)))
-        predicted, done = np.empty(rows.n_rows), 0
-        for _, some in self._pieces(rows):
-            predicted[done : done + len(some)] = some
-            done += len(some)
-        return predicted
-
-    def _pieces(self, rows: BlockwiseRows) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
-        """Yield rows on disk, a block at a time, with their predictions."""
-        for piece in rows.pieces(BLOCK_BYTES):
-            yield piece, self.network_.predict_encoded(piece.columns.T)
+        return as_it_is(self)._predicted(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
         """Return the share of the target's variance that the predictions explain, R^2.
@@ -315,24 +173,6 @@ class BGNRegressor(EveryWidth, RegressorMixin, BaseEstimator):
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
         )
         return r2(targets, predicted, weight)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        searches = self.direction == "search"
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = searches
-        return tags
-
-    def _repr_html_(self) -> str:
-        """Return what notebooks show: the card of a fitted model."""
-        if hasattr(self, "network_"):
-            return str(ANSWERS["card"](self))
-        return str(estimator_html_repr(self))
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Return what notebooks choose from: the same and text, or text alone where scikit-learn is set so."""
-        if get_config()["display"] != "diagram":
-            return {"text/plain": repr(self)}
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
 def r2(y: Any, predicted: Any, weight: Any) -> float:

@@ -16,6 +16,7 @@ from bgn.engines.disk.table import BlockwiseRows, FileTable, on_disk
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.requests import RowSource
 from bgn.inputs import tables
+from bgn.inputs.classes import Classes
 from bgn.inputs.frames import FROM_DTYPE, schema_of
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
@@ -32,6 +33,8 @@ class RowArguments:
     weight: Any = None
     target: str | int | None = None
     columns: Sequence[Any] | None = None
+    name: str | None = None  # of the target, where `y` no longer tells
+    classes: Classes | None = None  # what a column of targets on disk, or on a cluster, is read as
 
     def __post_init__(self) -> None:
         if self.y is not None and self.target is not None:
@@ -44,8 +47,8 @@ class RowArguments:
     @property
     def target_name(self) -> str | None:
         """What the target is called, where it has a name."""
-        if isinstance(self.target, str):
-            return self.target
+        if isinstance(self.target, str) or self.name is not None:
+            return self.name or str(self.target)
         name = None if on_disk(self.y) else getattr(self.y, "name", None)
         return None if name is None else str(name)
 
@@ -56,7 +59,8 @@ class RowArguments:
         aim = self.y if self.target is None else self.target
         if aim is None and targets:
             raise ValueError("y must hold the targets, or target= name their column of X; got neither.")
-        return FileTable(self.X, columns=self.columns, target=aim, weight=self.weight, known=known, **reading)
+        asked = {"columns": self.columns, "target": aim, "weight": self.weight, "classes": self.classes}
+        return FileTable(self.X, known=known, **asked, **reading)
 
     def in_memory(self) -> RowArguments:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
@@ -86,7 +90,7 @@ class RowArguments:
             raise ValueError(f"columns must be positions where columns have no names; got {odd[0]!r}.")
         y = y if target is None else X[target] if frame else X[:, target]
         rows = X[:, keep] if not frame else X.select(keep) if hasattr(X, "select") else X[keep]
-        return RowArguments(rows, y, weight)
+        return RowArguments(rows, y, weight, name=self.target_name)
 
     def to_validate(self, eval_set: Any) -> RowArguments | None:
         """The validation rows: a pair (X, y), or X alone where the target is one of its columns."""
@@ -100,7 +104,7 @@ class RowArguments:
             raise ValueError("eval_set must be one pair (X, y) of validation rows.")
         X, y = eval_set
         columns = self.columns if self.target is None or y is None else None
-        return RowArguments(X, y, None, self.target if y is None else None, columns)
+        return RowArguments(X, y, None, self.target if y is None else None, columns, classes=self.classes)
 
 
 def source_of(

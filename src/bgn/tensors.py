@@ -113,15 +113,24 @@ def hidden(network: Network, X: Tensor, layer: int = -1) -> Tensor:
     return _answers(network, _rows(network, X).T, layer).T.double()
 
 
-def predict(network: Network, X: Tensor) -> Tensor:
-    """Return the predicted value of every row, a float64 tensor beside `X`: the bits that arrays give."""
-    rows = _rows(network_of(network), X)
+def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
+    """Return the predicted value of every row, a float64 tensor beside `X`, or its raw score.
+
+    Scores have the bits that arrays give; so have predictions where they are scores.
+    """
+    rows = _rows(network_of(network, plain=False), X)
+    if network.slopes is not None:
+        raise ValueError("X is a tensor on a GPU, and the network has slopes, which take arrays. Use X.cpu().")
     base, weights, over = network.summands
-    total = torch.full((len(rows),), float(base), dtype=torch.float64, device=rows.device)
+    total = rows.new_tensor(base, dtype=torch.float64).repeat((len(rows), *(1,) * base.ndim))
     for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
-        for answers, weight in zip(_answers(network, some.T, -1), weights.tolist(), strict=True):
-            out += answers * torch.tensor([weight], dtype=torch.float64, device=rows.device)
-    return total / torch.tensor([over], dtype=torch.float64, device=rows.device)
+        for answers, weight in zip(_answers(network, some.T, -1), weights, strict=True):
+            one = rows.new_tensor(np.atleast_1d(weight), dtype=torch.float64)
+            out += answers * one if base.ndim == 0 else torch.outer(answers.double(), one)
+    found = total / torch.tensor([over], dtype=torch.float64, device=rows.device)
+    if scores or network.link == "identity":
+        return found
+    return torch.sigmoid(found) if network.link == "logistic" else torch.softmax(found, dim=-1)
 
 
 def _rows(network: Network, X: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from bgn import BGNRegressor
 from bgn.engines.kernels.rows import LIMB
 from bgn.grow import loss as losses
 from bgn.grow import roles as grow_rows
-from bgn.grow.loss import LOSSES, Loss, Squared
+from bgn.grow.loss import Loss, Squared
 from tests.growing import same, table
 from tests.optional import torch
 
@@ -66,7 +66,7 @@ def test_compiled_sums_are_those_of_the_rows(values, weighted, data):
     assert powers[0] == int((loss.powers(gap, gap, unit).astype(np.int64) * heavy).sum())
 
 
-@pytest.mark.parametrize("kind", [*LOSSES.values(), Huber])
+@pytest.mark.parametrize("kind", [Squared, Huber])
 def test_tensors_and_arrays_get_the_same_bits(kind):
     if torch is None:
         pytest.skip("the package 'torch' is not installed")
@@ -84,7 +84,7 @@ def test_tensors_and_arrays_get_the_same_bits(kind):
     np.testing.assert_array_equal(told.numpy(), loss.explained(weight, sums, 2.0**-20))
 
 
-@pytest.mark.parametrize("kind", [*LOSSES.values(), Huber])
+@pytest.mark.parametrize("kind", [Squared, Huber])
 def test_the_residual_is_half_the_slope_and_falls_no_faster_than_the_curvature(kind):
     loss = kind.over(-1.0, 1.0, 100)
     gap = np.linspace(-(1 << 37), 1 << 37, 101).astype(np.int64)

@@ -75,5 +75,5 @@ class CellEngine(MergedEngine[CellPart]):
     def _explained(self, shift: int) -> int:
         """By how much the best score of each region lowers the loss, a whole number of ``2**shift`` for each."""
         _, sums = merge_regions(self.parts.ask(CellPart.regions, len(self.output.weights)))
-        weight, target_sum = sums.astype(np.float64).T
+        weight, target_sum = sums.astype(np.float64).T if self.loss.outputs == 1 else (sums.sum(1) * 1.0, sums * 1.0)
         return int(self.loss.explained(weight, target_sum, 2.0**-shift).astype(np.int64).sum())

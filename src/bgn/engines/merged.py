@@ -150,6 +150,11 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     def correlation(self, slot: int) -> int:
         return int(self._sum(RowPart.correlation, slot))
 
+    def pulls(self) -> Floats:
+        total, *fired = self._sum(RowPart.pulls, len(self.output.weights)).astype(np.float64)
+        found = np.array([total, *(2 * each - total for each in fired)])
+        return found if self.loss.outputs > 1 else found[:, 0]
+
     def overlaps(self, slot: int) -> Integers:
         """For every slot up to `slot` or the current width, the weight of the rows where both fire."""
         return self._sum(RowPart.overlaps, slot, max(slot + 1, len(self.output.weights)))

@@ -171,8 +171,12 @@ class Part(SharedRows, CellPart):
         told = self._sum(3, kernels.fire, line, neuron.threshold, self.weight, self.target, row, slot & 7)
         self._last, self._residual, self._correlations = None, None, {}
         if told[2]:
-            self._known = [self._without(known, slot, before) for known in self._known[:1] if not any(known[1][3:])]
+            self._take_back(slot, before)
         return told
+
+    def _take_back(self, slot: int, before: NDArray[np.uint8]) -> None:
+        """Forget what depends on the answers that were in a slot `before`."""
+        self._known = [self._without(known, slot, before) for known in self._known[:1] if not any(known[1][3:])]
 
     @staticmethod
     def _without(known: tuple[Output, Leftover], slot: int, before: NDArray[np.uint8]) -> tuple[Output, Leftover]:
@@ -191,7 +195,7 @@ class Part(SharedRows, CellPart):
             return self._gap(output)
         known = self._residual
         if known is None or not known[0].same(output):
-            known = self._residual = output, self.loss.residual(self._gap(output), self.target)
+            known = self._residual = output, self._fill(self.loss.fill_residual, self._gap(output), self.target)
         return known[1]
 
     def _gap(self, output: Output) -> Integers:
@@ -259,6 +263,11 @@ class Part(SharedRows, CellPart):
             self._correlations[group] = sums.tolist()
         return self._correlations[group][slot & 7]
 
+    def pulls(self, width: int) -> Integers:
+        residual = self.residual(self.output)
+        values = residual * self.weight if len(self.weight) else residual
+        return np.append(values.sum(), self.fired_sums(values, width))[:, None]
+
     def overlaps(self, slot: int, width: int) -> Integers:
         return self.fired_sums(self._fired(slot), width)
 
@@ -298,13 +307,18 @@ class Part(SharedRows, CellPart):
         self._room = max(_ROOM, 4 * len(found[0]))
         return found
 
+    @property
+    def _sums_per_region(self) -> int:
+        """Weight and target sum."""
+        return 2
+
     def _regions(self, keys: NDArray[np.uint64], span: tuple[int, int]) -> Regions:
         """The regions of a span of rows; more room where there is too little, up to one place per row."""
         room, found = self._room, -1
         while found < 0:
             room = min(room, span[1] - span[0])
             place_of = np.full(2 << room.bit_length(), -1, np.int32)
-            names, sums = np.empty(room, np.uint64), np.empty((room, 2), np.int64)
+            names, sums = np.empty(room, np.uint64), np.empty((room, self._sums_per_region), np.int64)
             place = place_of, names, sums
             found = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
             room *= 4
@@ -316,7 +330,7 @@ def merge_regions(parts: Sequence[Regions]) -> Regions:
     if len(parts) == 1:
         return parts[0]
     keys, number = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
-    sums = np.zeros((len(keys), 2), np.int64)
+    sums = np.zeros((len(keys), parts[0][1].shape[1]), np.int64)
     np.add.at(sums, number, np.concatenate([part for _, part in parts]))
     return keys, sums
 

@@ -21,16 +21,43 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
+# A contrast is a whole number of this part of one, and of at most half of them.
+CONTRAST = 9
+
+
 @dataclass(frozen=True)
 class Output:
-    """Output weights and base in whole steps: ``prediction = base + sum(weights * answers)``."""
+    """Output weights and base in whole steps: ``prediction = base + sum(weights * answers)``.
+
+    With several outputs, weights have one column and the base has one entry for each. A residual then is one number per
+    row all the same: `contrast` says how many of each output's residual it takes, in units of ``2**-CONTRAST``.
+    """
 
     weights: Integers
-    base: int
+    base: Any
+    contrast: tuple[int, ...] = ()
 
     def same(self, other: Output) -> bool:
         """True when both leave the same residual."""
-        return self is other or (self.base == other.base and np.array_equal(self.weights, other.weights))
+        return self is other or (self.contrast == other.contrast and self.same_scores(other))
+
+    def same_scores(self, other: Output) -> bool:
+        """True when both give every row the same scores."""
+        return np.array_equal(self.base, other.base) and np.array_equal(self.weights, other.weights)
+
+    def of(self, k: int) -> Output:
+        """One of several outputs."""
+        return Output(self.weights[:, k], int(self.base[k]))
+
+    def seen(self, contrast: tuple[int, ...]) -> Output:
+        """The same, its residual seen by a contrast."""
+        return Output(self.weights, self.base, contrast)
+
+    def along(self) -> Floats:
+        """The weights, as the residual sees them."""
+        if not self.contrast:
+            return self.weights.astype(np.float64)
+        return np.asarray((self.weights * np.array(self.contrast)).sum(axis=1) * 2.0**-CONTRAST)
 
     def without(self, slot: int) -> tuple[Output, int]:
         """The output with weight zero in a slot, and the weight that was there."""
@@ -132,6 +159,14 @@ class Loss(Protocol):
     def name(self) -> str: ...
 
     @property
+    def link(self) -> str:
+        """What a score means: a key of :data:`bgn.model.link.LINKS`."""
+
+    @property
+    def outputs(self) -> int:
+        """How many scores a row has; where there are several, gaps and residuals have one line per score."""
+
+    @property
     def targets(self) -> Grid:
         """The grid of targets."""
 
@@ -152,6 +187,9 @@ class Loss(Protocol):
 
     def residual(self, gap: Any, target: Any) -> Any:
         """Half of how fast the loss of each row falls as its score rises, in steps."""
+
+    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
+        """Write the residuals of some rows to their places in `out`; compiled."""
 
     def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The loss of each row in four limbs, which :meth:`total` puts together once they are added up."""
@@ -225,6 +263,9 @@ class Engine(Protocol):
 
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
+
+    def pulls(self) -> Floats:
+        """The current residual summed over all rows, then times the +-1 answers of every slot; a column per output."""
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot, the weight of the rows where both it and `slot` fire."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.class_part import part_of
 from bgn.engines.coding import Coding
 from bgn.engines.part import Part
 from bgn.engines.protocol import Integers, Loss
@@ -126,7 +127,7 @@ class RawRows(RawBlock):
             to[:] = column[which]
         weight = None if rows.weight is None else rows.weight[which]
         columns = columns if plan.coding is None else plan.coding.columns(columns)
-        return Part(columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss, threads)
+        return part_of(columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss, threads)
 
     def _chosen(self, hashes: Any, plan: Plan, held_out: bool, limit: int | None = None) -> Any:
         """Mark the rows that validate, or the others; of these the ones whose hash is below a limit."""

@@ -97,6 +97,12 @@ class RowPart(Protocol):
     def correlation(self, slot: int) -> int:
         """The current residual summed over the rows where a slot fires."""
 
+    def pulls(self, width: int) -> Integers:
+        """The current residual summed over all rows, then over those where each of the first slots fires.
+
+        One column per output.
+        """
+
     def overlaps(self, slot: int, width: int) -> Integers:
         """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from bgn.inputs.per_row import numbers_per_row
 from bgn.inputs.refusal import did_you_mean
 from bgn.inputs.tables import rows_of
 from bgn.model.network import Network
-from bgn.model.schema import Column, Schema
+from bgn.model.schema import Column
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.printable import clean
@@ -33,7 +34,7 @@ def of_codes(network: Network) -> Network:
     if network.plain:
         return network
     columns = (Column(kind.name, typical=kind.typical or 0.0) for kind in network.schema.columns)
-    return network.changed(schema=Schema(tuple(columns), network.target_name))
+    return network.changed(schema=replace(network.schema, columns=tuple(columns), named=True))
 
 
 def decoded(network: Network, rows: Any) -> Any:

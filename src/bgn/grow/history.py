@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ class Snapshot(_MeanLosses):
 
     neurons: tuple[Neuron, ...]
     output_weights: NDArray[np.float64]
-    base: float
+    base: Any
     train_loss: float
     validation_loss: float
     validation_deviation: float = math.nan
@@ -90,9 +91,9 @@ class Snapshot(_MeanLosses):
         places = {neuron: k for k, neuron in enumerate(dict.fromkeys(self.neurons))}
         if len(places) == len(self.neurons):
             return self
-        values, over = whole_numbers(self.output_weights) or (self.output_weights, 1.0)
-        weights = np.zeros(len(places))
-        np.add.at(weights, [places[neuron] for neuron in self.neurons], values)
+        values, over = whole_numbers(self.output_weights.ravel()) or (self.output_weights, 1.0)
+        weights = np.zeros((len(places), *self.output_weights.shape[1:]))
+        np.add.at(weights, [places[neuron] for neuron in self.neurons], values.reshape(self.output_weights.shape))
         return replace(self, neurons=tuple(places), output_weights=weights / over)
 
     def layer(self, n_inputs: int) -> Layer:
@@ -120,6 +121,8 @@ class History:
         Total weight of the validation rows.
     schema : Schema
         The columns, and what is predicted.
+    link : str
+        What the scores mean: numbers, or log-odds of classes.
 
     Examples
     --------
@@ -145,6 +148,7 @@ class History:
     shrinkage: float
     n_validation: int
     schema: Schema
+    link: str = "identity"
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -179,7 +183,7 @@ class History:
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))
-        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema)
+        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link)
 
     def __repr__(self) -> str:
         widths = [len(path) - 1 for path in self.paths]

@@ -6,10 +6,12 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from bgn.engines.protocol import Cut, Floats, Output
+from bgn.engines.protocol import Cut, Floats, Integers, Output
+from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule
@@ -137,14 +139,20 @@ class LayerGrowth:
         A few questions are put at a time. When the first few do not help, an addition goes on to the next, because
         growth ends where nothing is gained; a replacement is given up.
         """
-        questions = self.finder.propose(output, self.rule.others(self.rows.train, self.state, slot))
+        others = self.rule.others(self.rows.train, self.state, slot)
+        questions = proposals(self.rows, self.finder, output, others, self._weights_of(slot))
         for start in range(0, len(questions), _AT_A_TIME):
-            cuts = self.rows.train.cuts(questions[start : start + _AT_A_TIME])
-            if any(cut is not None and self._accept(slot, cut, kind, output) for cut in cuts):
+            some = questions[start : start + _AT_A_TIME]
+            found = zip(self.rows.train.cuts(some), some, strict=True)
+            if any(cut is not None and self._accept(slot, cut, kind, asked.output) for cut, asked in found):
                 return True
             if kind == "replacement":
                 return False
         return False
+
+    def _weights_of(self, slot: int) -> Integers | None:
+        """The output weights of the neuron that is taken out of a slot; None for a new one."""
+        return None if slot == self.state.width else self.state.output.weights[slot]
 
     def _accept(self, slot: int, cut: Cut, kind: str, output: Output) -> bool:
         """Put the neuron in its slot if the training loss falls; tell everybody."""
@@ -205,7 +213,8 @@ class LayerGrowth:
     def _keep(self) -> None:
         """Take a snapshot: in short numbers, of no more digits than it takes for the loss to stay what it is."""
         loss, rows = self.rows.train.loss, self.rows.validation
-        base = loss.grid.centre + float(loss.grid.value(self.state.output.base))
+        base: Any = loss.grid.centre + loss.grid.value(self.state.output.base)
+        base = base if np.ndim(base) else float(base)
         weights = loss.grid.value(self.state.output.weights)
         losses = self._train_loss(), self._validation_loss()
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
@@ -226,13 +235,13 @@ class LayerGrowth:
             return snapshot.criterion * (1.0 + _AS_GOOD / 100)
         return snapshot.criterion + _AS_GOOD * snapshot.validation_deviation / math.sqrt(rows.total)
 
-    def _told(self, base: float, weights: Floats) -> Snapshot:
+    def _told(self, base: Any, weights: Floats) -> Snapshot:
         """The layer with these outputs and its questions in short numbers, and how well it does."""
         loss, train, rows = self.rows.train.loss, self.rows.train, self.rows.validation
         steps = np.rint(np.ldexp(weights, loss.grid.exponent)).astype(np.int64)
-        whole = round(math.ldexp(base - loss.grid.centre, loss.grid.exponent))
+        whole = np.rint(np.ldexp(base - loss.grid.centre, loss.grid.exponent)).astype(np.int64)
         places = [self._aside(slot) if slot in self._otherwise else slot for slot in range(len(weights))]
-        spread = np.zeros(max(places, default=-1) + 1, np.int64)
+        spread = np.zeros((max(places, default=-1) + 1, *steps.shape[1:]), np.int64)
         spread[places] = steps
         learnt, validated, deviation = train.total_loss(Output(spread, whole)), math.nan, math.nan
         if rows is not None:

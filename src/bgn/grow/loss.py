@@ -1,4 +1,5 @@
-"""What growth makes small: one small class per loss, each a :class:`bgn.engines.protocol.Loss`.
+"""What growth makes small: one small class per loss, each a :class:`bgn.engines.protocol.Loss`; those of classes stand
+in :mod:`bgn.grow.class_losses`.
 
 A loss turns the whole-number target and score of a row into a whole-number residual, bounds how fast that falls as the
 score rises, and adds itself up exactly, so that every engine agrees to the bit. Growth, history, engines and outputs
@@ -8,6 +9,7 @@ know no more of it than the protocol says.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -15,6 +17,8 @@ from bgn.engines.integers import Grid
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.protocol import Integers
 from bgn.engines.protocol import Loss as Loss
+from bgn.grow.class_losses import Logistic as Logistic
+from bgn.grow.class_losses import Softmax as Softmax
 
 _LOW = (1 << kernels.LIMB) - 1
 
@@ -25,6 +29,8 @@ class Squared:
 
     grid: Grid
     name: ClassVar[str] = "squared"
+    link: ClassVar[str] = "identity"
+    outputs: ClassVar[int] = 1
     quadratic: ClassVar[bool] = True
     curvature: ClassVar[float] = 1.0
 
@@ -45,6 +51,10 @@ class Squared:
     def residual(self, gap: Any, target: Any) -> Any:
         """The gaps themselves."""
         return gap
+
+    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
+        """Write the residuals of some rows."""
+        out[start:stop] = self.residual(gap[start:stop], target[start:stop])
 
     def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The squares of the gaps, clipped to what can be added up."""
@@ -102,4 +112,12 @@ class Squared:
         return math.sqrt(mean)
 
 
-LOSSES = {loss.name: loss for loss in (Squared,)}
+LOSSES: dict[str, type[Any]] = {loss.name: loss for loss in (Squared, Logistic, Softmax)}
+
+
+def loss_of(classes: Sequence[Any] | None) -> Callable[[float, float, int], Loss]:
+    """What makes the loss, from the reach of the targets and the weight of the rows: of numbers, or of classes."""
+    if classes is None:
+        return LOSSES["squared"].over
+    kind = LOSSES["logistic" if len(classes) == 2 else "softmax"]
+    return lambda low, high, total_weight: kind.over(0.0, len(classes) - 1.0, total_weight)

@@ -7,7 +7,7 @@ fell" is a comparison of integers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,9 +17,11 @@ from bgn.model.neuron import Neuron
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
 _FRESH_AFTER = 64
-# Where one refit is not exact: at most so many, and none after one that gains less than this share of all so far.
-_MOST_REFITS = 50
-_PAYS = 1e-3
+# Where one refit is not exact: at most so many, and none after one that gains less than this share of all so far. One
+# that replaces a neuron is given up where the last, so many times over, would not make up for what was taken out.
+_MOST_REFITS = 30
+_PAYS = 1e-2
+_HOPE = 3.0
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,12 @@ def placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
 
 def base_alone(rows: Engine) -> tuple[int, State]:
     """Target sum, and the state of the base alone."""
-    total = rows.target_sum if rows.loss.quadratic else 0
-    output = Output(np.zeros(0, np.int64), round(total / rows.total))
-    return total, State((), output, rows.settle(output))
+    if not rows.loss.quadratic:
+        several = (rows.loss.outputs,) if rows.loss.outputs > 1 else ()
+        output = _rounded(np.zeros((1, *several)))
+        return 0, State((), output, rows.settle(output))
+    output = Output(np.zeros(0, np.int64), round(rows.target_sum / rows.total))
+    return rows.target_sum, State((), output, rows.settle(output))
 
 
 @dataclass(frozen=True)
@@ -103,9 +108,10 @@ class _WithoutOne:
             return cls(state.inverse, np.arange(slot + 1), state.weights, 0.0)
         k = slot + 1
         inverse, keep = _taken_out(state.inverse, k)
-        weights = state.weights - state.inverse[:, k] * (state.weights[k] / state.inverse[k, k])
+        gone = state.weights[k] / state.inverse[k, k]
+        weights = state.weights - (np.outer(state.inverse[:, k], gone) if np.ndim(gone) else state.inverse[:, k] * gone)
         weights[k] = 0.0
-        return cls(inverse, keep, weights, float(state.weights[k] * state.weights[k] / state.inverse[k, k]))
+        return cls(inverse, keep, weights, float((state.weights[k] * gone).sum()))
 
 
 class Full:
@@ -124,10 +130,10 @@ class Full:
         total, state = base_alone(rows)
         fit = _Fit(
             state.neurons, state.output, state.loss,
-            np.array([total / rows.total]), np.array([[1.0 / rows.total]]),
+            np.full((1, *state.output.weights.shape[1:]), total / rows.total), np.array([[1.0 / rows.total]]),
             np.array([[float(rows.total)]]), np.array([float(total)]), 0,
         )  # fmt: skip
-        return fit if rows.loss.quadratic else self._refitted(rows, fit)
+        return fit if rows.loss.quadratic else self._refitted(rows, fit, thoroughly=True)
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted as if the loss were its quadratic bound."""
@@ -170,9 +176,11 @@ class Full:
         own = rows.total + self._share(rows) - float((pull * column[keep]).sum())
         if own <= 1e-9 * rows.total:
             return None
-        weight = (target - float((column * weights).sum())) / own if rows.loss.quadratic else 0.0
-        if rows.loss.quadratic and weight * weight * own <= rest.gone * (1 + 1e-12):
-            return None
+        weight: Any = np.zeros(weights.shape[1:])
+        if rows.loss.quadratic:
+            weight = (target - float((column * weights).sum())) / own
+            if weight * weight * own <= rest.gone * (1 + 1e-12):
+                return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
         return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot)
 
@@ -188,7 +196,7 @@ class Full:
 
     def _place(
         self, state: _Fit, slot: int, keep: Integers, column: Floats, target: float,
-        inverse: Floats, pull: Floats, own: float, weight: float, weights: Floats,
+        inverse: Floats, pull: Floats, own: float, weight: Any, weights: Floats,
     ) -> _Fit:  # fmt: skip
         """The fit with the new neuron last, then moved to its slot."""
         n = len(keep)
@@ -199,7 +207,7 @@ class Full:
         order = np.insert(np.arange(n), slot + 1, n)
         return replace(
             state,
-            weights=np.append(weights - pull * weight, weight)[order],
+            weights=np.concatenate([weights - pull * weight if weights.ndim == 1 else weights, [weight]])[order],
             inverse=_with_one_more(inverse, pull, own)[np.ix_(order, order)],
             products=products[np.ix_(order, order)],
             target=np.append(state.target[keep], target)[order],
@@ -216,7 +224,7 @@ class Full:
         output = _rounded(fit.weights)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
-            fit = self._refitted(rows, fit)
+            fit = self._refitted(rows, fit, state)
         if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) < self._objective(state)):
             return fit
         if slot < spare:
@@ -224,29 +232,46 @@ class Full:
         rows.settle(state.output)
         return None
 
-    def _objective(self, fit: _Fit) -> float:
+    def _objective(self, fit: State) -> float:
         """The loss with its penalty."""
+        assert isinstance(fit, _Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
 
-    def _refitted(self, rows: Engine, fit: _Fit) -> _Fit:
-        """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's."""
-        before = self._objective(fit)
+    def _refitted(self, rows: Engine, fit: _Fit, than: State | None = None, thoroughly: bool = False) -> _Fit:
+        """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's.
+
+        Each goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not
+        help, where the bound alone says. With a state to be better `than`, one that will not be is given up early.
+        """
+        before = last = self._objective(fit)
+        wanted = None if than is None else self._objective(than)
+        slope, learnt = self._slope(rows, fit), _Learnt(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
-            fired = np.array([rows.correlation(slot) for slot in range(fit.width)], np.float64)
-            total = rows.residual_sum()
-            slope = np.append(total, 2 * fired - total)
-            slope[1:] -= self._ridge * fit.weights[1:]
-            weights = fit.weights + (fit.inverse * slope).sum(axis=1) / rows.loss.curvature
-            output = _rounded(weights)
-            better = replace(fit, weights=weights, output=output, loss=rows.settle(output))
-            gained, last = before - self._objective(better), self._objective(fit) - self._objective(better)
-            if last <= 0:
+            weights = fit.weights + learnt.step(slope)
+            better = replace(fit, weights=weights, output=_rounded(weights))
+            better = replace(better, loss=rows.settle(better.output))
+            gained = last - self._objective(better)
+            if gained <= 0:
                 rows.settle(fit.output)
-                break
-            fit = better
-            if last <= _PAYS * gained:
-                break
+                if not learnt.pairs:
+                    break
+                learnt.pairs.clear()
+                continue
+            last -= gained
+            if gained <= (_PAYS / 100 if thoroughly else _PAYS) * (before - last):
+                return better
+            if wanted is not None and last - _HOPE * gained > wanted:
+                return better
+            found = self._slope(rows, better)
+            learnt.take_in(better.weights - fit.weights, slope - found)
+            fit, slope = better, found
         return fit
+
+    def _slope(self, rows: Engine, fit: _Fit) -> Floats:
+        """Half of how fast loss and penalty fall as each weight rises; the current output is the fit's."""
+        slope = rows.pulls()
+        slope[1:] -= self._ridge * fit.weights[1:]
+        return slope
 
     def _refreshed(self, fit: _Fit, ridge: float, quadratic: bool) -> _Fit:
         """Build the inverse anew, one neuron after the other, and, where it is exact, the weights from it."""
@@ -260,9 +285,39 @@ class Full:
         return replace(fit, inverse=inverse, weights=weights, changes=0)
 
 
+class _Learnt:
+    """What steps have told of the curvature, beside its bound: pairs of steps and of what they did to the slope."""
+
+    def __init__(self, inverse: Floats, curvature: float) -> None:
+        self._inverse, self._curvature = inverse, curvature
+        self.pairs: list[tuple[Floats, Floats, float]] = []
+
+    def take_in(self, step: Floats, fell: Floats) -> None:
+        """Remember a step, and by how much it lowered the slope."""
+        along = float((step * fell).sum())
+        if along > 0:
+            self.pairs.append((step, fell, along))
+
+    def step(self, slope: Floats) -> Floats:
+        """The step to take: two loops over the pairs (Nocedal 1980), around the inverse of the bound."""
+        shares = []
+        for step, fell, along in reversed(self.pairs):
+            share = float((step * slope).sum()) / along
+            slope = slope - share * fell
+            shares.append(share)
+        if slope.ndim == 1:
+            found = (self._inverse * slope).sum(axis=1) / self._curvature
+        else:
+            found = (self._inverse[:, :, None] * slope).sum(axis=1) / self._curvature
+        for (step, fell, along), share in zip(self.pairs, reversed(shares), strict=True):
+            found = found + (share - float((fell * found).sum()) / along) * step
+        return np.asarray(found)
+
+
 def _rounded(weights: Floats) -> Output:
     """Base and weights in whole steps."""
-    return Output(np.rint(weights[1:]).astype(np.int64), round(weights[0]))
+    steps = np.rint(weights).astype(np.int64)
+    return Output(steps[1:], steps[0] if steps.ndim > 1 else int(steps[0]))
 
 
 def _with_one_more(inverse: Floats, pull: Floats, own: float) -> Floats:

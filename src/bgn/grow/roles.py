@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.class_part import part_of
 from bgn.engines.coding import Coding, coding_of
 from bgn.engines.memory.engine import MemoryEngine
-from bgn.engines.part import Part
-from bgn.engines.protocol import Engine, Integers
+from bgn.engines.protocol import Engine, Integers, Loss
 from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.row_hashes import find_edge
@@ -56,14 +56,15 @@ def assign_roles(
     validation_fraction: float,
     seed: int,
     threads: int = 1,
-    loss: str = "squared",
+    loss: Callable[[float, float, int], Loss] | None = None,
     columns: Sequence[Column] | None = None,
 ) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
-    `threads` search the sample, where it is apart from the rows. `columns` are the table's, numbers unless told.
+    `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
+    and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told.
     """
-    plan, scaled, gaps = _plan(source, evaluation, validation_fraction, seed, loss)
+    plan, scaled, gaps = _plan(source, evaluation, validation_fraction, seed, loss or LOSSES["squared"].over)
     sample = _together(source.ask(RawBlock.sample, plan))
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
@@ -82,8 +83,9 @@ def assign_roles(
 
 
 def _plan(
-    source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int, loss: str
-) -> tuple[Plan, int, NDArray[np.bool_]]:
+    source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int,
+    loss: Callable[[float, float, int], Loss],
+) -> tuple[Plan, int, NDArray[np.bool_]]:  # fmt: skip
     """What becomes of every row; the power of two that weights are scaled by; and which columns have gaps."""
     exponent = weight_exponent(source) if source.weighted else None
     surveys = source.ask(RawBlock.survey, seed, exponent)
@@ -94,7 +96,7 @@ def _plan(
         raise ValueError("sample_weight is zero for every row, which leaves nothing to learn from.")
     everything = surveys if evaluation is None else [*surveys, *evaluation.ask(RawBlock.survey, seed, None)]
     low, high = min(each.low for each in everything), max(each.high for each in everything)
-    plan = Plan(seed, exponent, LOSSES[loss].over(low, high, total))
+    plan = Plan(seed, exponent, loss(low, high, total))
     counts = np.sum([each.counts for each in surveys], axis=0)
     if evaluation is None and not _few_and_often(counts, total / 2 ** (exponent or 0)):
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
@@ -128,5 +130,5 @@ def _engine_of(sample: Sample, plan: Plan, threads: int) -> MemoryEngine:
     """The sample as an engine in memory."""
     heavy = None if np.all(sample.weight == 1) else sample.weight
     columns = sample.columns if plan.coding is None else plan.coding.columns(sample.columns)
-    part = Part(columns, sample.target, heavy, plan.loss, min(threads, _MOST_SEARCHERS))
+    part = part_of(columns, sample.target, heavy, plan.loss, min(threads, _MOST_SEARCHERS))
     return MemoryEngine(part, plan.loss)

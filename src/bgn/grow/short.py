@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -100,12 +101,15 @@ class Shortener:
             return line
         return Projection(line.columns[:1], line.coefficients[:1])
 
-    def amounts(self, base: float, weights: Floats, inverse: Floats | None, more: int) -> tuple[float, Floats]:
+    def amounts(self, base: Any, weights: Floats, inverse: Floats | None, more: int) -> tuple[Any, Floats]:
         """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.
 
         One weight after the other is rounded. With the `inverse` of their products, base first, the others make up for
-        it as far as they can.
+        it as far as they can. Several outputs are rounded each by itself.
         """
+        if weights.ndim > 1:
+            each = [self.amounts(float(base[k]), weights[:, k], inverse, more) for k in range(len(base))]
+            return np.array([b for b, _ in each]), np.stack([w for _, w in each], axis=1)
         if self.power is None:
             return base, weights
         power, values = self.power - more, np.append(base, weights)

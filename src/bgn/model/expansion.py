@@ -5,13 +5,14 @@ Theorem 1, the regions and the paper's importances are defined on these.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.schema import Column, Schema, level_word
+from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats
 
 # Outweighs whatever the other columns of a neuron add up to.
@@ -67,7 +68,7 @@ def expanded(network: Network) -> Network:
                 row[starts[j] + len(values)] = gap if isinstance(coefficient, tuple) else gap * (coefficient or 1.0)
             elif gaps:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
-    schema = Schema(tuple(columns), network.schema.target, network.schema.target_unit)
+    schema = replace(network.schema, columns=tuple(columns), named=True)
     slopes = None
     if network.slopes is not None:
         slopes = np.zeros((len(columns), *network.slopes.shape[1:]))

@@ -111,6 +111,11 @@ class Network:
                 f"got {len(weights)}."
             )
         bases = shaped(base, "base", weights.shape[1:])
+        n_classes = 2 if link == "logistic" else bases.size if link == "softmax" else 0
+        if schema.classes is not None and len(schema.classes) != n_classes:
+            raise ValueError(
+                f"schema names {len(schema.classes)} classes; a network with the link {link!r} tells {n_classes} apart."
+            )
         with np.errstate(over="ignore"):
             largest = np.abs(bases) + np.abs(weights).sum(axis=0)
         if not np.isfinite(largest).all():
@@ -279,9 +284,10 @@ class Network:
             return ANSWERS["predict"](self, X)
         return LINKS[self.link](self.raw_score(X))
 
-    def predict_encoded(self, rows: Floats) -> Floats:
-        """Return what :meth:`predict` says of rows that the schema has encoded."""
-        return LINKS[self.link](self._raw_score(self._rows(rows, encoded=True)))
+    def predict_encoded(self, rows: Floats, scores: bool = False) -> Floats:
+        """Return what :meth:`predict`, or :meth:`raw_score`, says of rows that the schema has encoded."""
+        found = self._raw_score(self._rows(rows, encoded=True))
+        return found if scores else LINKS[self.link](found)
 
     def changed(self, **parts: Any) -> Network:
         """Return the same network but for some of its parts.

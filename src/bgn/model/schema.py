@@ -106,6 +106,9 @@ class Schema:
     target_unit : str, default ""
     named : bool, default True
         False where the columns had no names, and those of `columns` (``x0, x1, ...``) are made up.
+    classes : tuple of str, float or bool, optional
+        The labels of the classes that are told apart, in order; None where a number is predicted. Of two, the second is
+        the one whose log-odds a network adds up.
 
     Examples
     --------
@@ -120,6 +123,7 @@ class Schema:
     target: str | None = None
     target_unit: str = ""
     named: bool = True
+    classes: tuple[Level, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

@@ -24,7 +24,7 @@ from bgn.model.asked import condition_of
 from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.network import Network
 from bgn.model.question import Condition, counted_gaps
-from bgn.model.schema import Schema
+from bgn.model.schema import Schema, level_word
 from bgn.model.step import Bools, Floats
 
 
@@ -224,17 +224,25 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
         return (network,)
     weights = network.output_weights.reshape(len(network.output_weights), -1).T
     slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(network.n_inputs, -1).T
-    titles = [f"score of {network.target_name or 'class'} {k}" for k in range(len(weights))]
-    if network.link == "logistic":
-        titles = [f"log-odds of {network.target_name or 'yes'}"]
+    titles = _titles(network)
     outputs = zip(titles, weights, np.ravel(network.base), slopes, strict=True)
     return tuple(
         network.changed(
             output_weights=weight, base=base, slopes=slope, link="identity",
-            schema=replace(network.schema, target=title, target_unit=""),
+            schema=replace(network.schema, target=title, target_unit="", classes=None),
         )
         for title, weight, base, slope in outputs
     )  # fmt: skip
+
+
+def _titles(network: Network) -> list[str]:
+    """Return what each output of a network with classes is called."""
+    target, classes = network.target_name, network.schema.classes
+    if network.link == "logistic":
+        named = None if classes is None else f"{target or 'class'} = {level_word(classes[1])}"
+        return [f"log-odds of {named or target or 'yes'}"]
+    labels = range(np.size(network.base)) if classes is None else map(level_word, classes)
+    return [f"score of {target or 'class'} {'= ' if classes is not None else ''}{label}" for label in labels]
 
 
 def as_terms(model: Any) -> Terms:

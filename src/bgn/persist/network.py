@@ -43,6 +43,8 @@ def schema_out(schema: Schema) -> dict[str, Any]:
     found: dict[str, Any] = {"columns": [_column_out(column) for column in schema.columns], "target": schema.target}
     if schema.target_unit:
         found["target_unit"] = schema.target_unit
+    if schema.classes is not None:
+        found["classes"] = [level_out(label) for label in schema.classes]
     if not schema.named and schema.columns == plain.columns:
         return found | {"columns": len(schema)}
     return found if schema.named else found | {"named": False}
@@ -91,14 +93,21 @@ def schema_in(size: int) -> Reader[Schema]:
     def read(value: Any, where: str) -> Schema:
         parts: dict[str, Reader[Any]] = {
             "columns": columns, "target": strict.optional(strict.text), "target_unit": strict.text,
-            "named": strict.boolean,
+            "named": strict.boolean, "classes": _classes_in,
         }  # fmt: skip
-        found = strict.record(value, where, parts, optional=("target_unit", "named"))
+        found = strict.record(value, where, parts, optional=("target_unit", "named", "classes"))
         if len({column.name for column in found["columns"]}) < len(found["columns"]):
             raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
         return Schema(**({"named": isinstance(value["columns"], list)} | found))
 
     return read
+
+
+def _classes_in(value: Any, where: str) -> tuple[Level, ...]:
+    found = tuple(strict.array(level_in)(value, where))
+    if len(found) < 2 or len(set(found)) < len(found):
+        raise strict.refuse(where, "two or more different classes", value)
+    return found
 
 
 def _column_in(value: Any, where: str) -> Column:
@@ -231,6 +240,8 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
         each = strict.array(strict.number, *shape)
     if shape == (0,):
         raise ModelFileError(f"{where}.base must have one entry per class, and at least one.")
+    if schema.classes is not None and len(schema.classes) != (shape or (2,))[0]:
+        raise ModelFileError(f"schema.classes must name {(shape or (2,))[0]} classes; got {len(schema.classes)}.")
     numbers = {"base": each(found["base"], f"{where}.base")}
     for name, length in (("output_weights", layers[-1].width), ("slopes", len(schema))):
         if name in found:

@@ -212,8 +212,9 @@ def _lines(
     conditions = [each for layer in terms.hidden for each in layer] + [term.condition for term in terms.terms]
     lines = []
     for condition in conditions:
-        coefficients = network.layers[condition.layer].neurons[condition.neuron].projection.coefficients
-        parts = np.array([np.abs(each).max() for each in coefficients])  # of a category its weightiest level
+        line = network.layers[condition.layer].neurons[condition.neuron].projection
+        weight_of = dict(zip(line.columns, line.coefficients, strict=True))
+        parts = np.array([np.abs(weight_of[j]).max() for j in condition.columns])  # of a category its weightiest level
         if importance is not None and network.depth == 1:
             parts = importance.connections[list(condition.columns), condition.neuron]
         total, end = parts.sum() or 1.0, places[condition.layer, condition.neuron]

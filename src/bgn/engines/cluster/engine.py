@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.cell_engine import CellEngine
+from bgn.engines.class_part import part_of
 from bgn.engines.cluster.tasks import ClusterTasks
 from bgn.engines.part import Part
 from bgn.engines.protocol import NO_OUTPUT, Integers, Loss, Output
@@ -88,7 +89,7 @@ class HeldRows:
     def _part(self, standing: Standing, grown: tuple[Standing, Part] | None) -> Part:
         """The part with the answers of every neuron as it stands."""
         if grown is None or grown[0].below != standing.below:
-            part = Part(*self._rows)
+            part = part_of(*self._rows)
             for neurons in standing.below:
                 part = part.next_layer(neurons)
             grown = Standing(standing.below), part

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from bgn.engines.cell_engine import CellEngine
 from bgn.engines.cells import CellSums, merge
+from bgn.engines.class_part import part_of
 from bgn.engines.disk.folder import OwnedFolder, remove_abandoned
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece
 from bgn.engines.part import Part, Regions, merge_regions
@@ -224,7 +225,7 @@ class PartOnDisk:
 
     def _part(self) -> Part:
         files, n = self._files, self.n_rows
-        part = Part(
+        part = part_of(
             _mapped(files["columns"], self._dtype, -1, n),
             _mapped(files["target"], np.int64, n),
             _mapped(files["weight"], np.int64, n) if "weight" in files else None,

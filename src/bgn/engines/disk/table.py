@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bgn.engines.disk.arrays import Held, Npy, Reader
 from bgn.engines.disk.files import File, OpenFiles
 from bgn.engines.protocol import Floats
+from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
 from bgn.model.raw import Misread
 from bgn.model.reading import values_of
@@ -105,7 +106,8 @@ class FileTable(BlockwiseRows):
     `target` and `weight` are a column of the files, an array of one value per row, or a path to such an array. `known`
     are the columns to read where columns have names. With `gaps` the columns may hold what a frame may: numbers with
     gaps, words, dates; `schema` says how to read them or, if it is None, is learnt from the files, with
-    `categorical_features` as for :func:`bgn.inputs.frames.schema_of`. Without, all must be numbers.
+    `categorical_features` as for :func:`bgn.inputs.frames.schema_of`. Without, all must be numbers. With `classes` the
+    target is a column of labels, and numbers of classes are read.
     """
 
     def __init__(
@@ -119,7 +121,9 @@ class FileTable(BlockwiseRows):
         schema: Schema | None = None,
         categorical_features: Any = FROM_DTYPE,
         gaps: bool = False,
+        classes: Classes | None = None,
     ) -> None:
+        self._classes = classes
         self._files = OpenFiles(X)
         first = self._files[0]
         columns = known if known is not None and first.named else columns
@@ -131,7 +135,8 @@ class FileTable(BlockwiseRows):
                 self._keys[name] = first.label(value, name)
             elif value is not None:
                 self._vectors[name] = _vector(value, "y" if name == "target" else name, self.n_rows)
-        self.weighted, self._gaps = weight is not None, gaps
+        self.weighted = weight is not None or (classes is not None and classes.weights is not None)
+        self._gaps = gaps
         self.target_name = self._keys.get("target") if first.named else None
         labels = self._chosen(columns)
         named, shape = labels if first.named else None, (self.n_rows, len(labels))
@@ -160,7 +165,8 @@ class FileTable(BlockwiseRows):
                 _check_alike(self._files[0], file)
             for label in labels:
                 file.label(label, "columns")
-            file.check([*(() if self._gaps else labels), *self._keys.values()])
+            beside = [key for name, key in self._keys.items() if self._classes is None or name != "target"]
+            file.check([*(() if self._gaps else labels), *beside])
 
     def _of_numbers(self, labels: Sequence[Any]) -> Schema:
         return Schema.of_numbers(len(labels), labels if self._files[0].named else None, self.target_name)
@@ -216,7 +222,7 @@ class FileTable(BlockwiseRows):
             if n == 0:
                 continue
             columns = self._encoded(block, file, row, n)
-            beside = dict(zip(self._keys, map(_numbers, block[len(self._labels) :]), strict=True))
+            beside = dict(zip(self._keys, map(self._beside, self._keys, block[len(self._labels) :]), strict=True))
             for name, values in beside.items():
                 _check_finite(values, f"{file.name}: column {self._keys[name]!r}", row)
             del block
@@ -225,6 +231,12 @@ class FileTable(BlockwiseRows):
             yield piece
             del piece
             start += n
+
+    def _beside(self, name: str, values: Any) -> NDArray[Any]:
+        """A column of targets or weights as numbers."""
+        if name == "target" and self._classes is not None:
+            return self._classes.codes(values, f"column {self._keys[name]!r}")
+        return _numbers(values)
 
     def _encoded(self, block: Sequence[Any], file: File, row: int, n: int) -> NDArray[Any]:
         """The columns as a network reads them, (columns, rows); what cannot be is named with its place."""
@@ -254,7 +266,23 @@ class FileTable(BlockwiseRows):
         if weight is not None and (weight < 0).any():
             raise ValueError(f"Negative values in sample_weight: row {start + int(np.argmin(weight))}, for instance.")
         target = beside.get("target")
+        if self._classes is not None and target is not None:
+            weight = self._classes.weighted(target, weight)
         return Piece(columns, *(None if v is None else v.astype(np.float64) for v in (target, weight)))
+
+
+def labels_on_disk(X: Any, target: Any) -> tuple[tuple[Label, ...], Floats]:
+    """The different labels in a column of files, in order, and how many rows each has."""
+    files, counts = OpenFiles(X), Counter[Label]()
+    label = files[0].label(target, "target")
+    for _, _, block in files.blocks([label], rows_in(BLOCK_BYTES, 1)):
+        if len(block[0]):
+            found = labels_in(block[0], f"column {label!r}")
+            codes = Classes(found).codes(block[0])
+            numbers = np.bincount(codes.astype(np.intp), minlength=len(found)).tolist()
+            counts.update(dict(zip(found, numbers, strict=True)))
+    labels = sorted_labels(counts)
+    return labels, np.array([float(counts[each]) for each in labels])
 
 
 def rows_in(size: int, n_columns: int) -> int:

@@ -186,6 +186,13 @@ class TensorPart(RowPart):
     def correlation(self, slot: int) -> int:
         return int(self._sum(self.residual(self.output)[0], self.answers.of(slot)))
 
+    def pulls(self, width: int) -> Integers:
+        return self._pulls(self.residual(self.output)[0], width)[:, None]
+
+    def _pulls(self, residual: Tensor, width: int) -> Integers:
+        fired = (self._sum(residual, self.answers.of(slot)) for slot in range(width))
+        return numbers([self._sum(residual), *fired])
+
     def overlaps(self, slot: int, width: int) -> Integers:
         fires = self.answers.of(slot)
         both = (fires & self.answers.of(k) for k in range(width))

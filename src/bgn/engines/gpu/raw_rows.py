@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bgn.engines.coding import Coding
+from bgn.engines.gpu.classes import ClassTensorPart
 from bgn.engines.gpu.engine import TensorEngine, TensorPart
 from bgn.engines.gpu.sums import group_sums
 from bgn.engines.integers import Grid
@@ -28,10 +29,12 @@ _NAN = int(np.array([np.nan]).view(np.int64)[0])
 
 
 @cache
-def part_kind(device: str, loss: Loss) -> type[TensorPart]:
-    """What holds rows without weights: for squares, kernels of our own on a GPU where Triton works, which shows when it
+def part_kind(device: str, loss: Loss, weighted: bool = False) -> type[TensorPart]:
+    """What holds rows: for squares without weights, kernels of our own on a GPU where Triton works, which shows when it
     is used."""
-    if device != "cuda" or not loss.quadratic:
+    if loss.outputs > 1:
+        return ClassTensorPart
+    if device != "cuda" or not loss.quadratic or weighted:
         return TensorPart
     try:
         from bgn.engines.gpu.fused import FusedPart
@@ -93,7 +96,7 @@ class RawTensors(RawRows):
             torch.index_select(column, 0, index, out=to)
         columns = columns if plan.coding is None else _coded(columns, plan.coding)
         weight = None if rows.weight is None else rows.weight[index]
-        kind = part_kind(columns.device.type, plan.loss) if weight is None else TensorPart
+        kind = part_kind(columns.device.type, plan.loss, weight is not None)
         return kind(columns, _steps(plan.loss.targets, rows.target[index]), weight, plan.loss)
 
     def hashes(self, seed: int) -> Tensor:

@@ -199,12 +199,13 @@ def column_products(columns, centre, scale, other, weight, start, stop, out):
 def region_sums(codes, keys, target, weight, start, stop, place):
     """Group the rows by their answers; `place` (place_of, names, sums) receives the regions.
 
-    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`; `sums` (regions x 2)
-    holds weight and target sum of each region. `place_of` is an open-addressing hash table, a power of two long and
-    longer than `names`, full of -1. Returns the number of regions, or -1 when `names` has too few places for them.
+    Rows are told apart by a 64-bit hash of their answers (`keys`, groups x 256), kept in `names`; `sums` holds weight
+    and target sum of each region or, where it has more columns, the weight of every class. `place_of` is an
+    open-addressing hash table, a power of two long and longer than `names`, full of -1. Returns the number of regions,
+    or -1 when `names` has too few places for them.
     """
     place_of, names, sums = place
-    weighted = len(weight) > 0
+    weighted, many = len(weight) > 0, sums.shape[1] > 2
     mask = np.uint64(len(place_of) - 1)
     regions = 0
     for i in range(start, stop):
@@ -221,9 +222,12 @@ def region_sums(codes, keys, target, weight, start, stop, place):
                 return -1
             region = place_of[slot] = regions
             names[region] = key
-            sums[region, 0] = sums[region, 1] = 0
+            sums[region] = 0
             regions += 1
         w = weight[i] if weighted else 1
-        sums[region, 0] += w
-        sums[region, 1] += w * target[i]
+        if many:
+            sums[region, target[i]] += w
+        else:
+            sums[region, 0] += w
+            sums[region, 1] += w * target[i]
     return regions

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.protocol import Bools, Engine, Floats, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Bools, Engine, Floats, Output, Question
 from bgn.grow.directions.paths import lasso_path, solve_small, weighted_sum
 from bgn.grow.directions.protocol import Others
 from bgn.model.neuron import Projection
@@ -29,7 +29,7 @@ class InnerProducts:
         self._all_usable = bool(self.usable.all())
         self._norm = np.where(self.usable, about.deviation, 1.0)
         self._to_units: list[float] = (about.scale / self._norm).tolist()
-        self._none = Output(np.zeros(0, np.int64), 0)
+        self._none = NO_OUTPUT
         self._start = self._asked(self._none)
         self.gram = np.zeros((rows.n_columns, rows.n_columns))
         self._known: NDArray[np.bool_] = np.zeros(rows.n_columns, dtype=bool)
@@ -130,6 +130,11 @@ class Lasso:
     def learn(self, slot: int, direction: Projection) -> None:
         """Take note of the neuron just stored in `slot`."""
         self._products.learn(slot)
+
+    def strength(self, output: Output) -> float:
+        """The largest product of a column with the residual."""
+        products = np.where(self._products.usable, self._products.with_residual(output), 0.0)
+        return float(np.abs(products).max(initial=0.0))
 
     def propose(self, output: Output, others: Others) -> list[Question]:
         """One direction, or none where the residual is uncorrelated with every column."""

@@ -20,6 +20,10 @@ class DirectionFinder(Protocol):
         """Take note of the neuron just stored in `slot`."""
         ...
 
+    def strength(self, output: Output) -> float:
+        """How much there is to gain from the residual that `output` leaves, as far as a quick look tells."""
+        ...
+
     def propose(self, output: Output, others: Others) -> Sequence[Question]:
         """Questions worth asking of the residual that `output` leaves, the most promising first."""
         ...

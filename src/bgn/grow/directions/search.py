@@ -94,6 +94,13 @@ class Search:
         self._products.learn(slot)
         self._used[slot] = direction.columns
 
+    def strength(self, output: Output) -> float:
+        """What the best cut of a single column gains on the sample."""
+        values, total = self._values(output)
+        singles = self._lines.gains(values, self._sample.total, total)
+        self._choose_levels(values, total, singles)
+        return float(singles.max(initial=0.0))
+
     def propose(self, output: Output, others: Others) -> list[Question]:
         """The best questions about the residual that `output` leaves, as a sample of rows sees them."""
         if len(self._usable) == 0:
@@ -212,7 +219,7 @@ class Search:
             return np.zeros(n + 1)
         fired = self._part.fired_sums(values, len(self._sample.output.weights) if n else 0)
         left = np.append(total, 2 * fired[others.slots] - total) * (others.total / self._sample.total)
-        left[1:] -= others.penalty * output.weights[others.slots]
+        left[1:] -= others.penalty * output.along()[others.slots]
         return np.asarray((others.inverse * left).sum(axis=1))
 
     def _least(self, others: Others) -> float:

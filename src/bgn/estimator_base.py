@@ -1,0 +1,189 @@
+"""What all estimators share: parameters, and a fit that validates, makes the rows, grows, stores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
+
+from bgn.engines.disk.engine import Scratch
+from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
+from bgn.engines.requests import RowSource
+from bgn.estimator_state import EveryWidth, growth_settings, take_over, unfitted
+from bgn.grow.history import History, Record
+from bgn.grow.layer import Monitor
+from bgn.grow.loss import loss_of
+from bgn.grow.network import grow_network
+from bgn.grow.progress import progress_bar
+from bgn.grow.roles import assign_roles
+from bgn.inputs import arguments
+from bgn.inputs.tables import nothing_lost, numbers_alone
+from bgn.model.above import ANSWERS
+from bgn.model.network import Network, on_gpu
+from bgn.model.schema import Schema
+from bgn.sources import RowArguments, known_columns, opened_again, rows_in_memory, source_of
+
+
+class GrownEstimator(EveryWidth, BaseEstimator):
+    """An estimator that grows a network on some loss; :class:`bgn.BGNRegressor` says what the parameters mean."""
+
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        max_layers: int = 1,
+        max_width: int = 50,
+        max_features: int | None = 2,
+        direction: str = "search",
+        output: str = "full",
+        shrinkage: float | str = "auto",
+        learning_rate: float = 1.0,
+        max_replacements: int | None = 10,
+        patience: int | None = 10,
+        validation_fraction: float = 0.2,
+        select: str = "best",
+        digits: int | None = 3,
+        simplicity: float = 0.0,
+        categorical_features: Any = "from_dtype",
+        max_seconds: float | None = None,
+        callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.max_layers = max_layers
+        self.max_width = max_width
+        self.max_features = max_features
+        self.direction = direction
+        self.output = output
+        self.shrinkage = shrinkage
+        self.learning_rate = learning_rate
+        self.max_replacements = max_replacements
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.select = select
+        self.digits = digits
+        self.simplicity = simplicity
+        self.categorical_features = categorical_features
+        self.max_seconds = max_seconds
+        self.callbacks = callbacks
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        *,
+        target: str | int | None = None,
+        columns: Sequence[str] | Sequence[int] | None = None,
+    ) -> Self:
+        """Grow a network on the rows of a table.
+
+        Rows in a file or in a memory map are read block by block and may be larger than memory. The network is the
+        one that the same rows in memory give.
+
+        Parameters
+        ----------
+        X : array_like or frame of shape (rows, columns), memmap, or path
+            A path leads to a ``.npy`` or Parquet file, or to a folder of either.
+        y : array_like of shape (rows,), memmap, or path to a ``.npy`` file
+            The name of a series becomes the network's target name. To be left out with `target`.
+        sample_weight : array_like of shape (rows,), memmap, path to a ``.npy`` file, or str, optional
+            A row of weight 2 counts as the row twice, exactly; rows of weight 0 are left out. The name of a column
+            where X is Parquet.
+        eval_set : (X, y), or X with `target`, optional
+            Rows to validate on, instead of a share of X.
+        target : str or int, optional
+            The column of X to predict, instead of `y`: a name where columns have names, a position otherwise.
+        columns : sequence of str or sequence of int, optional
+            The columns of X to learn from; all but the target and the weights unless told.
+
+        Returns
+        -------
+        self
+        """
+        fresh = unfitted(self)
+        fresh._learn(RowArguments(X, y, sample_weight, target, columns), eval_set)
+        if fresh.history_.stopped == "interrupted":
+            warnings.warn("fit was interrupted; the best network so far is kept.", stacklevel=2)
+        return take_over(self, fresh)
+
+    def _learn(self, given: RowArguments, eval_set: Any) -> None:
+        """Validate, make the engine, grow, store."""
+        settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
+        seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
+        with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
+            given, held_out, classes = self._with_classes(given, given.to_validate(eval_set))
+            source, schema = self._source(given, scratch, seed)
+            evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
+            schema, loss = replace(schema, classes=classes), loss_of(classes)
+            engines, scaled = assign_roles(
+                source, evaluation, self.validation_fraction, seed, threads, loss, schema.columns
+            )
+            if self.direction != "search":
+                numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)
+            monitor = Monitor(self.max_seconds, callbacks, show)
+            nothing_lost(engines.train.lost(), schema.names if schema.named else None)
+            self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
+            self.network_: Network = self.history_.network()
+
+    def _with_classes(
+        self, given: RowArguments, held_out: RowArguments | None
+    ) -> tuple[RowArguments, RowArguments | None, tuple[Any, ...] | None]:
+        """The rows with numbers for targets and, where these stand for classes, their labels."""
+        return given, held_out, None
+
+    def _source(
+        self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None
+    ) -> tuple[RowSource, Schema]:
+        return source_of(self, given, scratch, seed, schema)
+
+    def _predicted(self, X: Any, scores: bool = False) -> Any:
+        """What the network predicts of every row, or its raw scores."""
+        if on_gpu(X):
+            return ANSWERS["predict"](self.network_, X, scores)
+        if not on_disk(X):
+            rows = rows_in_memory(self, X)
+            return self.network_.raw_score(rows) if scores else self.network_.predict(rows)
+        rows = known_columns(self, opened_again(self, RowArguments(X)))
+        predicted, done = np.empty((rows.n_rows, *np.shape(self.network_.base))), 0
+        for _, some in self._pieces(rows, scores):
+            predicted[done : done + len(some)] = some
+            done += len(some)
+        return predicted
+
+    def _pieces(self, rows: BlockwiseRows, scores: bool = False) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
+        """Yield rows on disk, a block at a time, with their predictions, or raw scores."""
+        for piece in rows.pieces(BLOCK_BYTES):
+            yield piece, self.network_.predict_encoded(piece.columns.T, scores)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        searches = self.direction == "search"
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = searches
+        return tags
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the card of a fitted model."""
+        if hasattr(self, "network_"):
+            return str(ANSWERS["card"](self))
+        return str(estimator_html_repr(self))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Return what notebooks choose from: the same and text, or text alone where scikit-learn is set so."""
+        if get_config()["display"] != "diagram":
+            return {"text/plain": repr(self)}
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}

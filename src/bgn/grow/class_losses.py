@@ -1,0 +1,238 @@
+"""Losses of classes: twice the log loss, in the squared steps that outputs are fitted in.
+
+The residual of a row is its class less the probability that its score stands for, and half the slope of the loss.
+Scores live on a grid, and what is not linear in them comes from :mod:`bgn.engines.fixed_point`. Curvature is bounded
+(Boehning and Lindsay 1988 for two classes, Boehning 1992 for more): by 1/4 for log-odds, by 1/2 for scores that add up
+to zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from bgn.engines import fixed_point
+from bgn.engines.fixed_point import FINE
+from bgn.engines.integers import Grid, Integers
+from bgn.engines.kernels import classes as kernels
+from bgn.engines.kernels.rows import LIMB
+
+_SUM_BITS = 61
+_MOST_BITS = 34
+_LARGEST = 11  # scores are clipped at two to this power
+_LOW = (1 << LIMB) - 1
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """What both have in common; targets are the numbers of the classes."""
+
+    grid: Grid
+    outputs: int
+    quadratic: ClassVar[bool] = False
+
+    @classmethod
+    def over(cls, low: float, high: float, total_weight: int) -> Self:
+        """The loss of classes 0 to `high`, on the finest grid that sums of so much weight allow."""
+        bits = min(_MOST_BITS, _SUM_BITS - max(total_weight, 1).bit_length())
+        if bits < 20:
+            raise ValueError(f"the row weights add up to {total_weight}, too many to sum exactly; scale them down.")
+        return cls(Grid(0.0, bits, bits), 1 if high < 2 else int(high) + 1)
+
+    @property
+    def targets(self) -> Grid:
+        """Targets are numbers of classes."""
+        return Grid(0.0, 0, self.outputs.bit_length())
+
+    @property
+    def _shift(self) -> int:
+        """From steps to fine ones."""
+        return FINE - self.grid.exponent
+
+    @property
+    def _limit(self) -> int:
+        return 1 << (self.grid.exponent + _LARGEST)
+
+    def _fine(self, gap: Any) -> Any:
+        """Scores, clipped, in fine steps."""
+        return (-gap).clip(-self._limit, self._limit) << self._shift
+
+    def _losses(self, gap: Any, target: Any) -> Any:
+        """The log loss of every row, fine."""
+        raise NotImplementedError
+
+    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+        """The log losses in two limbs."""
+        loss = self._losses(gap, target)
+        return loss >> LIMB, loss & _LOW, 0 * loss, 0 * loss
+
+    def total(self, limbs: Integers) -> int:
+        """Twice the sum of the log losses, in squared steps."""
+        total = (int(limbs[0]) << LIMB) + int(limbs[1])
+        return total << (2 * self.grid.exponent + 1 - FINE)
+
+    def _most(self, largest: float) -> float:
+        """A log loss, fine, that no gap up to `largest` exceeds."""
+        return (min(largest, float(self._limit)) * 2.0 ** (1 - self.grid.exponent) + self.outputs) * 2.0**FINE
+
+    def powers(self, gap: Any, target: Any, unit: float) -> Any:
+        """Squared log losses as shares of the largest."""
+        gap = gap if isinstance(gap, np.ndarray) else gap.long()
+        share = (self._floats(self._losses(gap, target)) / self._most(1.0 / unit)).clip(0.0, 1.0)
+        return (share * share * 1073741824.0).round()
+
+    @staticmethod
+    def _floats(values: Any) -> Any:
+        return values.astype(np.float64) if isinstance(values, np.ndarray) else values.double()
+
+    def deviation(self, powers: int, largest: int, total: int, weight: int) -> float:
+        """Standard deviation of the losses, in squared steps."""
+        scale = self._most(1.0 / (1.0 / largest)) * 2.0 ** (2 * self.grid.exponent + 1 - FINE)
+        mean = total / weight / scale
+        return scale * math.sqrt(max(powers / 2**30 / weight - mean * mean, 0.0))
+
+    def mean(self, total: int, weight: int) -> float:
+        """The mean log loss."""
+        return math.ldexp(total / weight, -2 * self.grid.exponent - 1)
+
+    def in_units(self, value: float) -> float:
+        """A log loss as people see it."""
+        return math.ldexp(value, -2 * self.grid.exponent - 1)
+
+    def spread(self, mean: float) -> float:
+        """Log-odds are of the order of one."""
+        return 1.0
+
+    def _explained(self, saved: Any, unit: float) -> Any:
+        """What is saved of the log loss, in squared steps times `unit`."""
+        return (saved * (math.ldexp(unit, 2 * self.grid.exponent + 1))).round()
+
+
+@dataclass(frozen=True)
+class Logistic(_Classes):
+    """Yes or no: the score is the log-odds of class 1."""
+
+    name: ClassVar[str] = "logistic"
+    link: ClassVar[str] = "logistic"
+    curvature: ClassVar[float] = 0.25
+
+    def gap(self, target: Any) -> Any:
+        """Zero."""
+        return 0 * target
+
+    def _margin(self, gap: Any, target: Any) -> Any:
+        return self._fine(gap) * (2 * target - 1)
+
+    def _losses(self, gap: Any, target: Any) -> Any:
+        return fixed_point.softplus(self._margin(gap, target))
+
+    def residual(self, gap: Any, target: Any) -> Any:
+        """The share of certainty that a row lacks, with the sign of its class."""
+        half = (1 << self._shift) >> 1
+        lacks = (fixed_point.logistic(self._margin(gap, target)) + half) >> self._shift
+        return lacks * (2 * target - 1)
+
+    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
+        """Write the residuals of some rows."""
+        table = fixed_point.logistic_table()
+        kernels.logistic_residuals(gap, target, table, self._limit, self._shift, start, stop, out)
+
+    def add_limbs(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the limbs of some rows, times their weights, to `out`."""
+        table = fixed_point.logistic_table()
+        kernels.logistic_losses(gap, target, weight, table, self._limit, self._shift, start, stop, out)
+
+    def add_powers(
+        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the squared log losses of some rows, times their weights, to `out`."""
+        about = fixed_point.logistic_table(), self._limit, self._shift, self._most(1.0 / unit)
+        kernels.logistic_powers(gap, target, weight, about, start, stop, out)
+
+    def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
+        """What the share of class 1 in each group saves beside even odds: the rest is the entropy."""
+        no = weight - target_sum
+        saved = fixed_point.entropy_part(target_sum, weight) + fixed_point.entropy_part(no, weight)
+        return self._explained(saved + weight * _LOG2, unit)
+
+
+_LOG2 = 0.6931471805599453
+
+
+@dataclass(frozen=True)
+class Softmax(_Classes):
+    """Several classes: one score for each, and gaps of shape (classes, rows)."""
+
+    name: ClassVar[str] = "softmax"
+    link: ClassVar[str] = "softmax"
+    curvature: ClassVar[float] = 0.5
+
+    @classmethod
+    def over(cls, low: float, high: float, total_weight: int) -> Self:
+        """The loss of classes 0 to `high`, even if these are two."""
+        return cls(super().over(low, high, total_weight).grid, int(high) + 1)
+
+    def gap(self, target: Any) -> Any:
+        """Zero for every class."""
+        zeros = 0 * target
+        if isinstance(zeros, np.ndarray):
+            return np.zeros((self.outputs, *zeros.shape), np.int64)
+        return zeros.new_zeros((self.outputs, *zeros.shape))
+
+    def _shares(self, gap: Any) -> tuple[Any, Any, Any]:
+        """Scores, fine, the largest of each row, and ``exp(score - largest)``."""
+        scores = self._fine(gap)
+        largest = scores.max(0) if isinstance(scores, np.ndarray) else scores.max(0).values
+        return scores, largest, fixed_point.decay(largest - scores)
+
+    def _losses(self, gap: Any, target: Any) -> Any:
+        scores, largest, shares = self._shares(gap)
+        pick = np.take_along_axis if isinstance(gap, np.ndarray) else type(scores).gather
+        own = pick(scores, *((target[None], 0) if isinstance(gap, np.ndarray) else (0, target[None])))[0]
+        log = fixed_point.logarithm(self._floats(shares.sum(0)) / float(1 << FINE))
+        fine = (log * float(1 << FINE)).round()
+        return largest - own + (fine.astype(np.int64) if isinstance(gap, np.ndarray) else fine.long())
+
+    def residual(self, gap: Any, target: Any) -> Any:
+        """Class by class, the row's own class less the probability."""
+        _, _, shares = self._shares(gap)
+        step = float(1 << self.grid.exponent)
+        near = (self._floats(shares) / self._floats(shares.sum(0)) * step).round()
+        near = near.astype(np.int64) if isinstance(gap, np.ndarray) else near.long()
+        number = self._numbers(target)
+        return (number == target[None]) * (1 << self.grid.exponent) - near
+
+    def _numbers(self, target: Any) -> Any:
+        """The number of every class, in a column."""
+        numbers = np.arange(self.outputs)
+        return numbers[:, None] if isinstance(target, np.ndarray) else target.new_tensor(numbers)[:, None]
+
+    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
+        """Write the residuals of some rows."""
+        table = fixed_point.exponential_table()
+        kernels.softmax_residuals(gap, target, table, self._limit, self._shift, start, stop, out)
+
+    def add_limbs(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the limbs of some rows, times their weights, to `out`."""
+        table = fixed_point.exponential_table()
+        kernels.softmax_losses(gap, target, weight, table, self._limit, self._shift, start, stop, out)
+
+    def add_powers(
+        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the squared log losses of some rows, times their weights, to `out`."""
+        about = fixed_point.exponential_table(), self._limit, self._shift, self._most(1.0 / unit)
+        kernels.softmax_powers(gap, target, weight, about, start, stop, out)
+
+    def explained(self, weight: Any, target_sum: Any, unit: float) -> Any:
+        """What the shares of the classes in each group save beside even odds; `target_sum` has one column per class."""
+        saved = sum(fixed_point.entropy_part(target_sum[..., k], weight) for k in range(self.outputs))
+        evens = float(fixed_point.logarithm(np.array([float(self.outputs)]))[0])
+        return self._explained(saved + weight * evens, unit)

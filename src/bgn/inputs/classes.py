@@ -1,0 +1,145 @@
+"""Classes as users write them: words, whole numbers or truths, one label per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from bgn.inputs.per_row import array_of, no_dates, unmasked
+from bgn.model.raw import Coded, Misread, Nothing, Numbers
+from bgn.model.reading import values_of
+from bgn.model.schema import level_word
+from bgn.model.step import Floats
+
+MOST_CLASSES = 256
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The labels of classes, in order, and what a row of each counts for, if not for one.
+
+    Examples
+    --------
+    >>> from bgn.inputs.classes import Classes
+    >>> Classes(("no", "yes")).codes(["yes", "no", "yes"])
+    array([1., 0., 1.])
+    """
+
+    labels: tuple[Label, ...]
+    weights: tuple[float, ...] | None = None
+
+    def codes(self, y: Any, name: str = "y") -> Floats:
+        """Return the number of every label's class, or say which is none of them."""
+        try:
+            codes = values_of(_one_per_row(y)).codes_in(self.labels)
+        except Misread as problem:
+            raise ValueError(f"{name} {problem}.") from None
+        if (wrong := np.isnan(codes)).any():
+            _no_gaps(y, name)
+            odd = distinct_labels(np.asarray(_one_per_row(y), dtype=object)[wrong][:1])
+            known = ", ".join(map(level_word, self.labels[:10]))
+            raise ValueError(f"{name} holds the label {odd[0]!r}, which fit did not see; the classes are {known}.")
+        return codes
+
+    def weighted(self, codes: Floats, weight: Any) -> Any:
+        """Return row weights with those of the classes."""
+        if self.weights is None:
+            return weight
+        own = np.array(self.weights)[codes.astype(np.intp)]
+        return own if weight is None else own * np.asarray(weight, np.float64)
+
+
+def _one_per_row(y: Any) -> Any:
+    """Return labels as one value per row."""
+    y = array_of(y)
+    if not hasattr(y, "dtype") and not hasattr(y, "to_pylist"):
+        y = np.asarray(y, dtype=object) if any(isinstance(each, str) for each in y) else np.asarray(y)
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] == 1:
+        y = np.asarray(y)[:, 0]
+    return y
+
+
+def labels_in(y: Any, name: str = "y") -> tuple[Label, ...]:
+    """Return the different labels of a target in memory, in order, or say what is wrong with it."""
+    y = _one_per_row(y)
+    unmasked(y, name)
+    no_dates(getattr(y, "dtype", None), name)
+    _no_gaps(y, name)
+    return distinct_labels(y, name)
+
+
+def distinct_labels(y: Any, name: str = "y") -> tuple[Label, ...]:
+    """Return the different labels of some rows, gaps left out, in order."""
+    values = values_of(y)
+    if isinstance(values, Nothing):
+        return ()
+    if isinstance(values, Numbers):
+        found = values.distinct.tolist()
+        if any(each != round(each) for each in found):
+            check_classification_targets(np.asarray(y, dtype=np.float64))  # scikit-learn has its own words for it
+        whole = getattr(getattr(y, "dtype", None), "kind", "O") != "f"
+        return tuple(int(each) if whole else each for each in found)
+    if isinstance(values, Coded):
+        return sorted_labels(values.observed)
+    raise ValueError(f"{name} holds {values.holds}; classes are words, whole numbers, or true and false.")
+
+
+def sorted_labels(labels: Iterable[Any]) -> tuple[Label, ...]:
+    """Return labels in order: numbers and truths by size, words by their letters, before them."""
+    return tuple(sorted(set(labels), key=lambda each: (isinstance(each, str), each)))
+
+
+def _no_gaps(y: Any, name: str) -> None:
+    gaps = values_of(_one_per_row(y)).gaps
+    if gaps.any():
+        raise ValueError(
+            f"Input {name} contains NaN: {int(gaps.sum())} of {len(gaps)} rows have no label. Drop those rows."
+        )
+
+
+def enough_classes(labels: tuple[Label, ...], counts: Floats, name: str = "y") -> None:
+    """Refuse a single class, more than a table can carry, and classes of a single row."""
+    if len(labels) < 2:
+        raise ValueError(
+            f"{name} has {len(labels)} class: {labels[0]!r}. A classifier needs at least two to tell apart."
+        )
+    if len(labels) > MOST_CLASSES:
+        raise ValueError(
+            f"{name} has {len(labels)} different labels; a classifier takes at most {MOST_CLASSES}. Put classes "
+            "together or, if they are numbers, use BGNRegressor."
+        )
+    if (few := np.flatnonzero(counts < 2)).size:
+        one = labels[int(few[0])]
+        raise ValueError(
+            f"{name} has the class {one!r} in one row alone, from which nothing can be learnt. Drop that row, or "
+            "put classes together."
+        )
+
+
+def class_weights(given: Any, labels: tuple[Label, ...], totals: Floats) -> tuple[float, ...] | None:
+    """Return what a row of each class counts for; `totals` are the weights of the classes."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given != "balanced":
+            raise ValueError(f'class_weight must be "balanced", a mapping or None; got {given!r}.')
+        return tuple((totals.sum() / (len(labels) * totals)).tolist())
+    if not isinstance(given, Mapping):
+        raise ValueError(f'class_weight must be "balanced", a mapping from label to weight or None; got {given!r}.')
+    unknown = [key for key in given if not any(key == label for label in labels)]
+    if unknown:
+        known = ", ".join(repr(label) for label in labels[:10])
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is no class of y; the classes are {known}.")
+    found = [float(given.get(label, 1.0)) for label in labels]
+    for label, weight in zip(labels, found, strict=True):
+        if not 0 < weight < np.inf:
+            raise ValueError(
+                f"class_weight of {label!r} must be above 0 and finite; got {weight!r}. Drop its rows instead."
+            )
+    return tuple(found)
