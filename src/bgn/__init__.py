@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNRegressor as BGNRegressor
     from bgn.explain.certify import certify as certify
+    from bgn.explain.compare import compare_groups as compare_groups
+    from bgn.explain.compare import compare_tables as compare_tables
     from bgn.explain.counterfactual import counterfactual as counterfactual
     from bgn.explain.effects import effect as effect
     from bgn.explain.extremes import extremes as extremes
@@ -51,6 +53,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.certify": "certify",
+        "bgn.explain.compare": "compare_groups compare_tables",
         "bgn.explain.counterfactual": "counterfactual",
         "bgn.explain.effects": "effect",
         "bgn.explain.extremes": "extremes",

@@ -14,6 +14,7 @@ import click
 from bgn import __version__
 from bgn.cli.certify import certify
 from bgn.cli.check import check
+from bgn.cli.compare import compare
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.explain import explain, report
@@ -76,7 +77,7 @@ def bgn() -> None:
 
 
 for _command in (
-    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, certify, simplify, report,
-    data,
+    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, certify, compare, simplify,
+    report, data,
 ):  # fmt: skip
     bgn.add_command(_command)

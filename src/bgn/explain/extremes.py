@@ -92,9 +92,9 @@ def extremes(
     >>> from bgn import Layer, Network, extremes
     >>> network = Network([Layer([[1.0, 0.0], [-1.0, 0.0], [0.5, 1.0]], [-3.0, 1.0, -5.0])], [1.0, 2.0, 0.5], 4.0)
     >>> extremes(network)  # what is at least 3 is not at most 1: no row has 7.5
-    Extremes(between 0.5 and 6.5)
-    >>> extremes(network).high_row
-    array([0., 6.])
+    Extremes(between 0.5 and 5.5)
+    >>> network.predict([extremes(network).high_row])
+    array([5.5])
     """
     network = score_of(model, output)
     domain = read_domain(network, within, gaps)

@@ -1,5 +1,6 @@
 """Figures of models and explanations: axes in, axes out; matplotlib loads when the first is drawn."""
 
+from bgn.plots.comparison import comparison
 from bgn.plots.effect import effect
 from bgn.plots.frontier import frontier
 from bgn.plots.growth import growth
@@ -11,5 +12,6 @@ from bgn.plots.tree import tree_comparison
 from bgn.plots.waterfall import waterfall
 
 __all__ = [
-    "effect", "frontier", "growth", "importance", "network", "regions", "summary", "tree_comparison", "waterfall",
+    "comparison", "effect", "frontier", "growth", "importance", "network", "regions", "summary", "tree_comparison",
+    "waterfall",
 ]  # fmt: skip
