@@ -17,9 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 import bgn
+from bgn.conformal import Intervals
 from bgn.model.network import Network
 from bgn.persist import growth, parts, strict, version1
 from bgn.persist import network as networks
+from bgn.persist.intervals import intervals_in, intervals_out
 from bgn.persist.parts import HeldOut
 from bgn.persist.strict import ModelFileError
 from bgn.pipelines import is_wrapped, see_through
@@ -59,6 +61,8 @@ class ModelFile:
         How the columns of a data file become the network's inputs; None when they are the inputs.
     held_out : HeldOut, optional
         Which rows of the data file were not learnt from; None when nobody knows.
+    intervals : Intervals, optional
+        How far off the model was on rows that it did not learn from.
     """
 
     network: Network
@@ -69,12 +73,16 @@ class ModelFile:
     figures: Figures = field(default_factory=dict)
     preparation: Preparation | None = None
     held_out: HeldOut | None = None
+    intervals: Intervals | None = None
 
     def model(self) -> Any:
         """Build what was saved: the network, or the fitted estimator around it."""
         if self.settings is None:
             return self.network
-        return _regressor(self.network, self.settings, self.history)
+        model = _regressor(self.network, self.settings, self.history)
+        if self.intervals is not None:
+            model.intervals_ = self.intervals
+        return model
 
 
 def save(
@@ -86,6 +94,7 @@ def save(
     figures: Figures | None = None,
     preparation: Preparation | None = None,
     held_out: HeldOut | None = None,
+    intervals: Intervals | None = None,
 ) -> None:
     """Write a model to a JSON file that :func:`load` reads back, exact to the bit.
 
@@ -98,8 +107,8 @@ def save(
     rows : array_like or frame, optional
         The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
         are made up when there are none.
-    units, figures, preparation, held_out : optional
-        See :class:`ModelFile`. Figures that are not finite are left out.
+    units, figures, preparation, held_out, intervals : optional
+        See :class:`ModelFile`. Figures that are not finite are left out; an estimator's own ``intervals_`` are kept.
 
     Examples
     --------
@@ -121,6 +130,8 @@ def save(
     try:
         content = _content(model, network, rows, units or {}, figures or {}, preparation)
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
+        sure = intervals or getattr(model, "intervals_", None)
+        content |= {} if sure is None or sure.network != network else {"intervals": intervals_out(sure)}
         written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
         if len(written) > strict.MOST_BYTES:
             raise ModelFileError(f"it takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load reads.")
@@ -256,7 +267,7 @@ def _read(content: Any, size: int) -> ModelFile:
     if not 1 <= version <= _VERSION:
         raise ModelFileError(f"its format is version {version}; this bgn reads versions 1 to {_VERSION}. Upgrade bgn.")
     content = version1.upgraded(content) if version == 1 else content
-    found = strict.record(content, "", _fields(size), optional=("held_out",))
+    found = strict.record(content, "", _fields(size), optional=("held_out", "intervals"))
     network = networks.network_in(found["network"], "network", found["schema"])
     preparation, kind = found["preparation"], found["kind"]
     if preparation is not None and preparation.names != network.feature_names:
@@ -273,8 +284,10 @@ def _read(content: Any, size: int) -> ModelFile:
             raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
     history = None if found["history"] is None else growth.history_in(found["history"], "history", network)
     kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
-    held_out = found.get("held_out")
-    return ModelFile(network=network, history=history, preparation=preparation, held_out=held_out, **kept)
+    kept |= {"held_out": found.get("held_out"), "preparation": preparation}
+    sure = found.get("intervals")
+    kept["intervals"] = None if sure is None else intervals_in(sure, "intervals", network)
+    return ModelFile(network=network, history=history, **kept)
 
 
 def _fields(size: int) -> dict[str, strict.Reader[Any]]:
@@ -293,6 +306,7 @@ def _fields(size: int) -> dict[str, strict.Reader[Any]]:
         "preparation": strict.optional(parts.preparation_in),
         "checks": strict.anything,
         "held_out": parts.held_out_in,
+        "intervals": strict.anything,
     }
 
 
