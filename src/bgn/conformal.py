@@ -118,8 +118,8 @@ class Intervals:
     >>> found
     Intervals(split, 400 rows, widths by prediction)
     >>> found.predict([[1.0], [3.0]], 0.9).round(1)
-    array([[3.1, 4.9],
-           [2.8, 9.2]])
+    array([[3.2, 4.8],
+           [2.7, 9.3]])
     """
 
     network: Network
@@ -245,9 +245,7 @@ def _targets(network: Network, y: Any, count: int) -> Floats:
     return np.array([classes.index(label) for label in labels], dtype=np.float64)
 
 
-def calibrated(
-    network: Network, rows: Floats, targets: Floats, scaled: bool = True, groups: Any = None
-) -> Intervals:
+def calibrated(network: Network, rows: Floats, targets: Floats, scaled: bool = True, groups: Any = None) -> Intervals:
     """Return the intervals of a network from rows as it reads them; targets of classes are their numbers."""
     predictions, spread = network.predict_encoded(rows), None
     if network.link == "identity":
@@ -297,7 +295,7 @@ def _by_folds(
         predictions[left], fold_of[left] = fitted.network_.predict_encoded(rows[left]), number
     errors = np.abs(targets - predictions)
     scores, spread = _scaled(predictions, errors) if scaled else (errors, None)
-    kept = np.sort(np.random.default_rng(seed).permutation(len(rows))[: _MOST_OF_FOLDS])
+    kept = np.sort(np.random.default_rng(seed).permutation(len(rows))[:_MOST_OF_FOLDS])
     return Intervals(network, {}, spread, tuple(folds), tuple(fold_of[kept].tolist()), scores[kept])
 
 

@@ -21,8 +21,12 @@ from bgn.persist import ModelFile
 @model_and_data
 @click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
 @click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
+@click.option(
+    "--interval", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="SHARE",
+    help="Also low and high ends between which so many rows' targets lie, such as 0.9.",
+)  # fmt: skip
 @reads_data
-def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...]) -> None:
+def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], interval: float | None) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
     Columns are found by name, in any order. One line comes out for every row; a row that lacks a value the model
@@ -32,9 +36,12 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     \b
     bgn predict model.json new.csv > predicted.csv
     bgn predict model.json new.parquet --keep id -o predicted.parquet
+    bgn predict model.json new.csv --interval 0.9
     """
-    if "prediction" in keep:
-        raise Refused("--keep prediction would name two columns alike; rename that column first.")
+    made = ["prediction", "low", "high"] if interval is not None else ["prediction"]
+    if twice := [name for name in made if name in keep]:
+        raise Refused(f"--keep {twice[0]} would name two columns alike; rename that column first.")
+    _can_tell(file, interval)
     opened = data.open()
     binary = out is not None and out.lower().endswith((".parquet", ".pq"))
     own = {name: opened.table.types.get(name, pa.string()) for name in keep}
@@ -45,17 +52,18 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     there = [target] if file.held_out is not None and target in opened.table.names else []
     read = [*dict.fromkeys([*keep, *known.columns, *there])]
     rows, kinds = ModelRows(file, opened, read, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
-    schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
+    schema = pa.schema([*kinds.items(), *((name, pa.float64()) for name in made)])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:
         for first, table, block in rows.blocks():
             known.look(first, table, _target(rows, table, there, first))
             lacks = ~block.complete
             block.X[lacks] = 0.0
-            predicted = pa.array(file.network.predict(block.X), mask=lacks)
+            predicted = _predicted(file, block.X, interval)
             columns = [_as(table.column(name), kind) for name, kind in kinds.items()]
-            writer.write_table(pa.table([*columns, predicted], schema=schema))
-            total += len(predicted)
+            masked = [pa.array(each, mask=lacks) for each in predicted]
+            writer.write_table(pa.table([*columns, *masked], schema=schema))
+            total += len(lacks)
             lacking += int(np.count_nonzero(lacks))
             filled += int(np.count_nonzero(block.filled))
     if lacking:
@@ -64,6 +72,26 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
         note(f"{filled} of {total} rows had missing values filled in as at fit.")
     if known.held is not None:
         note(f"{np.count_nonzero(~known.held)} of {total} rows were learnt from: new rows are predicted less well.")
+
+
+def _can_tell(file: ModelFile, interval: float | None) -> None:
+    """Refuse intervals where the model file has none, or those of groups."""
+    if interval is None:
+        return
+    if file.intervals is None:
+        raise Refused("--interval: the model was saved without intervals: it had no rows to learn them from.")
+    if file.intervals.network != file.network or file.intervals.method == "sets":
+        raise Refused("--interval: the model has intervals of numbers at its own width only; leave out --width.")
+    if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
+        raise Refused("--interval: the model's intervals are made for groups; ask for them in Python.")
+
+
+def _predicted(file: ModelFile, rows: Floats, interval: float | None) -> list[Floats]:
+    """Return the predictions and, where wanted, the ends of their intervals."""
+    predictions = file.network.predict(rows)
+    if interval is None or file.intervals is None:
+        return [predictions]
+    return [predictions, *file.intervals.predict(rows, interval).T.copy()]
 
 
 def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:

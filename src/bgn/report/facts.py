@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.conformal import Intervals
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import linear_predictions, standardised
@@ -27,6 +28,8 @@ from bgn.show.labels import title
 
 WORST = 10
 """Rows that the table of residuals lists."""
+SHARE = 0.9
+"""Share of rows whose target an interval holds."""
 _SECONDS = 2.0  # to prove how far predictions go
 _LEVELS = 6  # of a category that the table of columns names
 
@@ -78,6 +81,14 @@ class Facts:
         """Which values of the judged rows lie outside the range of the rows the model was made from."""
         low, high = np.nanmin(_known(self.rows), axis=0), np.nanmax(_known(self.rows), axis=0)
         return np.asarray((self.judged_rows < low) | (self.judged_rows > high))
+
+    @cached_property
+    def intervals(self) -> Intervals | None:
+        """How sure predictions are, where the model knows, without groups or folds."""
+        found = getattr(self.model, "intervals_", None)
+        if found is None or found.network != self.network or found.folds or set(found.calibrations) != {None}:
+            return None
+        return found if np.isfinite(found.calibrations[None].quantile(SHARE)) else None
 
     @cached_property
     def extremes(self) -> Extremes:

@@ -52,6 +52,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         quality=_quality(measures, digits),
         quality_note=_quality_note(facts, measures),
         judged=_judged(facts),
+        sure=_sure(facts),
         drawing=markup(picture),
         effects=effects(facts, digits),
         unused=", ".join(clean(name) for i, name in enumerate(network.names) if i not in network.features_used),
@@ -188,6 +189,32 @@ def _data_note(facts: Facts) -> str:
     return text
 
 
+def _interval(facts: Facts) -> dict[str, Any] | None:
+    """Return what the page needs to say how sure a prediction is."""
+    found = facts.intervals
+    if found is None:
+        return None
+    spread = found.spread
+    points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
+    return {"reach": found.calibrations[None].quantile(told.SHARE), "at": points[0], "sizes": points[1]}
+
+
+def _sure(facts: Facts) -> str:
+    """Say how wide intervals are, and how often they hold the truth."""
+    found = facts.intervals
+    if found is None:
+        return ""
+    ends = found.predict_encoded(facts.judged_rows, told.SHARE)
+    inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
+    width = float(np.mean(ends[:, 1] - ends[:, 0]))
+    rows = found.calibrations[None].count
+    return (
+        f"How sure it is: intervals for {percent(told.SHARE)} of rows, made from {rows:,} rows that it did not learn "
+        f"from, are {_number(float(f'{width:.3g}'), 3)} wide on average and hold {percent(float(inside))} of "
+        f"{_judged(facts)}."
+    )
+
+
 def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]]) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
     shares, terms = facts.importance.relative_neurons, facts.terms
@@ -207,6 +234,7 @@ def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]]) -> s
         "typical": offers.typical(facts),
         "rows": [one["values"] for one in told.worst(facts)],
         "places": places(numbers),
+        "interval": _interval(facts),
     }
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
