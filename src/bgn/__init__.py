@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bgn.explain.compare import compare_groups as compare_groups
     from bgn.explain.compare import compare_tables as compare_tables
     from bgn.explain.counterfactual import counterfactual as counterfactual
+    from bgn.explain.edit import edit as edit
     from bgn.explain.effects import effect as effect
     from bgn.explain.extremes import extremes as extremes
     from bgn.explain.frontier import frontier as frontier
@@ -57,6 +58,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.explain.certify": "certify",
         "bgn.explain.compare": "compare_groups compare_tables",
         "bgn.explain.counterfactual": "counterfactual",
+        "bgn.explain.edit": "edit",
         "bgn.explain.effects": "effect",
         "bgn.explain.extremes": "extremes",
         "bgn.explain.frontier": "frontier",

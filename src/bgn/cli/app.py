@@ -17,6 +17,7 @@ from bgn.cli.check import check
 from bgn.cli.compare import compare
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
+from bgn.cli.edit import edit
 from bgn.cli.explain import explain, report
 from bgn.cli.fit import fit
 from bgn.cli.look import path, show_model
@@ -77,7 +78,7 @@ def bgn() -> None:
 
 
 for _command in (
-    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, certify, compare, simplify,
+    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, certify, compare, edit, simplify,
     report, data,
 ):  # fmt: skip
     bgn.add_command(_command)

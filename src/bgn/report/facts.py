@@ -19,6 +19,7 @@ from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import network_of_questions, of_codes, rows_and_target
+from bgn.model.edits import Edit
 from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
@@ -55,6 +56,7 @@ class Facts:
     holds: Floats
     importance: Importance
     importance_note: str
+    edits: tuple[Edit, ...] = ()
 
     @classmethod
     def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:

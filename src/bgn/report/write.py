@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.subject import network_of_questions
+from bgn.model.edits import Edit
 from bgn.pipelines import through_pipelines
 from bgn.report.facts import Facts
 from bgn.report.page import render
@@ -31,6 +33,7 @@ def write_report(
     title: str | None = None,
     digits: int = 3,
     units: Mapping[str, str] | None = None,
+    edits: Sequence[Edit] | None = None,
 ) -> Path:
     """Write one HTML file that tells the whole story of a model to somebody who has no Python.
 
@@ -54,6 +57,8 @@ def write_report(
         Significant digits of what is measured, such as errors. The model's own numbers, and its rows', are whole.
     units : mapping of str to str, optional
         Units by column name, written after thresholds.
+    edits : sequence of Edit, optional
+        What an expert changed, from :func:`bgn.edit`; an estimator's own ``edits_`` unless told.
 
     Returns
     -------
@@ -77,7 +82,7 @@ def write_report(
     reach = [abs(network.base) + np.abs(network.output_weights).sum()]
     for name, values in (("y", y), ("y_test", y_test), ("model", reach)):
         _measurable(name, values)
-    facts = Facts.of(model, X, y, X_test, y_test)
+    facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(edits or getattr(model, "edits_", ())))
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
 
