@@ -263,13 +263,9 @@ def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
 
 
 def _moved(neuron: Neuron, column: int, copy: int) -> Neuron:
-    """Return a neuron that reads the copy of a column in its place, last; rows are confirmed by the network itself."""
-    projection = neuron.projection
-    places = sorted(range(len(projection.columns)), key=lambda k: projection.columns[k] == column)
-    columns = tuple(copy if projection.columns[k] == column else projection.columns[k] for k in places)
-    coefficients = tuple(projection.coefficients[k] for k in places)
-    gaps = None if projection.gaps is None else tuple(projection.gaps[k] for k in places)
-    return Neuron(Projection(columns, coefficients, gaps), neuron.threshold, neuron.missing)
+    """Return a neuron that reads the copy of a column in its place: sums are taken in the same order."""
+    columns = tuple(copy if each == column else each for each in neuron.projection.columns)
+    return replace(neuron, projection=replace(neuron.projection, columns=columns))
 
 
 def _parted(row: Floats, column: int) -> tuple[Floats, Floats]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -16,6 +16,8 @@ from bgn.model.step import Floats
 
 # A column without ends is searched this many times farther than the farthest threshold in its way.
 _FAR = 100.0
+# Where questions about the same two numbers meet farther away, it is searched up to so many times.
+_FARTHEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +103,28 @@ class ScoreProblem:
                 if (len(neuron.projection.columns) > 1) == several:
                     for column, far in _thrown(neuron, known):
                         reach[column] = max(reach[column], far)
-        far = _FAR * (reach + 1.0)
+        far = np.maximum(
+            _FAR * (reach + 1.0), np.minimum(2.0 * _met(self.neurons, len(reach)), _FARTHEST * (reach + 1.0))
+        )
         low = np.where(np.isfinite(self.domain.low), self.domain.low, np.minimum(-far, self.domain.high - far))
         high = np.where(np.isfinite(self.domain.high), self.domain.high, np.maximum(far, self.domain.low + far))
         return replace(self, domain=replace(self.domain, low=low, high=high))
+
+
+def _met(neurons: Sequence[Neuron], count: int) -> Floats:
+    """Return how far from 0 the thresholds of two questions about the same two numbers meet, by column."""
+    found, lines = np.zeros(count), dict[tuple[int, ...], list[list[float]]]()
+    for neuron in neurons:
+        if len(neuron.projection.columns) == 2 and neuron.projection.numeric:
+            lines.setdefault(neuron.projection.columns, []).append([*neuron.projection.factors, neuron.threshold])
+    for columns, rows in lines.items():
+        a, b, c = np.array(rows).T
+        across = np.multiply.outer(a, b) - np.multiply.outer(b, a)
+        for column, factor in zip(columns, (b, a), strict=True):
+            met = np.abs(np.multiply.outer(c, factor) - np.multiply.outer(factor, c))
+            met = np.divide(met, np.abs(across), out=np.zeros_like(met), where=across != 0)
+            found[column] = max(found[column], float(met.max()))
+    return found
 
 
 def _thrown(neuron: Neuron, reach: Floats) -> Iterator[tuple[int, float]]:
