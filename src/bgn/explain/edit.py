@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain import edits
-from bgn.explain.subject import rows_and_target
+from bgn.explain.subject import gap_of, rows_and_target
 from bgn.inputs.tables import rows_of
 from bgn.model.edits import Edit
 from bgn.model.link import LINKS
-from bgn.model.network import Network
+from bgn.model.network import Network, on_gpu
 from bgn.model.neuron import Neuron
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 
-Answers = dict[Neuron, Bools]
+# By neuron, and by which of its columns are shown without gaps.
+Answers = dict[tuple[Neuron, bytes], Bools]
 # Changes up to this, relative to all that can be added up, are roundings.
 _ROUNDING = 1e-12
 
@@ -77,6 +78,7 @@ class Editor:
     answers: Answers = field(default_factory=dict)
     predictions: Floats = field(default_factory=lambda: np.empty(0))
     parent: Editor | None = None
+    gaps: bool = False
 
     # -- changes ---------------------------------------------------------------------------------------------
 
@@ -115,9 +117,7 @@ class Editor:
     def forbid(self, column: Any, why: str = "") -> Editor:
         """Return the editor without all questions about a column; each counts as answered as it mostly is."""
         common = {
-            k: bool(self.answers[neuron].mean() >= 0.5)
-            for k, neuron in enumerate(self.network.layers[0].neurons)
-            if neuron in self.answers and len(self.rows)
+            k: bool(self.answers[key].mean() >= 0.5) for k, key in enumerate(keys(self.network)) if len(self.rows)
         }
         return self._done(lambda: edits.forbid(self.network, column, common), f"{column} forbidden", why)
 
@@ -156,8 +156,9 @@ class Editor:
     def _done(self, change: Callable[[], Network], what: str, why: str) -> Editor:
         """Return the editor after a change, with a receipt."""
         network = change()
-        answers = answered(network, self.rows, self.answers)
-        predictions = predicted(network, self.rows, answers)
+        rows = shown(network, self.rows) if self.gaps else self.rows
+        answers = answered(network, rows, self.answers)
+        predictions = predicted(network, rows, answers)
         change_of = predictions - self.predictions
         reach = max(float(abs(each.base) + np.abs(each.output_weights).sum()) for each in (self.network, network))
         changed = np.flatnonzero(np.abs(change_of) > _ROUNDING * reach)
@@ -211,19 +212,39 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
         raise ValueError("model must have one hidden layer and one output to be edited.")
     if X is None and y is not None:
         raise ValueError("y needs the rows it belongs to; pass X too.")
-    rows, target = np.empty((0, network.n_inputs)), None
+    raw, rows, target = np.empty((0, network.n_inputs)), np.empty((0, network.n_inputs)), None
     if X is not None:
         rows, target = (rows_of(network, X, "X"), None) if y is None else rows_and_target(network, X, y, "X", "y")
+        raw = rows if on_gpu(X) else network.schema.encode(X, gaps=True)
     answers = answered(network, rows, {})
     log = tuple(getattr(model, "edits_", ()))
+    gaps = bool(np.isnan(raw).any())
     return Editor(
-        network, log, None, model, rows, target, cutoff, answers, predicted(network, rows, answers),
+        network, log, None, model, raw, target, cutoff, answers, predicted(network, rows, answers), gaps=gaps,
     )  # fmt: skip
 
 
+def shown(network: Network, rows: Floats) -> Floats:
+    """Return encoded rows as a network reads them, or say which gaps it has no answer for."""
+    seen = network._rows(rows, encoded=True)
+    lost = [network.names[j] for j in np.flatnonzero(np.isnan(seen).any(axis=0)) if gap_of(network, j) is None]
+    if lost:
+        raise ValueError(
+            f"the network would have no answer for gaps of {', '.join(lost)}, which X has. Keep a question."
+        )
+    return seen
+
+
+def keys(network: Network) -> list[tuple[Neuron, bytes]]:
+    """Return by what answers are known again."""
+    first = network.layers[0]
+    refused = np.ones(network.n_inputs, dtype=bool) if network.slopes is not None else first.refuses_gaps
+    return [(neuron, refused[list(neuron.projection.columns)].tobytes()) for neuron in first.neurons]
+
+
 def answered(network: Network, rows: Floats, known: Answers) -> Answers:
-    """Return the answers of all neurons; those known are not asked again."""
-    return {neuron: known[neuron] if neuron in known else neuron.fires(rows) for neuron in network.layers[0].neurons}
+    """Return the answers of all neurons to rows as the network reads them; those known are not asked again."""
+    return {key: known[key] if key in known else key[0].fires(rows) for key in keys(network)}
 
 
 def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
@@ -233,8 +254,8 @@ def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
     for column, slope in enumerate(() if network.slopes is None else network.slopes):
         if slope:
             total += slope * rows[:, column]
-    for neuron, weight in zip(network.layers[0].neurons, weights, strict=True):
-        total += np.where(answers[neuron], weight, -weight)
+    for key, weight in zip(keys(network), weights, strict=True):
+        total += np.where(answers[key], weight, -weight)
     return LINKS[network.link](total if over == 1.0 else total / over)
 
 

@@ -78,13 +78,18 @@ def write_report(
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     check_place(path)
+    _check_sizes(model, y, y_test)
+    facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(edits or getattr(model, "edits_", ())))
+    write_whole(path, render(facts, title, digits, units).encode("utf-8"))
+    return Path(path)
+
+
+def _check_sizes(model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
+    """Refuse a model of another kind, and numbers whose errors cannot be measured."""
     network = network_of_questions(model)
     reach = [abs(network.base) + np.abs(network.output_weights).sum()]
     for name, values in (("y", y), ("y_test", y_test), ("model", reach)):
         _measurable(name, values)
-    facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(edits or getattr(model, "edits_", ())))
-    write_whole(path, render(facts, title, digits, units).encode("utf-8"))
-    return Path(path)
 
 
 def _measurable(name: str, values: ArrayLike | None) -> None:
