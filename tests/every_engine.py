@@ -122,7 +122,8 @@ def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[
         plain = Schema.of_numbers(model.n_features_in_).columns
         seen = zip(model.history_.schema.columns, plain, strict=True)
         columns = tuple(replace(column, name=each.name) for column, each in seen)
-        model.history_ = replace(model.history_, schema=Schema(columns, named=False))
+        schema = Schema(columns, named=False, classes=model.history_.schema.classes)
+        model.history_ = replace(model.history_, schema=schema)
         model.network_ = model.history_.network()
         return model
 
@@ -168,7 +169,7 @@ def on_cluster(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, e
     """Fit on Dask arrays in uneven partitions, one of them empty."""
     import dask.array as da
 
-    from bgn.dask import DaskBGNRegressor
+    from bgn.dask import DaskBGNClassifier, DaskBGNRegressor
 
     def collection(rows: Any) -> Any:
         edges = [0, len(rows) // 10, len(rows) // 10, len(rows) // 2, len(rows)]
@@ -176,7 +177,8 @@ def on_cluster(model: BGNRegressor, X: Any, y: Any, sample_weight: Any = None, e
 
     weight = None if sample_weight is None else collection(sample_weight)
     held = None if eval_set is None else tuple(map(collection, eval_set))
-    on_dask = DaskBGNRegressor(**model.get_params(), client=cluster())
+    kind = DaskBGNRegressor if isinstance(model, BGNRegressor) else DaskBGNClassifier
+    on_dask = kind(**model.get_params(), client=cluster())
     return on_dask.fit(collection(X), collection(y), weight, held).to_local()
 
 

@@ -28,7 +28,7 @@ import bgn
 from bgn import BGNRegressor, Layer, ModelFileError, Network
 from bgn.cli.app import bgn as shell
 from bgn.persist import read
-from bgn.preparation import Category, Date, Number, Preparation
+from tests.raw_columns import category, date, number, prepared
 from tests.round_trips import scratch
 
 KEPT = Path(__file__).parent / "data"
@@ -43,16 +43,14 @@ def originals(folder: Path) -> list[bytes]:
     y = X[:, 0] * 2 - X[:, 1] + rng.normal(size=80)
     flat = BGNRegressor(max_width=6, max_replacements=2, random_state=0).fit(X, y)
     deep = BGNRegressor(max_width=4, max_layers=2, shrinkage=5.0, max_replacements=0, random_state=3).fit(X, y)
-    preparation = Preparation(
-        (
-            Number("rooms", fill=3.0),
-            Category("kind", ("flat", "house"), "flat"),
-            Date("sold", ("year", "hour"), "%Y-%m-%d %H:%M", (2020.0, 12.0)),
-            Category("floor", (0.0, 1.0)),
-        )
+    preparation = prepared(
+        number("rooms", fill=3.0),
+        category("kind", ("flat", "house"), "flat"),
+        date("sold", ("year", "hour"), "%Y-%m-%d %H:%M", (2020.0, 12.0)),
+        category("floor", (0.0, 1.0)),
     )
-    weights = rng.normal(size=(5, len(preparation.names)))
-    shell = Network([Layer(weights, rng.normal(size=5))], rng.normal(size=5), 10.0, preparation.names, "price")
+    weights = rng.normal(size=(5, len(preparation.schema.names)))
+    shell = Network([Layer(weights, rng.normal(size=5))], rng.normal(size=5), 10.0, preparation.schema.names, "price")
     by_hand = Network([Layer([[1.0, 2.0]], [-1.0]), Layer([[1.0], [-1.0]], [0.0, 0.5])], [1.0, 2.0], 0.5)
     nothing = Network([Layer(np.empty((0, 4)), [])], [], 7.0)
     path = folder / "original.json"

@@ -274,12 +274,8 @@ def case(number: int, folder: Path, model: Path) -> list[int]:
     data.write_bytes(content)
     model_out, page_out, rows_out = (str(folder / name) for name in ("m.json", "r.html", "p.csv"))
     fit = ["fit", str(data), "-t", "y", "--max-width", "2", "--replacements", "0", "--max-features", "1"]
-    fit += [
-        "--dates",
-        chance.choice(("refuse", *["expand"] * 5)),
-        "--missing",
-        chance.choice(("refuse", "drop", "drop", "impute")),
-    ]
+    fit += ["--missing", chance.choice(("keep", "keep", "keep", "refuse", "drop", "impute"))]
+    fit += ["--direction", "debiased"] if chance.random() < 0.1 else []
     own = str(model.parent / "own.json")
     codes = [
         run(folder, [*fit, "-o", model_out, "--report", page_out], ["m.json", "r.html"]),
@@ -307,8 +303,6 @@ def cases(first: int, count: int) -> Iterator[tuple[int, list[int] | BaseExcepti
             str(home / "t.csv"),
             "-t",
             "y",
-            "--dates",
-            "expand",
             "--max-width",
             "4",
             "-o",

@@ -184,7 +184,7 @@ def case(seed: int, folder: Path) -> str:
 def fitted(path: Path) -> str:
     """Prepare a file for a fit; only what is refused in words may stop it."""
     try:
-        bgn.preparation.fit(path, "y", missing="drop", dates="expand")
+        bgn.preparation.fit(path, "y", missing="drop")
     except Refused:
         return "not fitted"
     return "fitted"

@@ -523,19 +523,24 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     X, y = table(600)
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
     rows["house"] = [f"no {number % 70}" for number in range(600)]
+    rows["quarter"] = np.random.default_rng(1).choice(np.array(["north", "south", None]), 600)
+    rows["rent"] += np.where(rows["quarter"] == "north", 3 * y.std(), 0.0)
+    rows["empty"] = np.full(600, np.nan)
     rows.loc[7, "b"] = np.nan
     rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
-    options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--missing", "drop", "--json"
+    options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--json"
     cards = []
-    for key in (("--drop", "house"), ("--key", "house")):
+    for key in (("--drop", "house"), ("--key", "house", "--missing", "drop", "--drop", "quarter")):
         for where in ((), ("--scheduler", two.scheduler.address)):
             out = "-o", tmp_path / "model.json"
             done = run("fit", tmp_path / "rents.parquet", "-t", "rent", *options, *key, *where, *out)
             cards.append((json.loads(done.out) | {"seconds": 0}, read(tmp_path / "model.json").held_out))
-            assert "1 of 600 rows have missing values ('b' 1): left out" in done.err
+            assert "column 'empty' is empty and left out" in done.err
+            assert ("1 of 600 rows have missing values ('b' 1): left out" in done.err) == ("drop" in key)
     assert cards[0] == cards[1]
     assert cards[2] == cards[3]
-    drop = "--drop", "house"
+    assert "quarter" in cards[0][0]["features_used"]
+    drop = "--drop", "house", "--missing", "refuse"
     refused = run("fit", tmp_path / "rents.parquet", "-t", "rent", *drop, "--scheduler", two.scheduler.address, code=1)
     assert "add --missing drop" in refused.err
 
@@ -543,7 +548,7 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
 @pytest.mark.parametrize(
     ("name", "categorical", "missing", "message"),
     [
-        ("rents.parquet", ["a"], "drop", r"column 'a' \(double\) needs preparation"),
+        ("rents.parquet", ["a"], "drop", r"column 'a' \(double\) is none of numbers"),
         ("rents.parquet", [], "impute", "try --missing drop"),
         ("rents.parquet", [], "drop", "no Dask scheduler answers at 'tcp://nowhere'"),
         ("diabetes", [], "drop", "--scheduler reads Parquet files"),
@@ -554,4 +559,4 @@ def test_what_the_command_refuses_on_a_cluster(tmp_path, monkeypatch, name, cate
     pd.DataFrame({"a": [1.0, 2.0], "rent": [1.0, 2.0]}).to_parquet("rents.parquet")
     source, choices = DataFile(name).open(), Choices("rent", categorical=categorical, missing=missing)
     with pytest.raises(Refused, match=message):
-        Clustered(Wanted(source, choices, 0.2, 0), "tcp://nowhere")
+        Clustered(Wanted(source, choices, 0.2, 0, numbers=True), "tcp://nowhere")

@@ -2,7 +2,7 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bgn import BGNRegressor
+from bgn import BGNClassifier, BGNRegressor
 
 
 @parametrize_with_checks(
@@ -10,6 +10,8 @@ from bgn import BGNRegressor
         BGNRegressor(),
         BGNRegressor.as_in_paper(max_width=20),
         BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
+        BGNClassifier(max_width=10, cv=None),
+        BGNClassifier(max_width=5, max_replacements=2, cv=2, shrinkage=1.0),
     ]
 )
 def test_scikit_learn_check(estimator, check):

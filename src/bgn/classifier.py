@@ -17,6 +17,7 @@ from bgn.estimator_state import as_it_is, inherit_parameters
 from bgn.inputs.classes import Classes, class_weights, enough_classes, labels_in
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
+from bgn.model.step import Floats
 from bgn.sources import RowArguments, _loaded, names_of
 
 
@@ -192,11 +193,15 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
             counts = np.bincount(codes.astype(np.intp), minlength=len(labels)).astype(np.float64)
         else:
             labels, counts = labels_on_disk(given.X, given.target)
-        enough_classes(labels, counts)
-        classes = Classes(labels, class_weights(self.class_weight, labels, counts))
-        self.classes_ = np.array(labels) if len({*map(type, labels)}) == 1 else np.array(labels, dtype=object)
+        classes = self._judged(labels, counts)
         held_out = None if held_out is None else self._numbered(held_out, Classes(labels), "y of eval_set")
         return self._numbered(given, classes, "y"), held_out, labels
+
+    def _judged(self, labels: tuple[Any, ...], counts: Floats) -> Classes:
+        """The classes, with their weights; the estimator takes note of them."""
+        enough_classes(labels, counts)
+        self.classes_ = np.array(labels) if len({*map(type, labels)}) == 1 else np.array(labels, dtype=object)
+        return Classes(labels, class_weights(self.class_weight, labels, counts))
 
     def _numbered(self, given: RowArguments, classes: Classes, name: str) -> RowArguments:
         """The rows with numbers of classes for labels, where these are in memory."""

@@ -51,6 +51,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         max_replacements: int | None = 10,
         patience: int | None = 10,
         validation_fraction: float = 0.2,
+        cv: int | str | None = "auto",
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
@@ -71,6 +72,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         self.max_replacements = max_replacements
         self.patience = patience
         self.validation_fraction = validation_fraction
+        self.cv = cv
         self.select = select
         self.digits = digits
         self.simplicity = simplicity
@@ -132,7 +134,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
             schema, loss = replace(schema, classes=classes), loss_of(classes)
             engines, scaled = assign_roles(
-                source, evaluation, self.validation_fraction, seed, threads, loss, schema.columns
+                source, evaluation, self.validation_fraction, seed, threads, loss, schema.columns, settings.folds
             )
             if self.direction != "search":
                 numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)

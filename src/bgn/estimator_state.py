@@ -84,6 +84,10 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
     arguments.whole("patience", estimator.patience, 1, none="no limit")
     arguments.whole("digits", estimator.digits, 1, none="the numbers that growth found")
+    if not (isinstance(estimator.cv, str) and estimator.cv == "auto"):
+        arguments.whole("cv", estimator.cv, 2, none="rows set apart")
+        if estimator.cv is not None and estimator.max_layers > 1:
+            raise ValueError(f"cv must be None or 'auto' where max_layers is above 1; got {estimator.cv}.")
     if not isinstance(estimator.verbose, bool):
         arguments.whole("verbose", estimator.verbose, 0)
     arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)

@@ -50,6 +50,11 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Share of the rows to validate on, chosen by a hash of their content so that equal rows stay together. 0
         for none: then growth ends at `max_width`, or when nothing is gained. There are none either where at most 50
         rows are different and each is there ten times on average: without one of them, growth would not see a group.
+    cv : int, "auto" or None, default "auto"
+        Where rows are few, some of them set apart decide little: width, ridge penalty and number of columns of a
+        question are then chosen by cross-validation in so many folds, and the network is grown on all rows. "auto"
+        takes five folds up to 6,000 rows, unless there are several layers, an `eval_set` or a `validation_fraction` of
+        0; None never does.
     select : {"best", "compact"}, default "best"
         The width with the lowest validation error, or the smallest within one standard error of it.
     digits : int or None, default 3
@@ -57,8 +62,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         so many as far as the target's spread goes, more only where the validation error would notice. What an equation
         prints is then what the network stores. None for the numbers that growth found.
     simplicity : float, default 0.0
-        How much more a question about several columns must gain than one about a single column to be asked first, as a
-        share of its gain: 0 for nothing, near 1 for single columns almost always. For ``direction="search"``.
+        What a question about several columns must gain more than one about a single column, to be asked first
+        (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns
+        almost always.
     categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
         Columns that are categories whatever they hold, numbers too. Columns of words, of true and false and of pandas'
         and polars' categories are categories anyway; None refuses them.
@@ -121,6 +127,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         """
         size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
+        kind["cv"] = None
         return cls(**(size | kind | changes))
 
     def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:

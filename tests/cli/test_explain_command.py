@@ -13,18 +13,16 @@ from click.testing import CliRunner
 import bgn
 from bgn import Layer, Network
 from bgn.cli.app import bgn as app
-from bgn.preparation import Category, Date, Number, Preparation
 from tests.command import run
+from tests.raw_columns import category, date, number, prepared
 
 PATIENT = ("--max-seconds", 600)  # a busy machine may compile for longer than the ten seconds there are by default
-PREPARATION = Preparation(
-    (
-        Number("rooms"),
-        Category("kind", ("flat", "house")),
-        Date("sold", ("year",)),
-        Number("garden", boolean=True),
-        Number("floor area"),
-    )
+PREPARATION = prepared(
+    number("rooms"),
+    category("kind", ("flat", "house")),
+    date("sold", ("year",)),
+    number("garden", boolean=True),
+    number("floor area"),
 )
 
 
@@ -38,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [Layer(weights, [-3.0, -0.5, -2020.5, -0.5, -80.0])],
         [10.0, 1.0, 100.0, 4.0, 6.0],
         500.0,
-        PREPARATION.names,
+        PREPARATION.schema.names,
         "price",
     )
     bgn.save(network, path / "model.json", preparation=PREPARATION)

@@ -19,29 +19,27 @@ from pyarrow.parquet import write_table
 
 import bgn
 from bgn import Layer, Network
-from bgn.preparation import Category, Date, Number, Preparation
 from tests.command import COMMAND, run
+from tests.raw_columns import category, date, number, prepared
 
-PREPARATION = Preparation(
-    (
-        Number("rooms"),
-        Category("kind", ("flat", "house")),
-        Date("sold", ("year", "month")),
-        Number("garden", boolean=True),
-        Number("unread"),
-    )
+PREPARATION = prepared(
+    number("rooms"),
+    category("kind", ("flat", "house")),
+    date("sold", ("year", "month")),
+    number("garden", boolean=True),
+    number("unread"),
 )
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    weights = np.zeros((4, len(PREPARATION.names)))
+    weights = np.zeros((4, len(PREPARATION.schema.names)))
     weights[0, 0] = 1.0
     weights[1, 1] = 1.0
     weights[2, [3, 4]] = 1.0, 0.1
     weights[3, 5] = 1.0
     network = Network(
-        [Layer(weights, [-3.0, -0.5, -2020.6, -0.5])], [10.0, 1.0, 100.0, 0.5], 500.0, PREPARATION.names, "price"
+        [Layer(weights, [-3.0, -0.5, -2020.6, -0.5])], [10.0, 1.0, 100.0, 0.5], 500.0, PREPARATION.schema.names, "price"
     )
     path = tmp_path_factory.mktemp("model") / "model.json"
     bgn.save(network, path, preparation=PREPARATION, units={"rooms": "rooms", "price": "k$"})
@@ -216,19 +214,17 @@ def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
 
 
 def test_dates_written_otherwise(tmp_path: Path) -> None:
-    preparation = Preparation((Date("day", ("month", "weekday", "hour"), "%d/%m/%Y %H:%M"),))
-    network = Network([Layer(np.eye(3), [-2.0, -3.0, -12.5])], [1.0, 10.0, 100.0], 0.0, preparation.names)
+    preparation = prepared(date("day", ("month", "weekday", "hour"), "%d/%m/%Y %H:%M"))
+    network = Network([Layer(np.eye(3), [-2.0, -3.0, -12.5])], [1.0, 10.0, 100.0], 0.0, preparation.schema.names)
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
     done = run("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
     assert numbers(done.out) == [111.0, -1.0 + 10.0 - 100.0]
 
 
 def test_imputation_is_repeated(tmp_path: Path) -> None:
-    preparation = Preparation(
-        (Number("a", fill=5.0), Category("b", (1.0, 2.5), 2.5), Date("c", ("year",), None, (2001.0,)))
-    )
+    preparation = prepared(number("a", fill=5.0), category("b", (1.0, 2.5), 2.5), date("c", ("year",), None, (2001.0,)))
     network = Network(
-        [Layer(np.eye(4), [-4.5, -0.5, -0.5, -2000.5])], [1.0, 10.0, 100.0, 1000.0], 0.0, preparation.names
+        [Layer(np.eye(4), [-4.5, -0.5, -0.5, -2000.5])], [1.0, 10.0, 100.0, 1000.0], 0.0, preparation.schema.names
     )
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
     done = run(

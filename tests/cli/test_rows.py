@@ -78,7 +78,7 @@ def test_equal_keys_stay_on_one_side(folder: Path) -> None:
         tested = set(table["person"][table["cost"].isin(rows.y_test)])
         assert not tested & set(table["person"][table["cost"].isin(rows.y)])
         assert 8 <= len(tested) <= 16
-        assert "person" not in rows.preparation.names
+        assert "person" not in rows.preparation.schema.names
     assert judged(folder / "visits.csv", ("city", "person"), "person") == rows.y_test.tolist()
 
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, plots
-from bgn.preparation import Category, Number, Preparation
 from bgn.printable import clean, escaped, message, visible
 from bgn.show.drawing import draw
 from tests.command import call
+from tests.raw_columns import category, number, prepared
 
 mpl.use("Agg")
 
@@ -59,9 +59,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = pd.DataFrame({NAMES[0]: generator.normal(size=40), NAMES[1]: generator.choice(WORDS, 40)})
     rows[f"y{ODD}"] = 3.0 * (rows[NAMES[0]] > 0) + 1.0 * (rows[NAMES[1]] == WORDS[0])
     rows.to_csv(folder / "t.csv", index=False)
-    preparation = Preparation((Number(NAMES[0]), Category(NAMES[1], WORDS)))
+    preparation = prepared(number(NAMES[0]), category(NAMES[1], WORDS))
     layer = Layer([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.5, 0.0]], [0.0, -0.5, -0.25])
-    network = Network([layer], [1.5, 0.5, 0.1], 2.0, preparation.names, f"y{ODD}")
+    network = Network([layer], [1.5, 0.5, 0.1], 2.0, preparation.schema.names, f"y{ODD}")
     units = {NAMES[0]: f"km{ODD}", f"y{ODD}": f"9{ODD}"}
     bgn.save(network, folder / "m.json", preparation=preparation, units=units)
     return folder

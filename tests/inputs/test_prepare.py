@@ -1,9 +1,10 @@
-"""Columns to features: against pandas, and through every format's own types."""
+"""Columns as they are read: against pandas, and through every format's own types."""
 
 from __future__ import annotations
 
 import datetime
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,10 @@ from hypothesis import strategies as st
 from bgn.inputs import prepare
 from bgn.inputs.delimited import Delimited
 from bgn.inputs.files import ArrowTable, open_table
-from bgn.inputs.prepare import Choices
+from bgn.inputs.frames import schema_of
 from bgn.inputs.refusal import Refused
-from bgn.preparation import Category, Date, Number, Preparation
-
-EXPAND = Choices(dates="expand")
+from bgn.model.schema import Column, Schema
+from bgn.preparation import Preparation
 
 cells = {
     "number": st.none() | st.floats(-1e6, 1e6),
@@ -48,98 +48,118 @@ def arrow(columns: dict[str, list[Any]]) -> pa.Table:
     return pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
 
 
+def learnt(columns: dict[str, list[Any]]) -> tuple[pa.Table, Preparation]:
+    """Columns as estimators take them, and how they are read again."""
+    table = prepare.learn(arrow(columns), ())
+    table = table.drop_columns(prepare.empty_columns(table))
+    return table, Preparation(schema_of(table) if table.num_columns else Schema(()))
+
+
 @given(frames())
-def test_features_are_those_of_pandas(columns: dict[str, list[Any]]) -> None:
-    table = arrow(columns)
-    preparation, notes = prepare.learn(table, EXPAND)
-    assert len(notes) == sum(all(value is None for value in values) for values in columns.values())
-    found = pd.DataFrame(prepare.apply(preparation, table).X, columns=list(preparation.names))
-    kept = {column.column for column in preparation.columns}
-    for name in kept & {"number", "count", "flag"}:
+def test_columns_are_those_of_pandas(columns: dict[str, list[Any]]) -> None:
+    table, preparation = learnt(columns)
+    if not table.num_columns:
+        return
+    found = pd.DataFrame(prepare.typed(preparation, table).X, columns=list(preparation.schema.names))
+    for name in {"number", "count", "flag"}.intersection(table.column_names):
         np.testing.assert_array_equal(found[name], pd.Series(columns[name]).astype(float))
-    if "word" in kept:
-        words = pd.Series(columns["word"], dtype=object)
-        dummies = pd.get_dummies(words, prefix="word", prefix_sep=" = ").astype(float)
-        dummies[words.isna().to_numpy()] = np.nan
-        pd.testing.assert_frame_equal(found[[n for n in found if n.startswith("word")]], dummies, check_names=False)
-    if "day" in kept:
+    if "word" in table.column_names:
+        codes = pd.Categorical(columns["word"]).codes.astype(float)
+        np.testing.assert_array_equal(found["word"], np.where(codes < 0, np.nan, codes))
+    if "day" in table.column_names:
         day = pd.Series(pd.to_datetime(columns["day"]))
         hour = (day - day.dt.normalize()) / pd.Timedelta(hours=1)
-        expected = {"year": day.dt.year, "month": day.dt.month, "day": day.dt.day, "weekday": day.dt.day_of_week + 1}
-        for name in (n for n in found if n.startswith("day ")):
-            np.testing.assert_allclose(found[name], {**expected, "hour": hour}[name.removeprefix("day ")], rtol=1e-12)
+        since = (day - day.min().normalize()) / pd.Timedelta(days=1)
+        expected = {"day year": day.dt.year, "day month": day.dt.month, "day weekday": day.dt.day_of_week + 1}
+        for name in (n for n in found if n.startswith("day")):
+            wanted = {**expected, "day hour": hour}.get(name, since)
+            np.testing.assert_allclose(found[name], wanted, rtol=1e-12, atol=1e-9)
+
+
+@given(frames(), st.booleans())
+def test_a_text_file_gives_the_same_columns(columns: dict[str, list[Any]], alone: bool) -> None:
+    table, preparation = learnt(columns)
+    if not table.num_columns:
+        return
+    if alone:
+        preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
+    text = pd.DataFrame({name: table.column(name).to_pandas() for name in table.column_names})
+    if "number" in table.column_names:
+        text["number"] = [None if value is None else repr(value) for value in columns["number"]]
+    delimited = Delimited(io.BufferedReader(io.BytesIO(text.to_csv(index=False).encode())), "text")
+    X = np.concatenate([prepare.typed(preparation, block).X for block in delimited.blocks(table.column_names)])
+    np.testing.assert_array_equal(X, prepare.typed(preparation, table).X)
 
 
 @given(frames())
-def test_a_text_file_gives_the_same_features(columns: dict[str, list[Any]]) -> None:
-    table = arrow(columns)
-    preparation, _ = prepare.learn(table, EXPAND)
-    text = pd.DataFrame({name: table.column(name).to_pandas(types_mapper=None) for name in columns})
-    text["number"] = [None if value is None else repr(value) for value in columns["number"]]
-    raw = text.to_csv(index=False).encode()
-    names = [column.column for column in preparation.columns]
-    delimited = Delimited(io.BufferedReader(io.BytesIO(raw)), "text")
-    blocks = list(delimited.blocks(names))
-    if names:
-        X = np.concatenate([prepare.apply(preparation, block).X for block in blocks])
-        np.testing.assert_array_equal(X, prepare.apply(preparation, table).X)
+def test_numbers_alone_say_what_the_columns_say(columns: dict[str, list[Any]]) -> None:
+    table, preparation = learnt(columns)
+    if not table.num_columns:
+        return
+    whole, schema = prepare.typed(preparation, table).X, preparation.schema
+    alone = replace(preparation, schema=prepare.in_numbers(schema))
+    X = dict(zip(alone.schema.names, prepare.typed(alone, table).X.T, strict=True))
+    for column, codes in zip(schema.columns, whole.T, strict=True):
+        if column.levels is None or column.ordered:
+            np.testing.assert_array_equal(X[column.name], codes)
+            continue
+        for code, level in enumerate(column.levels):
+            wanted = np.where(np.isnan(codes), np.nan, codes == code)
+            np.testing.assert_array_equal(X[f"{column.name} = {level}"], wanted)
 
 
 @given(frames())
 def test_fills_stand_in_for_what_is_missing(columns: dict[str, list[Any]]) -> None:
-    table = arrow(columns)
-    preparation, _ = prepare.learn(table, EXPAND)
-    X = prepare.apply(preparation, table).X
-    with_fills = prepare.with_fills(preparation, X)
-    filled = X.copy()
-    prepare.fill(with_fills, filled)
-    assert not np.isnan(filled).any()
-    np.testing.assert_array_equal(filled[~np.isnan(X)], X[~np.isnan(X)])
-    again = prepare.apply(with_fills, table)
-    np.testing.assert_array_equal(again.X, filled)
-    np.testing.assert_array_equal(again.filled, np.isnan(X).any(axis=1))
-    if "number" in [column.column for column in preparation.columns]:
-        known = [value for value in columns["number"] if value is not None]
-        assert with_fills.columns[0].fill == np.median(known)
+    table, _ = learnt(columns)
+    if not table.num_columns:
+        return
+    filled, fills = prepare.imputed(table, np.ones(table.num_rows, bool))
+    assert fills.num_rows == 1
+    for name in table.column_names:
+        before, after, fill = (each.column(name).to_pylist() for each in (table, filled, fills))
+        assert after == [fill[0] if value is None else value for value in before], name
+    if "number" in table.column_names:
+        assert fills.column("number")[0].as_py() == np.median([v for v in columns["number"] if v is not None])
 
 
 def test_numbers_as_names_and_unseen_values() -> None:
     table = pa.table({"floor": [1, 2, 2, None], "kind": pa.array(["a", "b", "a", "b"]).dictionary_encode()})
-    preparation, _ = prepare.learn(table, Choices(categorical=("floor",)))
-    assert preparation == Preparation((Category("floor", (1.0, 2.0)), Category("kind", ("a", "b"))))
-    assert preparation.names == ("floor = 1", "floor = 2", "kind = a", "kind = b")
-    other = prepare.apply(preparation, pa.table({"floor": [2.0, 9.0], "kind": ["c", "a"]}))
+    preparation = Preparation(schema_of(prepare.learn(table, ["floor"])))
+    assert [column.levels for column in preparation.schema.columns] == [(1.0, 2.0), ("a", "b")]
+    other = prepare.typed(preparation, pa.table({"floor": [2.0, 9.0], "kind": ["c", "a"]}))
+    np.testing.assert_array_equal(other.X, [[1, np.nan], [np.nan, 0]])
+    assert other.unseen == {"floor": (9.0,), "kind": ("c",)}
+    alone = replace(preparation, schema=prepare.in_numbers(preparation.schema))
+    other = prepare.typed(alone, pa.table({"floor": ["2", "9"], "kind": ["c", "a"]}))
     np.testing.assert_array_equal(other.X, [[0, 1, 0, 0], [0, 0, 1, 0]])
     assert other.unseen == {"floor": (9.0,), "kind": ("c",)}
 
 
 def test_constant_dates_keep_a_part_and_infinity_is_missing() -> None:
-    table = pa.table({"day": [datetime.date(2020, 2, 3)] * 2, "x": [np.inf, 1.0]})
-    preparation, _ = prepare.learn(table, EXPAND)
-    assert preparation.columns == (Date("day", ("year",), zone=False), Number("x"))
-    np.testing.assert_array_equal(prepare.apply(preparation, table).X, [[2020, np.nan], [2020, 1.0]])
+    table = prepare.learn(pa.table({"day": [datetime.date(2020, 2, 3)] * 2, "x": [np.inf, 1.0]}), ())
+    preparation = Preparation(schema_of(table))
+    assert preparation.schema.names == ("day year", "x")
+    np.testing.assert_array_equal(prepare.typed(preparation, table).X, [[2020, np.nan], [2020, 1.0]])
 
 
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (pa.array([datetime.date(2020, 1, 1)]), "column 'c' holds dates; add dates='expand'"),
         (pa.array([datetime.time(12, 0)]), "neither number, word nor date"),
         (pa.array([[1, 2]]), "column 'c' holds list"),
-        (pa.array([str(i) for i in range(51)]), "holds 51 different words .*drop='c'.*max_categories"),
     ],
 )
 def test_columns_that_cannot_be_used_are_refused(column: pa.Array, message: str) -> None:
     with pytest.raises(Refused, match=message):
-        prepare.learn(pa.table({"c": column}), Choices())
+        prepare.learn(pa.table({"c": column}), ())
 
 
 def test_what_cannot_be_read_as_at_fit_is_refused_with_its_place() -> None:
     (block,) = ArrowTable(pa.table({"a": [[1], [2]], "b": ["1", "x"]})).blocks(["a", "b"])
     with pytest.raises(Refused, match=r"t\.csv: row 8, column 'b': 'x' is not a number, as at fit"):
-        prepare.apply(Preparation((Number("b"),)), block, None, "t.csv", 7)
+        prepare.typed(Preparation(Schema((Column("b"),))), block, None, "t.csv", 7)
     with pytest.raises(Refused, match=r"t\.csv: column 'a': the column holds list.*, not numbers as at fit"):
-        prepare.apply(Preparation((Number("a"),)), block, None, "t.csv", 7)
+        prepare.typed(Preparation(Schema((Column("a"),))), block, None, "t.csv", 7)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +193,8 @@ def test_headers(tmp_path: Any, text: str, names: tuple[str, ...]) -> None:
     ],
 )
 def test_words_among_numbers_are_told(values: list[str], told: str) -> None:
-    preparation, notes = prepare.learn(pa.table({"x": values}), Choices())
-    assert preparation.columns == (Category("x", tuple(sorted(values))),)
+    schema = schema_of(prepare.learn(pa.table({"x": values}), ()))
+    notes = prepare.read_as_words(schema)
+    assert schema.columns[0].levels == tuple(sorted(values))
     assert bool(notes) == bool(told)
     assert told in "".join(notes)

@@ -21,9 +21,10 @@ from bgn.inputs.delimited import Delimited
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.refusal import Refused, did_you_mean
 from bgn.inputs.text_stream import TextStream
+from bgn.model.schema import Schema
 from bgn.persist import parts, read
-from bgn.preparation import Number, Preparation
 from tests.command import call
+from tests.raw_columns import number, prepared
 
 
 def fitted(text: str | bytes, sep: str = ",", target: str | None = None, **options: Any) -> Any:
@@ -54,7 +55,7 @@ amounts = st.decimals(-(10**9), 10**9, places=2, allow_nan=False)
 @given(st.lists(amounts, min_size=1, max_size=5), ways)
 def test_numbers_are_read_as_they_were_written(numbers: list[Decimal], written: Numerals) -> None:
     text = pa.array([spelled(number, written) for number in numbers])
-    assert numerals.read(text, written).to_pylist() == [float(number) for number in numbers]
+    assert numerals.read(text, written).to_pylist() == [float(each) for each in numbers]
     assert written.decimal in [way.decimal for way in numerals.readings(text, "a", None, None)]
 
 
@@ -63,11 +64,11 @@ def test_what_a_file_was_read_as_is_kept_and_read_again(numbers: list[Decimal], 
     cells = [spelled(number, written) for number in numbers]
     table, met = fitted(f"a{sep}y\n" + "".join(f'"{cell}"{sep}1\n' for cell in cells))
     assert not met.problems  # two digits behind the mark leave no doubt
-    assert table.column("a").to_pylist() == [float(number) for number in numbers]
-    kept = Preparation((Number("a"),), met.decimal, met.written)
-    kept = parts.preparation_in(parts.preparation_out(kept), "preparation")
-    for cell, number in zip(cells, numbers, strict=True):
-        assert kept.apply({"a": [cell]}).X.tolist() == [[float(number)]]
+    assert table.column("a").to_pylist() == [float(each) for each in numbers]
+    kept = prepared(number("a"), decimal=met.decimal, written=met.written)
+    kept = parts.preparation_in(parts.preparation_out(kept, Schema(())), "preparation")
+    for cell, wanted in zip(cells, numbers, strict=True):
+        assert kept.apply({"a": [cell]}).X.tolist() == [[float(wanted)]]
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ from sklearn.datasets import load_diabetes
 
 import bgn
 from bgn import Layer, ModelFileError, Network
+from bgn.model.schema import Schema
 from bgn.persist import read
-from bgn.preparation import Category, Date, Number, Preparation
 from tests.optional import pandas as pd
+from tests.raw_columns import category, date, number, prepared
 from tests.round_trips import bits, timeless
 
 KEPT = Path(__file__).parents[1] / "data"
@@ -56,7 +57,7 @@ def example() -> Network:
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "model.json"
-    preparation = Preparation((Number("income"), Number("age", fill=41.5), Category("kind", ("flat",), "flat")))
+    preparation = prepared(number("income"), number("age", fill=41.5), category("kind", ("flat",), "flat"))
     figures = {"test": {"r2": 0.5, "mse": 0.1}}
     bgn.save(example(), path, units={"income": "k$"}, figures=figures, preparation=preparation)
     return path
@@ -79,8 +80,8 @@ def test_the_file_keeps_everything_and_can_be_read(saved: Path) -> None:
     assert found.library == bgn.__version__
     assert found.units == {"income": "k$"}
     assert found.figures == {"test": {"r2": 0.5, "mse": 0.1}}
-    assert found.preparation == Preparation(
-        (Number("income"), Number("age", fill=41.5), Category("kind", ("flat",), "flat"))
+    assert found.preparation == prepared(
+        number("income"), number("age", fill=41.5), category("kind", ("flat",), "flat")
     )
     lines = saved.read_text().splitlines()
     assert '{"columns": [0, 1], "weights": [0.59, 1.0], "threshold": 63.56},' in [line.strip() for line in lines]
@@ -95,18 +96,38 @@ def test_figures_that_are_not_finite_do_not_cost_the_model(tmp_path: Path) -> No
 
 
 def test_preparations_come_back() -> None:
-    preparation = Preparation(
-        (
-            Number("a", boolean=True),
-            Category("b", (1.0, 2.5), 2.5),
-            Category("c", ("x", "y")),
-            Date("d", ("year", "hour"), "%d/%m/%Y", (2004.0, 12.5)),
-            Date("e", ("weekday",)),
-        )
+    preparation = prepared(
+        number("a", boolean=True),
+        category("b", (1.0, 2.5), 2.5),
+        category("c", ("x", "y")),
+        date("d", ("year", "hour"), "%d/%m/%Y", (2004.0, 12.5)),
+        date("e", ("weekday",)),
     )
     from bgn.persist import parts
 
-    assert parts.preparation_in(json.loads(json.dumps(parts.preparation_out(preparation))), "") == preparation
+    kept = json.dumps(parts.preparation_out(preparation, Schema(())))
+    assert parts.preparation_in(json.loads(kept), "") == preparation
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ({"kind": "code"}, "must be 'number', 'category' or 'date'; got 'code'"),
+        ({"kind": []}, "must be 'number', 'category' or 'date'"),
+        ({"boolean": 1}, "must be true or false"),
+        ({"kind": "category", "values": ["flat", "flat"]}, "different values"),
+        ({"kind": "category", "values": ["flat"], "fill": "tent"}, "fill one of them"),
+        ({"kind": "date", "parts": ["era"], "format": None}, "parts must be some of year"),
+        ({"kind": "date", "parts": ["year"], "format": None, "fill": [1.0, 2.0]}, "fill must have 1 entries; got 2"),
+    ],
+)
+def test_preparations_of_version_1_are_checked(column: dict[str, Any], message: str) -> None:
+    from bgn.persist import parts
+
+    plain = {"kind": "number", "column": "a", "fill": None}
+    whole = plain | ({} if column.get("kind") in ("category", "date") else {"boolean": False}) | column
+    with pytest.raises(ModelFileError, match=message):
+        parts.preparation_in([whole], "preparation")
 
 
 def test_rows_given_are_the_rows_checked(tmp_path: Path) -> None:
@@ -321,11 +342,9 @@ def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) 
         (("checks", 0, "inputs"), [1.0], r"checks\[0\].inputs must have 3 entries"),
         (("figures", "test"), [], "figures must be an object"),
         (("units", "income"), 3, "units must be a string"),
-        (("preparation", 0, "kind"), "code", "must be 'number', 'category' or 'date'; got 'code'"),
-        (("preparation", 0, "kind"), [], "must be 'number', 'category' or 'date'"),
-        (("preparation", 0, "boolean"), 1, "must be true or false"),
-        (("preparation", 2, "values"), ["flat", "flat"], "different values"),
-        (("preparation", 2, "fill"), "tent", "fill one of them"),
+        (("preparation", "decimal"), "::", "must be one character"),
+        (("preparation", "columns"), ["income", "income"], "different names"),
+        (("preparation", "columns"), ["income", "age"], "preparation does not make the features"),
     ],
 )
 def test_a_changed_file_is_refused(saved: Path, keys: tuple[str | int, ...], value: Any, message: str) -> None:
@@ -445,7 +464,7 @@ def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"model must be a bgn\.Network or a fitted BGNRegressor; got int"):
         bgn.save(3, tmp_path / "m.json")
     with pytest.raises(ValueError, match="preparation must make the network's features"):
-        bgn.save(example(), tmp_path / "m.json", preparation=Preparation((Number("x"),)))
+        bgn.save(example(), tmp_path / "m.json", preparation=prepared(number("x")))
     with pytest.raises(FileNotFoundError, match=r"nowhere does not exist; make it first"):
         bgn.save(example(), tmp_path / "nowhere" / "m.json")
     with pytest.raises(FileNotFoundError):

@@ -10,9 +10,11 @@ import re
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bgn
+from bgn.explain.subject import of_codes
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema
@@ -112,15 +114,55 @@ def test_two_hundred_rows_with_words_and_gaps_agree_bit_for_bit(opened) -> None:
     np.testing.assert_array_equal(got, deep.predict(tried))
 
 
-def test_two_hundred_rows_of_a_grown_network_agree_bit_for_bit(opened) -> None:
+def on_thresholds_and_beside(network: bgn.Network, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Rows as the network reads them, and some where a number makes a question come to its threshold, or just not."""
+    found = [rows]
+    for neuron in network.layers[0].neurons:
+        line = neuron.projection
+        for place, (j, factor) in enumerate(zip(line.columns, line.coefficients, strict=True)):
+            if network.schema.columns[j].levels is None and factor != 0.0:
+                some = rows[rng.integers(len(rows), size=3)].copy()
+                some[:, j] = 0.0
+                some[:, j] = ((neuron.threshold - line.values(some)) / line.coefficients[place]).round(12)
+                found += [
+                    np.nextafter(some, np.where(np.arange(len(some.T)) == j, way * np.inf, some)) for way in (-1, 1)
+                ]
+                found.append(some)
+    return np.vstack(found)
+
+
+def grown() -> dict[str, tuple[bgn.BGNRegressor, object, np.ndarray]]:
+    """Models of every kind, with the tables they were fitted to."""
     rng = np.random.default_rng(3)
-    rows = rng.normal(size=(400, 4)).round(2)
-    y = 3.0 * (rows[:, 0] + rows[:, 1] > 0.3) + 2.0 * (rows[:, 2] > -0.2) + rng.normal(0, 0.2, 400)
-    model = bgn.BGNRegressor(max_width=6, random_state=0).fit(rows, y)
-    page = opened(model, rows, y)
-    tried = rng.normal(size=(200, 4)).round(1)
-    got = page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist())
-    np.testing.assert_array_equal(got, model.predict(tried))
+    numbers = rng.normal(size=(400, 4)).round(2)
+    y = 3.0 * (numbers[:, 0] + numbers[:, 1] > 0.3) + 2.0 * (numbers[:, 2] > -0.2) + rng.normal(0, 0.2, 400)
+    words = pd.DataFrame(numbers, columns=list("abcd")).assign(city=rng.choice(["Lille", "Nice", "Oslo"], 400))
+    words["sold"] = pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 3000, 400), unit="D")
+    words.loc[rng.random(400) < 0.1, ["a", "sold"]] = None
+    late = 2.0 * (words.sold >= "2011-03-05") + (words.city == "Nice")
+    settings = {"max_width": 8, "random_state": 0}
+    return {
+        "numbers": (bgn.BGNRegressor(**settings).fit(numbers, y), numbers, y),
+        "deep": (bgn.BGNRegressor(max_layers=2, **settings).fit(numbers, y), numbers, y),
+        "paper": (bgn.BGNRegressor.as_in_paper(max_layers=1, **settings).fit(numbers, y), numbers, y),
+        "words, dates and gaps": (bgn.BGNRegressor(**settings).fit(words, y + late), words, y + late),
+    }
+
+
+def test_two_hundred_rows_of_every_kind_agree_bit_for_bit(opened) -> None:
+    """In one page each: rows of the table, rows on thresholds, and one float beside."""
+    for kind, (model, table, y) in grown().items():
+        network, coded = model.network_, of_codes(model.network_)
+        rows = on_thresholds_and_beside(network, network._rows(table)[:200], np.random.default_rng(0))
+        assert len(rows) > 230, kind
+        page = opened(model, table, y)
+        sent = [[None if each != each else each for each in row] for row in rows.tolist()]
+        np.testing.assert_array_equal(
+            page.evaluate("rows => rows.map(window.bgn.predict)", sent), coded.predict(rows), err_msg=kind
+        )
+        np.testing.assert_array_equal(
+            page.evaluate("rows => rows.map(window.bgn.answers)", sent), coded.hidden(rows), err_msg=kind
+        )
 
 
 def test_menus_and_switches_set_levels_and_gaps(opened) -> None:

@@ -29,16 +29,15 @@ def scores(y: Floats, predicted: Floats) -> dict[str, float]:
     return {"r2": 1.0 - mse / variance if variance else 0.0, "mse": mse, "mae": float(np.mean(np.abs(error)))}
 
 
-def compare(
-    network: Network, train: tuple[Floats, Floats], judged: tuple[Floats, Floats]
-) -> dict[str, dict[str, float]]:
+def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floats]) -> dict[str, dict[str, float]]:
     """Score a network, a linear model and the mean, all learnt on `train`, on the rows `judged`."""
-    from bgn.explain.linear import linear_predictions
+    from bgn.explain.linear import as_numbers, linear_predictions
 
-    X, y = judged
+    learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
+    rows, others = (as_numbers(network.schema, each, learnt) for each in (learnt, X))
     return {
-        "model": scores(y, network.predict(X)),
-        "linear": scores(y, linear_predictions(*train, X)),
+        "model": scores(y, network.predict_encoded(X)),
+        "linear": scores(y, linear_predictions(rows, train[1], others)),
         "mean": scores(y, np.full(len(y), train[1].mean())),
     }
 

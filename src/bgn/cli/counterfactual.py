@@ -16,10 +16,10 @@ from bgn.cli.source import DataFile, grouped, json_option, model_and_data, prepa
 from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
+from bgn.model.cases import is_flag
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
-from bgn.preparation import Category, Date
 from bgn.printable import clean
 
 if TYPE_CHECKING:
@@ -144,23 +144,24 @@ def _bounds(text: str) -> str | tuple[Any, ...]:
 def _limits(
     file: ModelFile, x: Floats, bounds: tuple[str, ...], immutable: tuple[str, ...], integer: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return what may change, and how, from the options and from how the columns were prepared at fit."""
+    """Return what may change, and how, from the options and from what the columns are."""
     limits: dict[str, Any] = {name: _bounds(text) for name, text in map(_pair, bounds)}
-    columns = preparation_of(file).columns
-    still = [name for name in immutable if name not in {column.column for column in columns}]
+    schema = preparation_of(file).schema
+    still = [name for name in immutable if name not in schema.level_columns and name not in schema.raws]
     whole, groups = list(integer), []
-    for column in columns:
-        if isinstance(column, Date) or column.column in immutable:
-            still += column.names
-        elif isinstance(column, Category):
-            places = [file.network.names.index(name) for name in column.names]
-            if x[places].sum() == 1:
-                groups.append(column.names)
-            else:  # a word that was not there at fit
-                still += column.names
-        elif column.boolean:
-            whole.append(column.column)
-            limits.setdefault(column.column, (0, 1))
-    kinds = zip(file.network.schema.columns, x.tolist(), strict=True)
-    whole += [kind.name for kind, value in kinds if kind.whole and kind.levels is None and value == round(value)]
-    return {"bounds": limits, "immutable": still, "integer": whole, "one_hot": groups}
+    for name, places in schema.level_columns.items():
+        members = [schema.names[j] for j in places]
+        if name not in immutable and x[places].sum() == 1:
+            groups.append(members)
+        else:  # or a word that was not there at fit
+            still += members
+    for column, seen, value in zip(schema.columns, file.network.schema.columns, x.tolist(), strict=True):
+        if column.level_of is not None:
+            continue
+        if column.part_of is not None or column.raw in immutable:
+            still.append(column.name)
+        elif (column.whole or seen.whole) and column.levels is None and value.is_integer():
+            whole.append(column.name)
+            if is_flag(column):
+                limits.setdefault(column.name, (0, 1))
+    return {"bounds": limits, "immutable": [*dict.fromkeys(still)], "integer": whole, "one_hot": groups}

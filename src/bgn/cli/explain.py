@@ -56,7 +56,8 @@ def explain(
     if row is None:
         explained = rows.only(which, "test" if out is None else "all").X
     elif rows.held is not None:
-        note(f"row {row} was {'set aside and not ' * bool(rows.held[rows.chosen(row)][0])}learnt from.")
+        learnt, held = (bool(each[rows.chosen(row)][0]) for each in (rows.learnt, rows.held))
+        note(f"row {row} was {'set aside and ' * held}{'not ' * (not learnt)}learnt from.")
     others = rows.X if background is None else replace(data, name=background).complete_rows(file).X
     if len(others) == 1 and background is None:
         raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
@@ -110,7 +111,7 @@ def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: 
     \b
     bgn report model.json houses.csv -o report.html
     """
-    rows = data.complete_rows(file)
+    rows = data.complete_rows(file, judged=True)
     y = rows.target("the report compares with")
     judged, tested = rows.only(which, "test"), dict[str, Any]()
     X, y = judged.X, y if judged.y is None else judged.y

@@ -20,6 +20,8 @@ from bgn.cli.train import TrainingRows, Wanted, training_rows
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
+from bgn.model.schema import Schema
+from bgn.preparation import MISSING
 from bgn.require import require
 from bgn.whole_file import check_place, goes_through
 
@@ -57,19 +59,11 @@ _column_options = grouped(
     click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more."),
     click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names."),
     click.option(
-        "--max-categories", type=click.IntRange(2), default=50, show_default=True,
-        help="Refuse a column with more different words.",
-    ),
-    click.option(
-        "--dates", type=click.Choice(["refuse", "expand"]), default="refuse", show_default=True,
-        help="Whether date columns become year, month, day, weekday and hour (in UTC if they have a time zone).",
-    ),
-    click.option(
         "--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y; ISO 8601 unless told."
     ),
     click.option(
-        "--missing", type=click.Choice(["refuse", "drop", "impute"]), default="refuse", show_default=True,
-        help="What to do with rows that lack a value.",
+        "--missing", type=click.Choice(MISSING), default="keep", show_default=True,
+        help="What to do with rows that lack a value: gaps are learnt from, unless told otherwise.",
     ),
     click.option(
         "--unit", "units", multiple=True, metavar="COL=UNIT", callback=_units, help="Unit to print; again for more."
@@ -129,7 +123,7 @@ _machine_options = grouped(
         help="Whether the rows of a Parquet file stay on disk; only those of a file too large for the memory unless "
         "told.",
     ),
-    click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet of numbers."),
+    click.option("--scheduler", metavar="ADDRESS", help="Fit on the Dask cluster at tcp://...; Parquet alone."),
     click.option(
         "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
         help="Seed of every random choice.",
@@ -156,12 +150,14 @@ def fit(data: str, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
     DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in table (see bgn data list;
-    housing:averaged picks other columns). Words become yes/no questions such as [season = winter].
+    housing:averaged picks other columns). Words, dates and gaps are learnt from as they are: [season = winter],
+    [sold month >= 7], [age is missing]. Only --paper and directions other than search take numbers alone: each word is
+    then a column of 0 and 1.
 
     \b
     bgn fit houses.csv --target price --out model.json
-    bgn fit houses.xlsx -t price --size 20 --missing impute --unit income=k$
-    bgn fit rents.csv -t rent --dates expand --drop id --report rents.html
+    bgn fit houses.xlsx -t price --size 20 --unit income=k$
+    bgn fit rents.csv -t rent --date-format %d/%m/%Y --drop id --report rents.html
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
@@ -176,7 +172,11 @@ def fit(data: str, **options: Any) -> None:
     choices = Choices(**{field.name: options[field.name] for field in fields(Choices)})
     if (key := options["key"]) in source.table.names and key != choices.target and not options["learn_key"]:
         choices = replace(choices, drop=(*choices.drop, key))
-    rows = _rows(Wanted(source, choices, options["test"], options["random_state"], options["units"], key), options)
+    numbers = (options["direction"] or ("lasso" if options["paper"] else "search")) != "search"
+    if numbers and choices.missing == "keep":
+        choices = replace(choices, missing="refuse")
+    split = options["test"], options["random_state"]
+    rows = _rows(Wanted(source, choices, *split, options["units"], key, numbers), options)
     if not options["quiet"]:
         for text in rows.notes:
             note(text)
@@ -231,21 +231,31 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
     return model, rows
 
 
+def _with_raws(schema: Schema, read: Schema, target: str) -> Schema:
+    """Return the columns of a network with how they are read from a raw table, and what is imputed."""
+    columns = []
+    for column, other in zip(schema.columns, read.columns, strict=True):
+        typical = column.typical if other.typical is None else other.typical
+        columns.append(replace(column, level_of=other.level_of, part_of=other.part_of, typical=typical))
+    return replace(schema, columns=tuple(columns), target=target)
+
+
 def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> None:
     """Fit, write what was asked for, show the card."""
     import bgn
 
     started = time.perf_counter()
     model, rows = _fitted(given, options)
-    schema = replace(model.network_.schema.with_levels(rows.preparation.levels), target=options["target"])
+    schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"])
     model.history_ = replace(model.history_, schema=schema)
     model.network_ = model.history_.network()
+    preparation = replace(rows.preparation, schema=schema)
     seconds = time.perf_counter() - started
     found = {written.column: written.unit for written in rows.preparation.written if written.unit}
     units = {**(source.units or {}), **found, **options["units"]}
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
-    kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": rows.preparation}
+    kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": preparation}
     kept["held_out"] = rows.held_out
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),

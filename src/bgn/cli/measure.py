@@ -101,7 +101,10 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     if row is not None:
         for j in used:
             kind, value = file.network.schema.columns[j], float(rows.X[chosen][0, j])
-            ends: dict[str, Any] = {"up_to": _number(found.up[0, j]), "down_to": _number(found.down[0, j])}
+            up, down = float(found.up[0, j]), float(found.down[0, j])
+            if kind.whole and value.is_integer():  # the next whole number that will do
+                up, down = float(np.ceil(up)), float(np.floor(down))
+            ends: dict[str, Any] = {"up_to": _number(up), "down_to": _number(down)}
             if not file.network.schema.all_numbers:
                 other = zip(kind.levels or (), found.levels[kind.name][0] if kind.levels else (), strict=True)
                 ends["or_at"] = ", ".join(level_word(level) for level, changes in other if changes) or None

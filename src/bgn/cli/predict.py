@@ -29,9 +29,8 @@ from bgn.persist import ModelFile
 def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], interval: float | None) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
-    Columns are found by name, in any order. One line comes out for every row; a row that lacks a value the model
-    reads gets an empty prediction, unless the model was fitted with --missing impute. Files larger than memory are
-    read in blocks.
+    Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
+    answered as they learnt to. Files larger than memory are read in blocks.
 
     \b
     bgn predict model.json new.csv > predicted.csv
@@ -69,9 +68,10 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     if lacking:
         note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
     if filled:
-        note(f"{filled} of {total} rows had missing values filled in as at fit.")
-    if known.held is not None:
-        note(f"{np.count_nonzero(~known.held)} of {total} rows were learnt from: new rows are predicted less well.")
+        told = "the median or the commonest value stands in"
+        note(f"{filled} of {total} rows lack a value that none lacked at fit: {told}.")
+    if known.learnt is not None:
+        note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
 
 
 def _can_tell(file: ModelFile, interval: float | None) -> None:
@@ -88,10 +88,10 @@ def _can_tell(file: ModelFile, interval: float | None) -> None:
 
 def _predicted(file: ModelFile, rows: Floats, interval: float | None) -> list[Floats]:
     """Return the predictions and, where wanted, the ends of their intervals."""
-    predictions = file.network.predict(rows)
+    predictions = file.network.predict_encoded(rows)
     if interval is None or file.intervals is None:
         return [predictions]
-    return [predictions, *file.intervals.predict(rows, interval).T.copy()]
+    return [predictions, *file.intervals.predict_encoded(rows, interval).T.copy()]
 
 
 def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:

@@ -121,14 +121,21 @@ class Recogniser:
         self._keys = RowKeys(told.key, told.seed) if told is not None and known else RowKeys(None, 0)
         self.columns = self._keys.columns
         self._held: list[NDArray[np.bool_]] = []
+        self._absent: list[NDArray[np.bool_]] = []
         self._rows = self._print = 0
 
     def look(self, first: int, table: pa.Table, y: Floats | None) -> None:
         """Take note of the next block, and of its target where it has one."""
         if self._told is not None:
             self._held.append(held_by(self._keys.hashes(first, table), self._told.edge))
+            self._absent.append(np.zeros(table.num_rows, bool) if y is None else np.isnan(y))
             self._print += 0 if y is None else fingerprint(first, y)
             self._rows += table.num_rows
+
+    @property
+    def learnt(self) -> int | None:
+        """How many rows were learnt from; None where nobody knows."""
+        return None if self.held is None else int(np.count_nonzero(~(self.held | np.concatenate(self._absent))))
 
     @property
     def held(self) -> NDArray[np.bool_] | None:

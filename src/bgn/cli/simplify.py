@@ -40,7 +40,7 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     bgn simplify model.json houses.csv --points 5 -o points.json
     bgn simplify model.json houses.csv --points 5 --format html > card.html
     """
-    rows = data.complete_rows(file).only(None)
+    rows = data.complete_rows(file, judged=True).only(None)
     simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:

@@ -21,7 +21,7 @@ from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.refusal import Refused, check_characters, check_there, listed
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
-from bgn.preparation import Number, Preparation, Prepared
+from bgn.preparation import Preparation
 
 Decorator = Callable[[Callable[..., Any]], Any]
 
@@ -139,30 +139,33 @@ class DataFile:
             context.call_on_close(opened.close)
         return OpenedData(self.name, opened)
 
-    def complete_rows(self, file: ModelFile) -> CompleteRows:
-        """Return every complete row as a model reads it; a target that is there is read and counts too."""
+    def complete_rows(self, file: ModelFile, judged: bool = False) -> CompleteRows:
+        """Return every row that a model can read, and its target where it has one; if `judged`, those alone that do."""
         opened, target = self.open(), file.network.target_name
         there = [target] if target is not None and target in opened.table.names else []
         known = Recogniser(file.held_out, opened.table.names)
-        keep, X, y = [*dict.fromkeys([*there, *known.columns])], list[Floats](), list[Floats]()
+        keep = [*dict.fromkeys([*there, *known.columns])]
+        X, y, whole = list[Floats](), list[Floats](), list[NDArray[np.bool_]]()
         rows = ModelRows(file, opened, keep, every=True, form=self.form)
-        for first, table, prepared in rows.blocks():
-            X.append(prepared.X)
+        for first, table, encoded in rows.blocks():
+            X.append(encoded.X)
+            whole.append(encoded.complete)
             y += [rows.numbers(table.column(name), name, first) for name in there]
             known.look(first, table, y[-1] if there else None)
         if not X:
             raise Refused(f"{self.name} has no rows.")
         features, targets = np.concatenate(X), np.concatenate(y) if there else None
-        whole = np.asarray(np.isfinite(features).all(axis=1))
-        if targets is not None:
-            whole &= np.isfinite(targets)
-        if not whole.any():
+        usable = np.concatenate(whole)
+        if judged and targets is not None:
+            usable &= np.isfinite(targets)
+        if not usable.any():
             raise Refused(f"{self.name} has no complete row.")
-        if not whole.all():
-            note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
-        found = None if targets is None else targets[whole]
-        held = None if known.held is None else known.held[whole]
-        return CompleteRows(self.name, target, features[whole], found, np.flatnonzero(whole) + 1, held)
+        if not usable.all():
+            what = repr(target) if np.concatenate(whole).all() else "a value"
+            note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
+        found = None if targets is None else targets[usable]
+        held = None if known.held is None else known.held[usable]
+        return CompleteRows(self.name, target, features[usable], found, np.flatnonzero(usable) + 1, held)
 
 
 @dataclass(frozen=True)
@@ -204,9 +207,9 @@ class CompleteRows:
                 told = f"--rows {which}: nobody knows which rows of {self.name} the model was fitted to"
                 raise Refused(f"{told}: the model's file does not say, or this is another table. Use --rows all.")
             return self
-        learnt, wanted = int(np.count_nonzero(~self.held)), which or (default if self.held.any() else "all")
-        chosen = self.held if wanted == "test" else ~self.held if wanted == "train" else np.full(len(self.X), True)
-        these = {"test": f": these are the other {len(self.X) - learnt}", "train": ": these alone count here"}
+        learnt, wanted = int(np.count_nonzero(self.learnt)), which or (default if self.held.any() else "all")
+        chosen = {"test": self.held, "train": self.learnt}.get(wanted, np.full(len(self.X), True))
+        these = {"test": f": these are the other {np.count_nonzero(self.held)}", "train": ": these alone count here"}
         more = " (--rows all for all)" if which is None and wanted != "all" else ""
         note(f"{learnt} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
         if not chosen.any():
@@ -215,6 +218,12 @@ class CompleteRows:
             self.name, self.target_name, self.X[chosen], None if self.y is None else self.y[chosen],
             self.numbers[chosen], self.held[chosen],
         )  # fmt: skip
+
+    @property
+    def learnt(self) -> NDArray[np.bool_]:
+        """Which of them were learnt from, where that is known: not those without a target."""
+        assert self.held is not None
+        return ~self.held if self.y is None else np.asarray(~self.held & np.isfinite(self.y))
 
     def chosen(self, row: int | None) -> NDArray[np.bool_]:
         """Which rows are asked about: one, or all."""
@@ -231,8 +240,17 @@ class CompleteRows:
 
 
 def preparation_of(file: ModelFile) -> Preparation:
-    """Return how a file's columns become inputs; a model made in Python reads columns of numbers as they are."""
-    return file.preparation or Preparation(tuple(Number(name) for name in file.network.names))
+    """Return how a file's columns are read; a model made in Python knows nothing of files, and finds its columns."""
+    return file.preparation or Preparation(file.network.schema)
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """Rows as a network reads them, NaN for a gap; which of them it can predict, and in which a value stands in."""
+
+    X: Floats
+    complete: NDArray[np.bool_]
+    filled: NDArray[np.bool_]
 
 
 class ModelRows:
@@ -242,30 +260,59 @@ class ModelRows:
         self, file: ModelFile, opened: OpenedData, keep: Sequence[str] = (), every: bool = False,
         form: FileFormat = AS_FOUND,
     ) -> None:  # fmt: skip
-        self._opened = opened
+        self._opened, self._network = opened, file.network
         self._origin = "standard input" if opened.name == "-" else opened.name
         self._preparation = prepare.told(preparation_of(file), form)
         self._keep = list(keep)
-        features = self._preparation.features
-        self._only = {features[i].column for i in (range(len(features)) if every else file.network.features_used)}
+        columns, used = self._preparation.schema.columns, file.network.features_used
+        self._read = [j for j in range(len(columns)) if every or j in used]
+        self._only = {prepare.raw_of(columns[j]) for j in self._read}
+        self._used = {prepare.raw_of(columns[j]) for j in used}
         self._said: dict[str, set[Any]] = {}
+        self._levels = self._preparation.schema.level_columns
         there = opened.table.names
         check_there((*sorted(self._only), *keep), there, self._origin)
-        known = {column.column for column in self._preparation.columns} | {file.network.target_name, *keep}
+        known = {prepare.raw_of(column) for column in columns} | {file.network.target_name, *keep}
         known |= {file.held_out.key} if file.held_out is not None else set()
         if extra := [name for name in there if name not in known]:
             note(f"the model does not know the column{'s' * (len(extra) > 1)} {listed(extra)}: ignored.")
 
-    def blocks(self) -> Iterator[tuple[int, pa.Table, Prepared]]:
+    @functools.cached_property
+    def _typical(self) -> Floats:
+        """What a gap counts as in every column, NaN where it is refused."""
+        own = zip(self._network.schema.columns, self._preparation.schema.columns, strict=True)
+        return np.array([b.typical if a.typical is None else a.typical for a, b in own], np.float64)
+
+    @functools.cached_property
+    def _answered(self) -> NDArray[np.bool_]:
+        """For which columns questions have an answer to a gap."""
+        network = self._network
+        return ~network.layers[0].refuses_gaps if network.slopes is None else np.zeros(network.n_inputs, bool)
+
+    @property
+    def _refused(self) -> NDArray[np.bool_]:
+        return np.isnan(self._typical) & ~self._answered
+
+    def blocks(self) -> Iterator[tuple[int, pa.Table, EncodedRows]]:
         """Yield the rows in order: the number of the first, those columns as they are, and as the model reads them."""
         # Even a model that reads nothing must know how many rows there are.
-        names = sorted(self._only.union(self._keep)) or [self._opened.table.names[0]]
-        blocks = self._opened.table.blocks(names)
-        for first, table, prepared in prepare.apply_blocks(self._preparation, blocks, self._only, self._origin):
+        names, first = sorted(self._only.union(self._keep)) or [self._opened.table.names[0]], 1
+        for table in self._opened.table.blocks(names):
+            prepared = prepare.typed(self._preparation, table, self._only, self._origin, first)
             self._tell(prepared.unseen)
-            yield first, table, prepared
+            yield first, table, self._encoded(prepared.X)
+            first += table.num_rows
         for text in self._opened.table.met.notes:
             note(text)
+
+    def _encoded(self, X: Floats) -> EncodedRows:
+        gaps = np.zeros(X.shape, bool)
+        gaps[:, self._read] = np.isnan(X[:, self._read])
+        stands_in = gaps & ~self._answered
+        found = np.where(stands_in, self._typical, X)
+        found[:, [j for j in range(X.shape[1]) if j not in self._read]] = 0.0
+        complete = np.asarray(~(gaps & self._refused).any(axis=1))
+        return EncodedRows(found, complete, np.asarray(stands_in.any(axis=1) & complete))
 
     def numbers(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return a kept column of a block as numbers; `first` is the number of its first row."""
@@ -274,10 +321,12 @@ class ModelRows:
 
     def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
         for column, values in unseen.items():
+            if column not in self._used:
+                continue
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
             for value in new[:5]:
                 told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
-                note(f"{told}: counted as none of the known.")
+                note(f"{told}: counted as {'none of the known' if column in self._levels else 'missing'}.")
             if len(new) > 5:
                 note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")

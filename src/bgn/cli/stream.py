@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,13 @@ from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.engines.row_hashes import Hashes
 from bgn.inputs import prepare
 from bgn.inputs.files import Parquet
+from bgn.inputs.frames import Kinds
 from bgn.inputs.refusal import Refused
 from bgn.inputs.stamp import Stamp
-from bgn.inputs.training import holes_of, incomplete, target_values
+from bgn.inputs.training import GapCount, gaps_in, target_values
+from bgn.model.schema import Schema
 from bgn.model.step import Floats
+from bgn.preparation import Preparation
 
 # A fit in memory holds about so many copies of a table, each number in 8 bytes.
 _COPIES = 5
@@ -56,39 +58,46 @@ def available_memory() -> int:
 
 
 class Streamed(BlockwiseRows):
-    """The training rows of a Parquet file. Two passes decide on columns and incomplete rows, two over the key, if there
-    is one, on test rows; one more hands the rows over, and keeps some of them to judge by."""
+    """The training rows of a Parquet file. One pass counts incomplete rows, two over the key, if there is one, decide
+    on test rows, one on the columns; one more hands the rows over, and keeps some of them to judge by."""
+
+    dtype = np.dtype(np.float64)
 
     def __init__(self, wanted: Wanted) -> None:
         source = wanted.source
-        self._table, self._missing = wanted.parquet("--stream", "stay on disk"), wanted.choices.missing
-        self._stamp = Stamp.of(source.name)
+        self._table, self._choices = wanted.parquet("--stream", "stay on disk"), wanted.choices
+        self._stamp, self._keys, self.numbers = Stamp.of(source.name), wanted.keys, wanted.numbers
         self._target = self.target_name = wanted.target
-        types = {name: self._table.types[name] for name in wanted.features()}
-        blocks = self._stamp.watch(self._table.blocks([*types]))
-        self.preparation, notes = prepare.learn_blocks(blocks, types, wanted.choices)
-        if not self.preparation.columns:
+        self._names = wanted.features()
+        self.n_rows, target, notes = self._survey()
+        if not self._names:
             raise Refused(f"{source.name} has no column with values to learn from.")
-        self.names = self.preparation.names
-        self.n_columns, self.dtype = len(self.names), np.dtype(np.float64)
-        self._keys = wanted.keys
-        self.n_rows, target, more = self._survey()
-        self.notes = (*notes, *more)
+        if self.n_rows < 2:
+            raise Refused(f"{source.name} has {self.n_rows} {wanted.rows} to learn from; at least 2 are needed.")
         self._edge = edge_of(self._hashes, wanted.test)
         self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
-        if self.n_rows < 2:
-            raise Refused(f"{source.name} has {self.n_rows} complete rows to learn from; at least 2 are needed.")
+        schema = self._kinds().schema(self._target)
+        self.notes = (*notes, *prepare.read_as_words(schema))
+        schema = prepare.in_numbers(schema) if self.numbers else schema
+        self.preparation = Preparation(schema, date_format=wanted.choices.date_format)
+        self.names, self.n_columns = schema.names, len(schema)
+
+    @property
+    def schema(self) -> Schema:
+        schema = self.preparation.schema
+        return Schema.of_numbers(len(schema), schema.names, self._target) if self.numbers else schema
 
     def _survey(self) -> tuple[int, int, list[str]]:
-        """Count complete rows; also the fingerprint of the target, and a note on rows that lack something."""
-        rows, lacking, target, holes = 0, 0, 0, Counter[str]()
-        for first, table, X, y, whole in self._blocks():
-            self._keys.check(first, table)
-            rows, lacking = rows + len(y), lacking + int(np.count_nonzero(~whole))
-            holes.update(holes_of(self.preparation, X, y, self._target))
+        """Count rows to learn from, and leave empty columns out; also the fingerprint of the target, and notes."""
+        target, counts = 0, list[GapCount]()
+        for first, raw, table, y in self._blocks():
+            self._keys.check(first, raw)
+            counts.append(GapCount.of(table, y))
             target += fingerprint(first, y)
-        notes = [f"{incomplete(rows, lacking, holes, self._missing)}: left out."] if lacking else []
-        return rows - lacking, target, notes
+        if not counts:
+            return 0, 0, []
+        self._names, rows, notes = GapCount.told(counts, self._choices)
+        return rows, target, notes
 
     def _hashes(self) -> Iterator[Hashes]:
         """Yield the hashes of all rows, block by block."""
@@ -98,29 +107,41 @@ class Streamed(BlockwiseRows):
         for table in self._stamp.watch(self._table.blocks(self._keys.columns)):
             yield self._keys.hashes(1, table)
 
-    def _blocks(self) -> Iterator[tuple[int, pa.Table, Floats, Floats, NDArray[np.bool_]]]:
-        """Yield the number of the first row, the raw block, its features and target, and which rows are complete."""
+    def _kinds(self) -> Kinds:
+        """What the columns are, as the training rows tell."""
+        kinds: Kinds | None = None
+        for first, raw, table, y in self._blocks():
+            learn = self._usable(table, y) & ~held_by(self._keys.hashes(first, raw), self._edge)
+            found = Kinds.of(table.filter(pa.array(learn)))
+            kinds = found if kinds is None else kinds.merged(found)
+        assert kinds is not None
+        return kinds
+
+    def _usable(self, table: pa.Table, y: Floats) -> NDArray[np.bool_]:
+        """Which rows of a block can be learnt from."""
+        return ~np.isnan(y) if self._choices.missing == "keep" else ~(np.isnan(y) | gaps_in(table))
+
+    def _blocks(self) -> Iterator[tuple[int, pa.Table, pa.Table, Floats]]:
+        """Yield the number of the first row, the raw block, its features and its target."""
         first = 1
-        names = [*(column.column for column in self.preparation.columns), self._target, *self._keys.columns]
-        blocks = self._table.blocks([*dict.fromkeys(names)], rows_in(BLOCK_BYTES, self.n_columns))
-        for table in self._stamp.watch(blocks):
-            X = prepare.apply(self.preparation, table).X
-            y = target_values(table.column(self._target), self._target)
-            yield first, table, X, y, ~(np.isnan(X).any(axis=1) | np.isnan(y))
+        names = [*dict.fromkeys([*self._names, self._target, *self._keys.columns])]
+        for raw in self._stamp.watch(self._table.blocks(names, rows_in(BLOCK_BYTES, len(names)))):
+            y = target_values(raw.column(self._target), self._target)
+            yield first, raw, prepare.learn(raw.select(self._names), self._choices.categorical), y
             first += len(y)
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield the training rows; of training and test rows some are kept, and all are counted."""
-        self._kept: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
+        self._kept: list[tuple[pa.Table, Floats, NDArray[np.bool_]]] = []
         self._counts = np.zeros(2, np.int64)
-        for first, table, X, y, whole in self._blocks():
-            held = held_by(self._keys.hashes(first, table), self._edge)[whole]
-            kept = sampled(first, len(y), KEPT / self.n_rows)[whole]
-            X, y = X[whole], y[whole]
-            self._kept.append((X[kept], y[kept], held[kept]))
-            self._counts += np.count_nonzero(~held), np.count_nonzero(held)
-            if not held.all():
-                yield Piece(np.ascontiguousarray(X[~held].T), y[~held])
+        for first, raw, table, y in self._blocks():
+            usable, held = self._usable(table, y), held_by(self._keys.hashes(first, raw), self._edge)
+            kept = usable & sampled(first, len(y), KEPT / self.n_rows)
+            self._kept.append((table.filter(pa.array(kept)), y[kept], held[kept]))
+            self._counts += np.count_nonzero(usable & ~held), np.count_nonzero(usable & held)
+            if (learn := usable & ~held).any():
+                X = prepare.typed(self.preparation, table.filter(pa.array(learn))).X
+                yield Piece(np.ascontiguousarray(X.T), y[learn])
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""

@@ -1,15 +1,17 @@
-"""Rows to learn from: a raw table prepared, a part of it set aside as a test."""
+"""Rows to learn from: a raw table read, a part of it set aside as a test."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from bgn.cli.roles import RowKeys, edge_of, fingerprint, held_by
 from bgn.cli.source import OpenedData
+from bgn.inputs import prepare
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
@@ -23,9 +25,9 @@ from bgn.preparation import Preparation
 class TrainingRows:
     """What a fit needs and what happened on the way; of `n_train` training and `n_test` test rows perhaps a sample."""
 
-    X: Floats
+    X: Any
     y: Floats
-    X_test: Floats
+    X_test: Any
     y_test: Floats
     preparation: Preparation
     notes: tuple[str, ...]
@@ -36,21 +38,31 @@ class TrainingRows:
     @classmethod
     def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
         """Some of many rows: parts of features, target and whether they are test rows; how many there are of each."""
-        X, y, held = (np.concatenate(each) for each in zip(*parts, strict=True))
-        roles = X[~held], y[~held], X[held], y[held]
-        return cls(*roles, rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out)
+        tables, targets, roles = zip(*parts, strict=True)
+        table = pa.concat_tables(tables, promote_options="permissive")
+        y, held = np.concatenate(targets), np.concatenate(roles)
+        X, X_test = (features(rows.preparation, table.filter(pa.array(each)), rows.numbers) for each in (~held, held))
+        known = rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out
+        return cls(X, y[~held], X_test, y[held], *known)
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows it was fitted to."""
-        import pandas as pd
-
-        model.fit(pd.DataFrame(self.X, columns=list(self.preparation.names)), self.y)
+        model.fit(self.X, self.y)
         return self
 
     @property
-    def judged(self) -> tuple[Floats, Floats]:
+    def judged(self) -> tuple[Any, Floats]:
         """The rows to judge by: the test rows, or the training rows when none were set aside."""
         return (self.X_test, self.y_test) if len(self.y_test) else (self.X, self.y)
+
+
+def features(preparation: Preparation, table: pa.Table, numbers: bool) -> Any:
+    """Return rows as a model is fitted to them: the table as it is or, where it takes `numbers` alone, a matrix."""
+    if not numbers:
+        return table
+    import pandas as pd
+
+    return pd.DataFrame(prepare.typed(preparation, table).X, columns=list(preparation.schema.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +75,17 @@ class Wanted:
     seed: int
     units: Collection[str] = ()
     key: str | None = None
+    numbers: bool = False  # whether words are to become columns of 0 and 1
 
     @property
     def target(self) -> str:
         """The column to predict."""
         return str(self.choices.target)
+
+    @property
+    def rows(self) -> str:
+        """What rows that can be learnt from are called."""
+        return "complete rows" if self.choices.missing in ("refuse", "drop") else f"rows with {self.target!r}"
 
     @property
     def keys(self) -> RowKeys:
@@ -100,18 +118,19 @@ class Wanted:
 
 def training_rows(wanted: Wanted) -> TrainingRows:
     """Read a whole table and split it; rows with the same key stay on one side."""
-    source, features, keys = wanted.source, wanted.features(), wanted.keys
-    found = decide(source.table, features, wanted.choices, source.name, keys.columns)
-    table = found.table
-    keys.check(1, table)
-    X, y, usable = found.X, found.y, found.usable
-    hashes = keys.hashes(1, table)
+    source, features_of, keys = wanted.source, wanted.features(), wanted.keys
+    found = decide(source.table, features_of, wanted.choices, source.name, keys.columns)
+    keys.check(1, found.raw)
+    hashes = keys.hashes(1, found.raw)
     edge = edge_of(lambda: [hashes], wanted.test)
-    held = usable & held_by(hashes, edge)
-    learn = usable & ~held
-    preparation = found.imputed(learn) if wanted.choices.missing == "impute" else found.preparation
+    held = found.usable & held_by(hashes, edge)
+    learn = found.usable & ~held
     n_train, n_test = int(np.count_nonzero(learn)), int(np.count_nonzero(held))
     if n_train < 2:
-        raise Refused(f"{source.name} has {n_train} complete rows to learn from; at least 2 are needed.")
-    kept = wanted.held_out(edge, len(y), fingerprint(1, y))
-    return TrainingRows(X[learn], y[learn], X[held], y[held], preparation, found.notes, n_train, n_test, kept)
+        raise Refused(f"{source.name} has {n_train} {wanted.rows} to learn from; at least 2 are needed.")
+    table, preparation, notes = found.learnt(learn)
+    if wanted.numbers:
+        preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
+    X, X_test = (features(preparation, table.filter(pa.array(rows)), wanted.numbers) for rows in (learn, held))
+    kept = wanted.held_out(edge, len(found.y), fingerprint(1, found.y))
+    return TrainingRows(X, found.y[learn], X_test, found.y[held], preparation, notes, n_train, n_test, kept)

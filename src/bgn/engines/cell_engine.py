@@ -8,8 +8,8 @@ import numpy as np
 
 from bgn.engines.cells import Best, PrunedCells, Sieve, best_inside, joined_rows, merge, prune
 from bgn.engines.merged import MergedEngine
-from bgn.engines.part import merge_regions
 from bgn.engines.protocol import Cut, Question
+from bgn.engines.regions import merge_regions
 from bgn.engines.requests import CellPart
 from bgn.model.neuron import Neuron
 

@@ -143,6 +143,11 @@ class Coding:
         return asked if levels is None else tuple(asked * code for code in range(levels))
 
 
+def columns_asked(line: Projection, coding: Coding | None) -> int:
+    """How many columns of the table a sum over an engine's asks about; marks of gaps belong to theirs."""
+    return len(line.columns if coding is None else {*map(coding.owner, line.columns)})
+
+
 def coding_of(columns: Sequence[Column], gaps: NDArray[np.bool_], sample: NDArray[Any], weight: Integers) -> Coding:
     """How a table's columns become an engine's, given which have gaps, and a sample of the rows."""
     levels = tuple(None if column.levels is None else len(column.levels) for column in columns)

@@ -7,7 +7,6 @@ Each method of :class:`~bgn.engines.requests.CellPart` returns integers that add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -17,8 +16,8 @@ from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_
 from bgn.engines.kernels import cuts
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.protocol import NO_OUTPUT, Floats, Integers, Loss, Measures, Output
+from bgn.engines.regions import Regions, merge_regions, region_keys
 from bgn.engines.requests import CellPart
-from bgn.engines.row_hashes import mix
 from bgn.engines.shared_rows import SharedRows
 from bgn.model.neuron import Neuron, Projection
 
@@ -32,8 +31,6 @@ SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
 # A gap; and what to add where a slot, a bit of a row of codes, fires and where it does not.
 Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
-# Keys of regions; their weights and target sums.
-Regions = tuple[NDArray[np.uint64], Integers]
 
 
 class Part(SharedRows, CellPart):
@@ -323,33 +320,6 @@ class Part(SharedRows, CellPart):
             found = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
             room *= 4
         return names[:found].copy(), sums[:found].copy()
-
-
-def merge_regions(parts: Sequence[Regions]) -> Regions:
-    """Keys and sums of the regions of several parts, as one."""
-    if len(parts) == 1:
-        return parts[0]
-    keys, number = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
-    sums = np.zeros((len(keys), parts[0][1].shape[1]), np.int64)
-    np.add.at(sums, number, np.concatenate([part for _, part in parts]))
-    return keys, sums
-
-
-@cache
-def _keys(groups: int) -> NDArray[np.uint64]:
-    """A random number for each of the 256 answers of every group of eight neurons."""
-    with np.errstate(over="ignore"):
-        keys = mix(np.arange(1, 256 * groups + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    return keys.reshape(groups, 256)
-
-
-def region_keys(width: int) -> NDArray[np.uint64]:
-    """The same for the first `width` slots alone: bits beyond hold old answers."""
-    groups = (width + 7) >> 3
-    keys = _keys(1 << groups.bit_length())[:groups].copy()
-    if width & 7:
-        keys[-1] = keys[-1][np.arange(256) & ((1 << (width & 7)) - 1)]
-    return keys
 
 
 def tables_of(output: Output) -> Integers:

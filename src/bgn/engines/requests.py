@@ -19,8 +19,8 @@ from bgn.model.neuron import Neuron, Projection
 
 if TYPE_CHECKING:
     from bgn.engines.cells import CellSums, RowsInCells, Sieve
-    from bgn.engines.part import Regions
     from bgn.engines.raw_rows import Plan, Sample, Survey, Weights
+    from bgn.engines.regions import Regions
     from bgn.engines.row_hashes import Hashes, Inside
 
 Kind = TypeVar("Kind", covariant=True)

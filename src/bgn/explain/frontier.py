@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.linear import linear_predictions
+from bgn.explain.linear import as_numbers, linear_predictions
 from bgn.explain.subject import rows_and_target
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
@@ -104,11 +104,14 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         errors["validation"] = np.array([each.validation_mse for each in path])
     train, test = _rows(history, X, y, "X", "y"), _rows(history, X_test, y_test, "X_test", "y_test")
     if test is not None:
-        errors["test"] = np.array([_mse(history.network(k).predict(test[0]), test[1]) for k in range(len(path))])
+        networks = map(history.network, range(len(path)))
+        errors["test"] = np.array([_mse(network.predict_encoded(test[0]), test[1]) for network in networks])
     linear = {}
     if train is not None:
-        judged = {"training": train} | ({} if test is None else {"test": test})
-        linear = {name: _mse(linear_predictions(*train, rows), truth) for name, (rows, truth) in judged.items()}
+        judged, schema = {"training": train} | ({} if test is None else {"test": test}), history.network().schema
+        rows = {name: as_numbers(schema, each, train[0]) for name, (each, _) in judged.items()}
+        told = (rows["training"], train[1])
+        linear = {name: _mse(linear_predictions(*told, rows[name]), truth) for name, (_, truth) in judged.items()}
     return Frontier(errors, linear, history.best_width)
 
 

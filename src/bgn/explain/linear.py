@@ -5,10 +5,32 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve
 
+from bgn.model.schema import Schema
 from bgn.model.step import Floats
 
 _RIDGE = 1e-9  # of a standardised column's own size
 _FAR = 1e30  # standard deviations; scikit-learn's trees read single precision
+
+
+def known(rows: Floats) -> Floats:
+    """Return rows with 0 in columns that hold nothing."""
+    return np.where(np.isnan(rows).all(axis=0), 0.0, rows)
+
+
+def as_numbers(schema: Schema, rows: Floats, learnt: Floats) -> Floats:
+    """Return encoded rows as numbers that any model takes.
+
+    A category is one 0/1 column per level, a gap the median of the rows `learnt` from.
+    """
+    if schema.all_numbers and not np.isnan(rows).any():
+        return rows
+    parts = list[Floats]()
+    for kind, column, others in zip(schema.columns, rows.T, known(learnt).T, strict=True):
+        if kind.levels is None:
+            parts.append(np.where(np.isnan(column), np.nanmedian(others), column))
+        else:
+            parts += [(column == code).astype(np.float64) for code in range(len(kind.levels))]
+    return np.stack(parts, axis=1)
 
 
 def standardised(rows: Floats, judged: Floats) -> tuple[Floats, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from bgn.export.numbers import whole
 from bgn.export.text import Text
@@ -14,6 +15,7 @@ from bgn.model.schema import Column, level_word
 from bgn.model.terms import Terms
 from bgn.printable import clean
 
+_DATE = len("2006-01-15")
 # "At least this many of two" by what the 0/1 columns are: both 1, or both 0.
 _OF_TWO = {(1, 1): "either of ", (2, 1): "both of ", (1, 0): "not both of ", (2, 0): "neither of "}
 
@@ -77,7 +79,7 @@ class _Wording:
             gappy = [j for j in gappy if j == condition.reading.column]
         if isinstance(condition.reading, Count) and len(condition.columns) == 1:
             gappy = []  # a gap is among its choices
-        names = [style.name(self.terms.names[j]) for j in gappy]
+        names = [style.name(self._name(j)) for j in gappy]
         if condition.gap_answer:
             return True, style.words(" or ").join(names) + style.words(" is missing") if names else ""
         if condition.missing is None or not names or len(condition.columns) == 1:
@@ -93,7 +95,7 @@ class _Wording:
         """Write thresholds of a number: that of most rows, then others and where they hold."""
         style = self.style
         first, *others = reading.cases
-        text = f"{style.name(self.terms.names[reading.column])} {self._compared(first.relation, first.threshold)}"
+        text = f"{style.name(self._name(reading.column))} {self._compared(first.relation, first.threshold)}"
         if not others:
             return text
         *firsts, last = [text, *map(self._case, others)]
@@ -107,7 +109,25 @@ class _Wording:
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
         """Write a relation and a threshold."""
         leading = None if self.condition.layer else self.condition.leading
-        return f"{self.style.relations[relation]} {_measured(threshold, leading, self.terms, self.style, self.units)}"
+        if leading is not None and self._dated:
+            told = self.style.words(_moment(float(threshold), self.terms.schema.columns[leading], relation))
+        else:
+            told = _measured(threshold, leading, self.terms, self.style, self.units)
+        return f"{self.style.relations[relation]} {told}"
+
+    @cached_property
+    def _dated(self) -> bool:
+        """True where every threshold is one of a part of dates that people write otherwise than as a number."""
+        reading = self.condition.reading
+        if not isinstance(reading, Cases):
+            return False
+        column = self.terms.schema.columns[reading.column]
+        return all(_moment(float(case.threshold), column, case.relation) for case in reading.cases)
+
+    def _name(self, j: int) -> str:
+        """Return what a column is called: days since the first date are compared with dates, as dates."""
+        part = self.terms.schema.columns[j].part_of
+        return part.raw if part is not None and part.part == "days" and self._dated else self.terms.names[j]
 
     # -- 0/1 columns, categories, answers from below -------------------------------------------------------
 
@@ -163,7 +183,7 @@ class _Wording:
             name = style.name(self.terms.hidden_names[self.condition.layer - 1, choice.column])
             return style.words("not ") + name if negated else name
         column = self.terms.schema.columns[choice.column]
-        title, told = style.name(column.name), choice.column not in self.terms.complete
+        title, told = style.name(self._name(choice.column)), choice.column not in self.terms.complete
         if not choice.values:
             return title + style.words(" is missing")
         if column.levels is not None:
@@ -241,6 +261,17 @@ class _Wording:
                 yield f"({name} is missing)", condition.gaps[place]
 
 
+def _moment(value: float, column: Column, relation: str) -> str:
+    """Write a threshold of a part of dates as people write dates; nothing where that is a number."""
+    part = column.part_of
+    told = None if part is None else part.told(value, relation in (">=", "<"))
+    if part is None or told is None:
+        return ""
+    if part.part == "days" and len(told) == _DATE and not column.whole and relation in (">", "<="):
+        told += " 00:00"  # not the end of the day
+    return f"{told} {part.zone}" if part.zone and part.part in ("days", "hour") else told
+
+
 def ordered_edge(column: Column, choice: Choice) -> tuple[str, int] | None:
     """Return the relation and the level by which a choice of several ordered levels is told; None where it is none."""
     values, last = choice.values, len(column.levels or ()) - 1
@@ -252,7 +283,7 @@ def ordered_edge(column: Column, choice: Choice) -> tuple[str, int] | None:
 
 
 def _measured(value: float | Decimal, j: int | None, terms: Terms, style: Text, units: Mapping[str, str]) -> str:
-    """Write a number of a column with its unit; 1000 USD is multiplied. A column of dates would write a date here."""
+    """Write a number of a column with its unit; 1000 USD is multiplied."""
     written = style.number(whole(value))
     if j is None:
         return written

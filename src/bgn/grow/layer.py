@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Integers, Output
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
@@ -64,6 +65,7 @@ class LayerSettings:
     max_replacements: int | None
     patience: int | None
     digits: int | None = None
+    simplicity: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class LayerGrowth:
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
+        self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
         self._follow(None)
         self._keep()
 
@@ -156,7 +159,7 @@ class LayerGrowth:
 
     def _accept(self, slot: int, cut: Cut, kind: str, output: Output) -> bool:
         """Put the neuron in its slot if the training loss falls; tell everybody."""
-        state = self.rule.admit(self.rows.train, self.state, slot, cut)
+        state = self.rule.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.neuron))
         if state is None:
             return False
         neuron, known = state.neurons[slot], [*self.state.neurons]
@@ -174,6 +177,13 @@ class LayerGrowth:
         self.monitor.tell(record)
         return True
 
+    def _share(self, slot: int, neuron: Neuron) -> float:
+        """The share of its gain that counts for a neuron in a slot; less where it asks about more columns."""
+        if slot == self.state.width:
+            return 1.0
+        new, old = (columns_asked(each.projection, self.rows.coding) for each in (neuron, self.state.neurons[slot]))
+        return 1.0 - self.settings.simplicity if new > 1 >= old else 1.0
+
     def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
         """Say the question of a slot in short numbers: that of a cut, or the one that another slot asks already."""
         if isinstance(found, int):
@@ -183,10 +193,8 @@ class LayerGrowth:
         else:
             neuron, otherwise = self._short.neuron(self.rows.train, self.rows.sample, output, found)
         self._asked[slot : slot + 1] = [neuron]
-        self._otherwise -= {slot}
-        if otherwise:
-            self._otherwise |= {slot}
-            self.rows.train.put(self._aside(slot), neuron)
+        for slots in (self._otherwise, self._to_put):
+            (slots.add if otherwise else slots.discard)(slot)
 
     def _aside(self, slot: int) -> int:
         """Where the training rows keep the answers to a slot's question in short numbers."""
@@ -238,6 +246,9 @@ class LayerGrowth:
     def _told(self, base: Any, weights: Floats) -> Snapshot:
         """The layer with these outputs and its questions in short numbers, and how well it does."""
         loss, train, rows = self.rows.train.loss, self.rows.train, self.rows.validation
+        while self._to_put:
+            slot = self._to_put.pop()
+            train.put(self._aside(slot), self._asked[slot])
         steps = np.rint(np.ldexp(weights, loss.grid.exponent)).astype(np.int64)
         whole = np.rint(np.ldexp(base - loss.grid.centre, loss.grid.exponent)).astype(np.int64)
         places = [self._aside(slot) if slot in self._otherwise else slot for slot in range(len(weights))]

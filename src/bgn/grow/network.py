@@ -3,50 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-
-from bgn.grow.directions.lasso import Debiased, Lasso
-from bgn.grow.directions.protocol import DirectionFinder
-from bgn.grow.directions.search import Search
+from bgn.grow.crossval import cross_validated
 from bgn.grow.history import History, Record, Snapshot, choose_width
-from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
-from bgn.grow.output import Full, OutputRule
+from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
-from bgn.grow.stagewise import Stagewise
+from bgn.grow.tries import GrowthSettings as GrowthSettings
+from bgn.grow.tries import criterion, grow_once, penalties
 from bgn.model.layer import Layer
 from bgn.model.neuron import Neuron
 from bgn.model.schema import Schema
-
-# Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
-_SHARES = (0.0, 0.1, 0.3, 1.0)
-_PLENTY = 5000
-_LITTLE = 1.0
-
-
-@dataclass(frozen=True)
-class GrowthSettings:
-    """How to grow; :class:`bgn.BGNRegressor` says what each means."""
-
-    max_layers: int = 1
-    max_width: int = 50
-    max_features: int = 2
-    direction: str = "search"
-    output: str = "full"
-    shrinkage: float | str = "auto"
-    learning_rate: float = 1.0
-    max_replacements: int | None = 10
-    patience: int | None = 10
-    select: str = "best"
-    digits: int | None = None
-    simplicity: float = 0.0
-
-    def scaled(self, exponent: int) -> GrowthSettings:
-        """The same for rows whose weights were multiplied by ``2**exponent``."""
-        if exponent == 0 or self.shrinkage == "auto":
-            return self
-        return replace(self, shrinkage=float(self.shrinkage) * 2.0**exponent)
 
 
 def grow_network(
@@ -60,7 +27,7 @@ def grow_network(
     if settings.direction != "search":
         rows = replace(rows, sample=None)
     schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
-    n_validation = 0 if rows.validation is None else rows.validation.total
+    n_validation = rows.train.total if rows.folds else 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
     records: list[Record] = []
     inputs: list[Layer] = []
@@ -133,55 +100,25 @@ def _grow_layer(
 ) -> tuple[LayerPath, float]:
     """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best
     validated then grows one with it, and the better of the two is kept."""
-    penalties = _penalties(rows, settings)
-    tries = [(penalty, 0) for penalty in penalties] if len(penalties) > 1 else []
+    if rows.folds:
+        return cross_validated(rows, settings, seed, monitor)
+    competing = penalties(rows, settings)
+    tries = [(penalty, 0) for penalty in competing] if len(competing) > 1 else []
     best: tuple[LayerPath, float] | None = None
     try:
         for penalty, replacements in tries:
-            path = _grow_once(rows, settings, penalty, replacements, seed, monitor, layer)
-            if best is None or _criterion(path) < _criterion(best[0]):
+            path = grow_once(rows, settings, penalty, replacements, seed, monitor, layer)
+            if best is None or criterion(path) < criterion(best[0]):
                 best = path, penalty
             if monitor.out_of_time():
                 return best
         if best is None or settings.max_replacements != 0:
-            penalty = penalties[0] if best is None else best[1]
-            path = _grow_once(rows, settings, penalty, settings.max_replacements, seed, monitor, layer)
-            if best is None or _criterion(path) < _criterion(best[0]):
+            penalty = competing[0] if best is None else best[1]
+            path = grow_once(rows, settings, penalty, settings.max_replacements, seed, monitor, layer)
+            if best is None or criterion(path) < criterion(best[0]):
                 best = path, penalty
     except KeyboardInterrupt:  # while a try was set up: what the others found stays
         if best is None:
             raise
         monitor.stopped = "interrupted"
     return best
-
-
-def _grow_once(
-    rows: Roles, settings: GrowthSettings, penalty: float, replacements: int | None,
-    seed: int, monitor: Monitor, layer: int,
-) -> LayerPath:  # fmt: skip
-    """Grow one layer with one ridge penalty."""
-    limits = LayerSettings(settings.max_width, replacements, settings.patience, settings.digits)
-    finder = _finder(rows, settings)
-    rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
-    return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
-
-
-def _criterion(path: LayerPath) -> float:
-    return min(snapshot.criterion for snapshot in path.path)
-
-
-def _penalties(rows: Roles, settings: GrowthSettings) -> list[float]:
-    if settings.output != "full":
-        return [0.0]
-    if settings.shrinkage != "auto":
-        return [float(settings.shrinkage)]
-    if rows.validation is None or rows.train.total > _PLENTY:
-        return [_LITTLE]
-    return [max(share * rows.train.total, _LITTLE) for share in _SHARES]
-
-
-def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:
-    most = min(settings.max_features, rows.train.n_columns)
-    if settings.direction == "search":
-        return Search(rows, most, settings.digits, settings.simplicity)
-    return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)

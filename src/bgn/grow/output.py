@@ -57,8 +57,11 @@ class OutputRule(Protocol):
         """What the neurons but the one in `slot` explain."""
         ...
 
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
-        """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not."""
+    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
+        """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not.
+
+        This `share` of what it gains must be more than all that the neuron in the slot does.
+        """
         ...
 
     def inverse(self, state: State) -> Floats | None:
@@ -160,7 +163,7 @@ class Full:
         """The ridge penalty beside a curvature of one."""
         return self._ridge / rows.loss.curvature
 
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
+    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
@@ -179,10 +182,11 @@ class Full:
         weight: Any = np.zeros(weights.shape[1:])
         if rows.loss.quadratic:
             weight = (target - float((column * weights).sum())) / own
-            if weight * weight * own <= rest.gone * (1 + 1e-12):
+            if share * weight * weight * own <= rest.gone * (1 + 1e-12):
                 return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
-        return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot)
+        lead = (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
+        return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead)
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
@@ -214,8 +218,11 @@ class Full:
             changes=state.changes + 1,
         )
 
-    def _accepted(self, rows: Engine, state: _Fit, fit: _Fit, slot: int) -> State | None:
-        """Round to whole steps and ask the rows; put everything back if the loss did not fall."""
+    def _accepted(self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float) -> State | None:
+        """Round to whole steps and ask the rows; put everything back if the loss did not fall.
+
+        Where one refit is not exact, it must fall by more than `lead`.
+        """
         if fit.changes >= _FRESH_AFTER:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
         spare = state.width
@@ -225,7 +232,7 @@ class Full:
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
             fit = self._refitted(rows, fit, state)
-        if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) < self._objective(state)):
+        if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) + lead < self._objective(state)):
             return fit
         if slot < spare:
             rows.put(slot, state.neurons[slot])

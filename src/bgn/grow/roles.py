@@ -23,6 +23,8 @@ from bgn.model.schema import Column, Schema
 SAMPLE_ROWS = 16384
 # All of at most so many different rows learn, where each is there so often on average.
 _FEW, _OFTEN = 50, 10
+# Up to so many rows are cross-validated unless told, in so many folds: a fifth of them would decide nothing.
+FEW_ROWS, _AUTO_FOLDS = 6000, 5
 # More threads than this wait for each other longer than they work on so few rows.
 _MOST_SEARCHERS = 6
 
@@ -36,6 +38,8 @@ class Roles:
     sample: MemoryEngine | None
     coding: Coding | None = None  # how their columns come of the table's; None behind a layer
     unit: float = 1.0  # the weight of one row
+    threads: int = 1
+    folds: tuple[Roles, ...] = ()  # to choose by, where there are no rows apart: all but a share, and that share
 
     @property
     def followers(self) -> list[Engine]:
@@ -47,7 +51,8 @@ class Roles:
         train = self.train.next_layer(neurons)
         sample = train if self.sample is self.train else self.sample and self.sample.next_layer(neurons)
         assert sample is None or isinstance(sample, MemoryEngine)
-        return Roles(train, self.validation and self.validation.next_layer(neurons), sample, None, self.unit)
+        validation = self.validation and self.validation.next_layer(neurons)
+        return Roles(train, validation, sample, None, self.unit, self.threads)
 
 
 def assign_roles(
@@ -58,13 +63,15 @@ def assign_roles(
     threads: int = 1,
     loss: Callable[[float, float, int], Loss] | None = None,
     columns: Sequence[Column] | None = None,
+    cv: int | str | None = None,
 ) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
     `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
-    and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told.
+    and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv`, a
+    number of folds or "auto", no rows are set apart, but every row is, in turn, in one of the folds.
     """
-    plan, scaled, gaps = _plan(source, evaluation, validation_fraction, seed, loss or LOSSES["squared"].over)
+    plan, scaled, gaps, cv = _plan(source, evaluation, validation_fraction, seed, loss or LOSSES["squared"].over, cv)
     sample = _together(source.ask(RawBlock.sample, plan))
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
@@ -77,16 +84,18 @@ def assign_roles(
     elif plan.edge is not None:
         validation = source.engine(plan, True)
     source.close()
+    folds = _folds(sample, plan, cv, 2.0**scaled) if cv else ()
     if plan.limit is None and isinstance(train, MemoryEngine):
-        return Roles(train, validation, train, plan.coding, 2.0**scaled), scaled
-    return Roles(train, validation, _engine_of(sample, plan, threads), plan.coding, 2.0**scaled), scaled
+        return Roles(train, validation, train, plan.coding, 2.0**scaled, threads, folds), scaled
+    return Roles(train, validation, _engine_of(sample, plan, threads), plan.coding, 2.0**scaled, threads, folds), scaled
 
 
 def _plan(
     source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int,
-    loss: Callable[[float, float, int], Loss],
-) -> tuple[Plan, int, NDArray[np.bool_]]:  # fmt: skip
-    """What becomes of every row; the power of two that weights are scaled by; and which columns have gaps."""
+    loss: Callable[[float, float, int], Loss], cv: int | str | None,
+) -> tuple[Plan, int, NDArray[np.bool_], int]:  # fmt: skip
+    """What becomes of every row; the power of two that weights are scaled by; which columns have gaps; how many
+    folds."""
     exponent = weight_exponent(source) if source.weighted else None
     surveys = source.ask(RawBlock.survey, seed, exponent)
     total = sum(each.total for each in surveys)
@@ -98,14 +107,51 @@ def _plan(
     low, high = min(each.low for each in everything), max(each.high for each in everything)
     plan = Plan(seed, exponent, loss(low, high, total))
     counts = np.sum([each.counts for each in surveys], axis=0)
-    if evaluation is None and not _few_and_often(counts, total / 2 ** (exponent or 0)):
+    rows, folds = total / 2 ** (exponent or 0), 0
+    if evaluation is None and not _few_and_often(counts, rows):
+        folds = _number_of_folds(cv, rows, validation_fraction)
+    if evaluation is None and not folds and not _few_and_often(counts, rows):
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
         plan = replace(plan, edge=edge)
     answers = source.ask(RawBlock.smallest, seed, exponent, plan.edge, SAMPLE_ROWS + 1)
     smallest = np.unique(np.concatenate(answers))
     if len(smallest) > SAMPLE_ROWS:
         plan = replace(plan, limit=int(smallest[SAMPLE_ROWS]))
-    return plan, exponent or 0, np.any([each.gaps for each in surveys], axis=0)
+        if folds:
+            raise ValueError(f"cv must be None where more than {SAMPLE_ROWS} rows are different; got {cv!r}.")
+    return plan, exponent or 0, np.any([each.gaps for each in surveys], axis=0), folds
+
+
+def _number_of_folds(cv: int | str | None, rows: float, validation_fraction: float) -> int:
+    """How many folds are asked for; 0 for none."""
+    if cv != "auto":
+        return int(cv or 0)
+    return _AUTO_FOLDS if validation_fraction > 0 and rows <= FEW_ROWS else 0
+
+
+def _folds(sample: Sample, plan: Plan, number: int, unit: float) -> tuple[Roles, ...]:
+    """All rows, so many times, each time without another share of them, which is there to validate.
+
+    Rows are dealt by content: as many as there are folds, next to each other by their target, go to different ones.
+    """
+    order = np.lexsort((sample.hashes, sample.target))
+    group = np.empty(len(order), np.int64)
+    group[order] = np.arange(len(order)) // number
+    dealt = np.empty(len(order), np.int64)
+    within = np.lexsort((sample.hashes, group))
+    dealt[within] = (np.arange(len(order)) + group[within] % number) % number
+    folds = []
+    for fold in range(number):
+        some = [_some_of(sample, np.flatnonzero((dealt == fold) == held_out)) for held_out in (False, True)]
+        if all(len(each.weight) for each in some):
+            train, validation = (_engine_of(each, plan, 1) for each in some)
+            folds.append(Roles(train, validation, train, plan.coding, unit))
+    return tuple(folds)
+
+
+def _some_of(sample: Sample, rows: Integers) -> Sample:
+    columns = np.ascontiguousarray(sample.columns[:, rows])
+    return Sample(sample.hashes[rows], columns, sample.target[rows], sample.weight[rows])
 
 
 def _few_and_often(counts: Integers, rows: float) -> bool:

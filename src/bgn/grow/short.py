@@ -6,7 +6,7 @@ Growth itself goes on with the numbers it found, so a network with short numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -16,16 +16,20 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output, Question
+from bgn.grow.sayable import sayable
 from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
 
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
 _MOST_MORE = 8  # where no shorter one will do
 _TRIED = 30  # thresholds between two projections
-# A shorter threshold may cost a cut this share of its gain, and answer this share of the rows otherwise.
-_COSTS, _MOVES = 0.02, 0.002
-_FAR = 4  # times as many rows of a sample are beyond doubt too many
+_AT_A_TIME = 2  # thresholds nearby: the shortest are mostly good enough
+# A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more
+# where it would have many digits without.
+_COSTS, _COSTS_MORE = (0.02, 0.002), (0.1, 0.02)
+_FURTHER = 4  # multiples on either side of a cut, which rows may lie on
+_FAR = 2  # times as many rows of a sample are beyond doubt too many
 _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
 
 
@@ -46,11 +50,14 @@ class Shortener:
         return written(self.spread).adjusted() - self.digits + 1 if 0 < self.spread < math.inf else None
 
     def neuron(self, rows: Engine, sample: Engine | None, output: Output, cut: Cut) -> tuple[Neuron, bool]:
-        """The cut's neuron with a short threshold, and whether it answers some rows otherwise.
+        """The cut's neuron in short numbers, and whether it answers some rows otherwise.
 
+        Long coefficients are shortened where that costs little of the gain, and the sum is cut anew.
         A threshold between the cut's neighbours answers no row otherwise. Where that takes many digits, the shortest
         is taken among the cuts nearby that gain nearly as much; a sample of the rows tells which are far away.
         """
+        said = self._said(rows, output, cut)
+        anew, cut = said is not None, said or cut
         line = self._numbers(cut.neuron.projection)
         reach = _reach(rows, line)
         room = _ROUNDINGS * reach if len(line.columns) > 1 else 0.0
@@ -58,31 +65,52 @@ class Shortener:
         most = self.digits + _MORE_FOR_THRESHOLDS
         found = self._between(rows, cut, low, high) if low < high else cut.neuron.threshold
         if _length(found, reach) <= most:
-            return replace(cut.neuron, threshold=found), False
-        for digits in (most, self.digits + _MOST_MORE):
-            tried = multiples(cut.below, cut.above, digits)
+            return replace(cut.neuron, threshold=found), anew
+        stages = (most, 0, _COSTS), (most, _FURTHER, _COSTS_MORE), (self.digits + _MOST_MORE, 0, _COSTS)
+        for digits, further, costs in stages:
+            tried = multiples(cut.below, cut.above, digits, further)
             if sample is not None and sample is not rows:
-                tried = _not_far(sample, cut, tried)
-            for threshold in self._nearby(rows, output, cut, tried, room):
+                tried = _not_far(sample, cut, tried, costs)
+            for threshold in self._nearby(rows, output, cut, tried, room, costs):
                 if _as_written(rows, line, threshold, self._ordered):
                     return replace(cut.neuron, threshold=threshold), True
-        return replace(cut.neuron, threshold=found), False
+        return replace(cut.neuron, threshold=found), anew
 
-    def _nearby(self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float) -> list[float]:
-        """Those of some thresholds that cut nearly as well."""
-        if not tried:
-            return []
-        thresholds = np.array(sorted(set(tried)))
-        below, nearest = rows.split(output, cut.neuron.projection, thresholds)
-        total, enough, most_moved = cut.fired_sum + cut.silent_sum, (1.0 - _COSTS) * cut.gain, _MOVES * rows.total
-        near = nearest if len(nearest) else np.full(len(thresholds), np.inf)
-        good = {
-            float(threshold)
-            for threshold, (n, s), apart in zip(thresholds, below.tolist(), near.tolist(), strict=True)
-            if 0 < n < rows.total and apart > room and abs(n - cut.silent) <= most_moved
-            if gain(n, s, rows.total, total) >= enough
-        }
-        return [threshold for threshold in tried if threshold in good]
+    def _said(self, rows: Engine, output: Output, cut: Cut) -> Cut | None:
+        """The cut of nearly the same sum with shorter coefficients; None where they are short, or it gains less."""
+        line, seen, old = cut.neuron.projection, rows.seen(), cut.neuron.threshold
+        numbers = (seen[j] != (0.0, 1.0, True) and j not in self._ordered for j in line.columns)
+        if self.coding is None or len(line.columns) == 1 or not line.numeric or not all(numbers):
+            return None
+        said, scale = sayable(line, self.digits, [max(map(abs, each[:2])) for each in seen])
+        if said == line:
+            return None
+        now = dict(zip(said.columns, said.factors, strict=True))
+        moved = [(now.get(j, 0.0) - scale * c, seen[j]) for j, c in zip(line.columns, line.factors, strict=True)]
+        low, high = (scale * old + sum(side(c * each[0], c * each[1]) for c, each in moved) for side in (min, max))
+        (found,) = rows.cuts([Question(output, said, (low, high))])
+        if found is None or found.gain < (1.0 - _COSTS_MORE[0]) * cut.gain:
+            return None
+        return found if abs(found.silent - cut.silent) <= _COSTS_MORE[1] * rows.total else None
+
+    def _nearby(
+        self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float, costs: tuple[float, float]
+    ) -> Iterator[float]:
+        """Those of some thresholds that cut nearly as well, in their order; the rows are asked about few at a time."""
+        total, enough, most_moved = cut.fired_sum + cut.silent_sum, (1.0 - costs[0]) * cut.gain, costs[1] * rows.total
+        different = list(dict.fromkeys(tried))
+        for start in range(0, len(different), _AT_A_TIME):
+            some = different[start : start + _AT_A_TIME]
+            thresholds = np.array(sorted(some))
+            below, nearest = rows.split(output, cut.neuron.projection, thresholds)
+            near = nearest if len(nearest) else np.full(len(thresholds), np.inf)
+            good = {
+                float(threshold)
+                for threshold, (n, s), apart in zip(thresholds, below.tolist(), near.tolist(), strict=True)
+                if 0 < n < rows.total and apart > room and abs(n - cut.silent) <= most_moved
+                if gain(n, s, rows.total, total) >= enough
+            }
+            yield from (threshold for threshold in some if threshold in good)
 
     def _between(self, rows: Engine, cut: Cut, low: float, high: float) -> float:
         """The shortest threshold between two projections that asks floats what it asks decimals."""
@@ -141,11 +169,11 @@ def _length(threshold: float, reach: float) -> int:
     return 0 if threshold == 0 else max(written(reach).adjusted(), written(threshold).adjusted()) - last + 1
 
 
-def _not_far(sample: Engine, cut: Cut, tried: list[float]) -> list[float]:
+def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, float]) -> list[float]:
     """Those of some thresholds that move few rows of a sample."""
     line, thresholds = cut.neuron.projection, np.array(sorted({*tried, cut.neuron.threshold}))
     below = dict(zip(thresholds.tolist(), sample.split(NO_OUTPUT, line, thresholds)[0][:, 0].tolist(), strict=True))
-    most = _FAR * _MOVES * sample.total
+    most = _FAR * costs[1] * sample.total
     return [each for each in tried if abs(below[each] - below[cut.neuron.threshold]) <= most]
 
 

@@ -43,10 +43,10 @@ class Stagewise:
         """The other neurons stay as they are."""
         return Others(rows.total, 0.0, np.array([[1.0 / rows.total]]), np.zeros(0, np.int64), 0.0)
 
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut) -> State | None:
+    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
         """Give the neuron the means of its two sides."""
         assert isinstance(state, _Steps)
-        step = self.judge(rows, state, slot, cut)
+        step = self.judge(rows, state, slot, cut, share)
         if step is None:
             return None
         weight, offset = step
@@ -66,17 +66,15 @@ class Stagewise:
         """No neuron makes up for another."""
         return
 
-    def judge(self, rows: Engine, state: State, slot: int, cut: Cut) -> tuple[int, int] | None:
+    def judge(self, rows: Engine, state: State, slot: int, cut: Cut, share: float) -> tuple[int, int] | None:
         """Weight of the neuron and change of the base, if they lower the squared sum; no pass over the rows."""
         assert isinstance(state, _Steps)
         up, down = cut.fired_sum / cut.fired, cut.silent_sum / cut.silent
         weight, offset = round(self._rate * (up - down) / 2), round(self._rate * (up + down) / 2)
         total = cut.fired_sum + cut.silent_sum
-        squared = state.loss
-        if slot < state.width:
-            squared += self._released(rows, state, slot, total)
-        squared -= _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)
-        return (weight, offset) if squared < state.loss else None
+        released = self._released(rows, state, slot, total) if slot < state.width else 0
+        gained = _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)
+        return (weight, offset) if gained > released and share * gained > released else None
 
     def _released(self, rows: Engine, state: _Steps, slot: int, total: int) -> int:
         """By how much the squared sum rises when the neuron in `slot` is taken out; `total`: residual sum then."""

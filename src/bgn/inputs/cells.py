@@ -117,6 +117,13 @@ def stamps(column: pa.ChunkedArray, form: str | None = None, zone: bool | None =
     return pa.chunked_array([pa.array(np.asarray(values.to_numpy()).astype("M8[us]"), _STAMP)])
 
 
+def durations(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of durations; one without values has any type."""
+    column = plain(column)
+    _expect(column, pa.types.is_duration(column.type), "durations")
+    return column if pa.types.is_duration(column.type) else pa.chunked_array([pa.nulls(len(column))])
+
+
 def words(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return any column as words: what is no text is written as a workbook's mixed column would be."""
     column = plain(column)

@@ -83,8 +83,8 @@ def distinct_labels(y: Any, name: str = "y") -> tuple[Label, ...]:
         found = values.distinct.tolist()
         if any(each != round(each) for each in found):
             check_classification_targets(np.asarray(y, dtype=np.float64))  # scikit-learn has its own words for it
-        whole = getattr(getattr(y, "dtype", None), "kind", "O") != "f"
-        return tuple(int(each) if whole else each for each in found)
+        kind = getattr(getattr(y, "dtype", None), "kind", "O")
+        return tuple(bool(each) if kind == "b" else each if kind == "f" else int(each) for each in found)
     if isinstance(values, Coded):
         return sorted_labels(values.observed)
     raise ValueError(f"{name} holds {values.holds}; classes are words, whole numbers, or true and false.")

@@ -135,8 +135,7 @@ class Parquet:
     def _read(self, names: Sequence[str], rows: int) -> Iterator[pa.Table]:
         for group in range(self._file.num_row_groups):
             for batch in self._file.iter_batches(rows, [group], columns=list(names)):
-                block = pa.Table.from_batches([batch])
-                yield pa.table({name: cells.plain(block.column(name)) for name in names})
+                yield pa.Table.from_batches([batch]).select(list(names))
 
     def close(self) -> None:
         self._file.close()

@@ -1,13 +1,13 @@
-"""From the columns of a raw table to the matrix a network reads, and the record that repeats it.
+"""From the columns of a raw table to those that estimators take, and the reading of later tables as at fit.
 
-`learn` decides what each column is; `apply` makes the matrix, with NaN where a value is missing; `with_fills` decides
-on the imputed values.
+`learn` settles the types of a table's columns; :func:`bgn.inputs.frames.schema_of` tells what each becomes, as it does
+of any frame. `typed` reads a later table, text or not, by a schema.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.refusal import Problems, Refused, did_you_mean, option
-from bgn.model.dates import calendar_part
-from bgn.model.step import Floats
-from bgn.preparation import PARTS, Category, Date, Number, Preparation, Prepared
-
-RawColumn = Number | Category | Date
+from bgn.model.cases import is_flag
+from bgn.model.schema import Column, Level, Schema, level_word
+from bgn.model.step import Bools, Floats
+from bgn.preparation import Preparation, Prepared
 
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*")
 
@@ -36,10 +34,8 @@ class Choices:
     target: str | None = None
     drop: Collection[str] = ()
     categorical: Collection[str] = ()
-    dates: str = "refuse"
     date_format: str | None = None
-    max_categories: int = 50
-    missing: str = "refuse"
+    missing: str = "keep"
 
     def features(self, names: Sequence[str], origin: str, units: Collection[str] = ()) -> list[str]:
         """Return the columns to learn from; name those that are not there."""
@@ -63,81 +59,60 @@ class Choices:
         return features
 
 
-def learn(table: pa.Table, choices: Choices) -> tuple[Preparation, list[str]]:
-    """Return how each column becomes features, and notes on the columns that do not."""
-    notes: list[str] = []
-    columns: list[RawColumn] = []
-    problems = Problems()
+# -- at fit ------------------------------------------------------------------------------------------------------
+
+
+def learn(table: pa.Table, categorical: Collection[str]) -> pa.Table:
+    """Return columns of settled types: numbers that are names as codes, text without blanks around it.
+
+    NaN and infinity are missing values. All columns that hold neither numbers, words nor dates are refused.
+    """
+    problems, columns = Problems(), dict[str, pa.ChunkedArray]()
     for name in table.column_names:
-        column = table.column(name)
-        if column.null_count == len(column):
-            notes.append(f"column {name!r} is empty and left out.")
-            continue
         with problems.gathered():
-            columns.append(_kind(name, column, choices))
-            if isinstance(columns[-1], Category) and (words := not_numbers(columns[-1].values)):
-                notes.append(f"column {name!r} is read as words, {_why(words)}")
+            columns[name] = _settled(name, table.column(name), name in categorical)
     problems.tell()
-    return Preparation(tuple(columns)), notes
+    return pa.table(columns)
 
 
-def learn_blocks(
-    blocks: Iterable[pa.Table], types: Mapping[str, pa.DataType], choices: Choices
-) -> tuple[Preparation, list[str]]:
-    """Return what `learn` does of all blocks together, from the few values of each column that decide it."""
-    telling = {name: pa.chunked_array([], kind) for name, kind in types.items()}
-    for block in blocks:
-        for name, before in telling.items():
-            both = pa.chunked_array([*before.chunks, *block.column(name).chunks], before.type)
-            telling[name] = _telling(name, both, choices)
-    learnt = [learn(pa.table({name: column}), choices) for name, column in telling.items()]
-    columns = tuple(column for preparation, _ in learnt for column in preparation.columns)
-    return Preparation(columns), [note for _, some in learnt for note in some]
-
-
-def _telling(name: str, column: pa.ChunkedArray, choices: Choices) -> pa.ChunkedArray:
-    """Return a few values of a column that tell `learn` as much as all of them."""
-    kind, values = column.type, column.drop_null()
-    if cells.is_text(kind) or (name in choices.categorical and cells.is_number(kind)):
-        values = pa.chunked_array([pc.unique(values)], kind)
-        if len(values) > choices.max_categories:
-            _kind(name, values, choices)  # refuses it
-        return values
-    if cells.is_time(kind) and len(values):
-        # The first, and for each part of a date the first in which it differs.
-        differ = [np.flatnonzero(part != part[0])[:1].tolist() for part in _date_parts(values).values()]
-        return values.take(pa.array(sorted({0}.union(*differ)), pa.int64()))
-    return values.slice(0, 1)
-
-
-def _kind(name: str, column: pa.ChunkedArray, choices: Choices) -> RawColumn:
+def _settled(name: str, column: pa.ChunkedArray, forced: bool) -> pa.ChunkedArray:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    drop = option("drop", repr(name))
-    if pa.types.is_boolean(kind):
-        return Number(name, boolean=True)
-    if cells.is_number(kind):
-        return _category(name, cells.numbers(column), choices) if name in choices.categorical else Number(name)
     if cells.is_text(kind):
-        return _category(name, cells.trimmed(cells.words(column)), choices)
-    if cells.is_time(kind):
-        if choices.dates != "expand":
-            raise Refused(
-                f"column {name!r} holds dates; add {option('dates', 'expand')} to use year, month, day, weekday and "
-                f"hour as numbers, or {drop}."
-            )
-        parts = _date_parts(column)
-        varies = tuple(part for part in PARTS if len(np.unique(parts[part][~np.isnan(parts[part])])) > 1)
-        return Date(name, varies or ("year",), choices.date_format, zone=cells.has_zone(column))
+        return column if pa.types.is_dictionary(column.type) else cells.trimmed(cells.words(column))
+    if cells.is_number(kind) and not pa.types.is_dictionary(column.type):
+        found = _without_infinity(column)
+        return found.cast(pa.float64(), safe=False).dictionary_encode() if forced else found
+    known = pa.types.is_boolean(kind) or pa.types.is_duration(kind) or pa.types.is_null(kind)
+    if known or cells.is_time(kind) or cells.is_number(kind):
+        return column
+    drop = option("drop", repr(name))
     raise Refused(f"column {name!r} holds {kind}, which is neither number, word nor date; leave it out: {drop}.")
 
 
-def _why(words: Sequence[str]) -> str:
-    """Say why a column that may be meant as numbers is read as words."""
-    shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
-    return (
-        f"though most of it looks like numbers: {shown} {'does' if one else 'do'} not fit the others. If they mean "
-        f"missing, say so with {option('gaps')}; if they are numbers, mend the file."
-    )
+def _without_infinity(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return numbers with null in the place of NaN and infinity."""
+    if not pa.types.is_floating(column.type) or pc.all(pc.is_finite(column)).as_py() is not False:
+        return column
+    return pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+
+
+def empty_columns(table: pa.Table) -> list[str]:
+    """Return the columns without any value."""
+    return [name for name in table.column_names if table.column(name).null_count == table.num_rows]
+
+
+def read_as_words(schema: Schema) -> list[str]:
+    """Say which columns are read as words, though most of them look like numbers."""
+    notes = []
+    for column in schema.columns:
+        if words := not_numbers(column.levels or ()):
+            shown, one = ", ".join(map(repr, words[:3])), len(words) == 1
+            notes.append(
+                f"column {column.name!r} is read as words, though most of it looks like numbers: {shown} "
+                f"{'does' if one else 'do'} not fit the others. If they mean missing, say so with {option('gaps')}; if "
+                "they are numbers, mend the file."
+            )
+    return notes
 
 
 def not_numbers(values: Sequence[Any]) -> list[str]:
@@ -147,67 +122,134 @@ def not_numbers(values: Sequence[Any]) -> list[str]:
     return words + commas if 2 * len(words) < len(values) and (words or commas) else []
 
 
-def _category(name: str, column: pa.ChunkedArray, choices: Choices) -> Category:
-    values = sorted(value for value in pc.unique(column).to_pylist() if value is not None and value == value)
-    if len(values) > choices.max_categories:
-        shown = ", ".join(map(repr, values[:3]))
-        raise Refused(
-            f"column {name!r} holds {len(values)} different words ({shown}, ...), more than {choices.max_categories}; "
-            f"leave it out ({option('drop', repr(name))}), say how dates are written ({option('date_format')}), or "
-            f"raise {option('max_categories')}."
-        )
-    return Category(name, tuple(values))
+def imputed(table: pa.Table, learnt: Bools) -> tuple[pa.Table, pa.Table]:
+    """Return columns with a value where one is missing, and a row of those values.
 
-
-def apply(
-    preparation: Preparation, table: pa.Table, only: Collection[str] | None = None, origin: str = "", first: int = 1
-) -> Prepared:
-    """Make the matrix of a table, whatever the types of its columns; those not in `only` stay zero.
-
-    What cannot be read as at fit is refused with its place: `origin` names the file, `first` is the number of the
-    table's first row in it.
+    They are the median of the rows `learnt` from, or their commonest value.
     """
-    X = np.zeros((table.num_rows, len(preparation.names)), order="F")
-    filled = np.zeros(table.num_rows, dtype=bool)
-    unseen: dict[str, tuple[Any, ...]] = {}
-    for column, part in slices(preparation, X):
-        if only is not None and column.column not in only:
-            continue
-        values = table.column(column.column)
-        with placed(column.column, origin, first):
-            if isinstance(column, Category):
-                strange = _fill_category(part, column, values, preparation.how(column.column))
-                if strange:
-                    unseen[column.column] = strange
-            elif isinstance(column, Date):
-                parts = _date_parts(values, column)
-                part[:] = np.column_stack([parts[name] for name in column.parts])
-            else:
-                found = (
-                    cells.booleans(values) if column.boolean else cells.numbers(values, preparation.how(column.column))
-                )
-                part[:, 0] = finite(found)
-        if column.fill is not None:
-            filled |= _impute(part, column)
-    return Prepared(preparation, X, filled, unseen)
+    columns, fills = dict[str, Any](), dict[str, Any]()
+    for name in table.column_names:
+        column = table.column(name)
+        known = column.filter(pa.array(learnt)).drop_null()
+        if not len(known):
+            told = f"column {name!r} has no value in the rows to learn from"
+            raise Refused(f"{told}; leave it out with {option('drop')}.")
+        fill = _fill(known)
+        column = column.cast(pa.float64(), safe=False) if column.null_count and cells.is_number(column.type) else column
+        coded = pa.types.is_dictionary(column.type)
+        filled = pc.fill_null(cells.plain(column), fill.cast(cells.plain(column).type)) if column.null_count else column
+        columns[name] = filled.dictionary_encode() if coded and column.null_count else filled
+        fills[name] = pa.array([fill.as_py()], fill.type)
+    return pa.table(columns), pa.table(fills)
 
 
-def apply_blocks(
-    preparation: Preparation, blocks: Iterable[pa.Table], only: Collection[str] | None, origin: str
-) -> Iterator[tuple[int, pa.Table, Prepared]]:
-    """Yield the number of each block's first row, the block, and its matrix."""
-    first = 1
-    for block in blocks:
-        yield first, block, apply(preparation, block, only, origin, first)
-        first += block.num_rows
+def _fill(known: pa.ChunkedArray) -> pa.Scalar:
+    """Return the middle of numbers or times, the commonest of other values and the first of several."""
+    if cells.is_number(known.type):
+        return pa.scalar(float(np.median(cells.numbers(known).to_numpy())))
+    if cells.is_time(known.type) or pa.types.is_duration(known.type):
+        return known.take(pc.sort_indices(known))[len(known) // 2]
+    plain = cells.plain(known)
+    counts = sorted(plain.value_counts().to_pylist(), key=lambda each: (-each["counts"], each["values"]))
+    return pa.scalar(counts[0]["values"], plain.type)
+
+
+# -- later -------------------------------------------------------------------------------------------------------
 
 
 def told(preparation: Preparation, form: FileFormat) -> Preparation:
     """Return a preparation for a file of which a user tells how it is written."""
     decimal = form.decimal if isinstance(form.decimal, str) else preparation.decimal
-    names = {column.column for column in (*preparation.columns, *preparation.written)}
+    names = {*(raw_of(column) for column in preparation.schema.columns), *(w.column for w in preparation.written)}
     written = (form.rewritten(preparation.how(name)) for name in sorted(names))
     return replace(preparation, decimal=decimal, written=tuple(w for w in written if w != Numerals(w.column, decimal)))
+
+
+def raw_of(column: Column) -> str:
+    """Return the name of the column of a raw table that a column is read from."""
+    return column.raw if column.level_of is None else column.level_of[0]
+
+
+def raws(schema: Schema) -> list[str]:
+    """Return the names of the columns of a raw table."""
+    return [*dict.fromkeys(map(raw_of, schema.columns))]
+
+
+def typed(
+    preparation: Preparation, table: pa.Table, only: Collection[str] | None = None, origin: str = "", first: int = 1
+) -> Prepared:
+    """Read a table as at fit, whatever the types of its columns; those not in `only` are missing.
+
+    What cannot be read as at fit is refused with its place: `origin` names the file, `first` is the number of the
+    table's first row in it.
+    """
+    columns, unseen = dict[str, Any](), dict[str, tuple[Any, ...]]()
+    for raw, members in _by_raw(preparation.schema).items():
+        if only is not None and raw not in only:
+            columns |= {column.raw: pa.nulls(table.num_rows) for column in members}
+            continue
+        with placed(raw, origin, first):
+            found = _as_at_fit(members, table.column(raw), preparation)
+        if strange := _strange(found, _levels(members)):
+            unseen[raw] = strange
+        for column in members:
+            of = column.level_of
+            flag = None if of is None else pc.equal(found, pa.scalar(of[1], found.type)).cast(pa.float64())
+            columns[column.raw] = found if flag is None else flag
+    return Prepared(preparation, pa.table(columns), unseen)
+
+
+def _by_raw(schema: Schema) -> dict[str, list[Column]]:
+    """Return the columns that are read from each column of a raw table."""
+    found: dict[str, list[Column]] = {}
+    for column in schema.columns:
+        found.setdefault(raw_of(column), []).append(column)
+    return found
+
+
+def _levels(members: Sequence[Column]) -> tuple[Level, ...]:
+    """Return the levels of a category, of which 0/1 columns may stand for one each; none for numbers and dates."""
+    return members[0].levels or tuple(column.level_of[1] for column in members if column.level_of is not None)
+
+
+def _as_at_fit(members: Sequence[Column], values: pa.ChunkedArray, preparation: Preparation) -> pa.ChunkedArray:
+    """Read a raw column as what it was."""
+    column, levels = members[0], _levels(members)
+    part, written = column.part_of, preparation.how(raw_of(column))
+    if part is not None and part.part == "duration":
+        return cells.durations(values)
+    if part is not None:
+        # Files of 0.1.0, which knew no days, may not tell whether there was a time zone.
+        known = part.zone is not None or any(each.part_of and each.part_of.part == "days" for each in members)
+        stamps = cells.stamps(values, preparation.date_format, part.zone is not None if known else None)
+        return stamps if part.zone is None else stamps.cast(pa.timestamp("us", "UTC"))
+    if levels or column.levels is not None:
+        return _like(levels, values, written)
+    try:
+        return _without_infinity(cells.numbers(values, written))
+    except cells.Unreadable:
+        if not is_flag(column):
+            raise
+        return cells.booleans(values)
+
+
+def _like(levels: Sequence[Level], values: pa.ChunkedArray, written: Numerals) -> pa.ChunkedArray:
+    """Read a column as words, truths or numbers, whichever the levels are; blanks around a word make no other word."""
+    if levels and all(isinstance(level, bool) for level in levels):
+        return cells.booleans(values).cast(pa.int8()).cast(pa.bool_())
+    if levels and not any(isinstance(level, str) for level in levels):
+        return _without_infinity(cells.numbers(values, written))
+    words = cells.words(values)
+    known = pc.is_in(words, value_set=pa.array(map(level_word, levels), pa.string()))
+    return words if pc.all(known).as_py() else pc.if_else(known, words, cells.trimmed(words))
+
+
+def _strange(values: pa.ChunkedArray, levels: Sequence[Level]) -> tuple[Any, ...]:
+    """Return the values that are none of the levels, where there are levels."""
+    if not levels:
+        return ()
+    known = {*levels, *map(level_word, levels)}
+    return tuple(each for each in pc.unique(values).to_pylist() if each not in known and each is not None)
 
 
 @contextmanager
@@ -220,74 +262,26 @@ def placed(column: str, origin: str, first: int) -> Iterator[None]:
         raise Refused(f"{origin}{': ' * bool(origin)}{row}column {column!r}: {error}") from None
 
 
-def slices(preparation: Preparation, X: Floats) -> Iterator[tuple[RawColumn, Floats]]:
-    """Yield every column with its features, a view into `X`."""
-    start = 0
-    for column in preparation.columns:
-        stop = start + len(column.names)
-        yield column, X[:, start:stop]
-        start = stop
-
-
 def finite(values: pa.ChunkedArray) -> Floats:
     """Return float64; missing and infinite values are NaN."""
     numbers = np.asarray(values.to_numpy(), dtype=np.float64)
     return np.where(np.isinf(numbers), np.nan, numbers) if np.isinf(numbers).any() else numbers
 
 
-def _fill_category(part: Floats, column: Category, values: pa.ChunkedArray, written: Numerals) -> tuple[Any, ...]:
-    """Set the 0/1 columns of one category; return values that were not there at fit."""
-    wordy = not column.values or isinstance(column.values[0], str)
-    known = pa.array(column.values, pa.string() if wordy else pa.float64())
-    values = cells.words(values) if wordy else cells.numbers(values, written)
-    missing = np.asarray(pc.is_null(values, nan_is_null=True).to_numpy(), dtype=bool)
-    found = pc.index_in(values, value_set=known)
-    if wordy and found.null_count > values.null_count:  # blanks around a word make no other word
-        found = pc.coalesce(found, pc.index_in(pc.utf8_trim_whitespace(values), value_set=known))
-    code = np.asarray(pc.fill_null(found, -1).to_numpy())
-    rows = np.flatnonzero(code >= 0)
-    part[rows, code[rows]] = 1.0
-    part[missing] = np.nan
-    strange = (code < 0) & ~missing
-    return tuple(pc.unique(values.filter(pa.array(strange))).to_pylist()) if strange.any() else ()
+# -- numbers alone -----------------------------------------------------------------------------------------------
 
 
-def _date_parts(values: pa.ChunkedArray, column: Date | None = None) -> dict[str, Floats]:
-    """Return the parts of dates as numbers, NaN for a missing date."""
-    form, zone = (None, None) if column is None else (column.format, column.zone)
-    stamp = np.asarray(cells.stamps(values, form, zone).to_numpy()).astype("M8[us]")
-    return {part: calendar_part(stamp, part) for part in PARTS}
-
-
-def _impute(part: Floats, column: RawColumn) -> NDArray[np.bool_]:
-    """Replace the NaNs of one column's features by the imputed values; return which rows had them."""
-    holes = np.isnan(part[:, 0])
-    if isinstance(column, Category):
-        part[holes] = [float(value == column.fill) for value in column.values]
-    else:
-        part[holes] = column.fill
-    return np.asarray(holes)
-
-
-def with_fills(preparation: Preparation, X: Floats) -> Preparation:
-    """Return the preparation with imputed values learnt from `X`: medians, and the commonest word."""
-    columns: list[RawColumn] = []
-    for column, part in slices(preparation, X):
-        known = part[~np.isnan(part[:, 0])]
-        if not len(known):
-            raise Refused(
-                f"column {column.column!r} has no value in the rows to learn from; leave it out with {option('drop')}."
-            )
-        if isinstance(column, Category):
-            columns.append(replace(column, fill=column.values[int(known.sum(axis=0).argmax())]))
-        elif isinstance(column, Date):
-            columns.append(replace(column, fill=tuple(np.median(known, axis=0).tolist())))
+def in_numbers(schema: Schema) -> Schema:
+    """Return the columns as numbers alone: one of 0 and 1 per level of a category, truths as 0 and 1."""
+    columns: list[Column] = []
+    for column in schema.columns:
+        if column.levels is None:
+            columns.append(column)
+        elif column.levels == (False, True):
+            columns.append(replace(column, levels=None, ordered=False, seen=(0.0, 1.0), whole=True))
         else:
-            columns.append(replace(column, fill=float(np.median(known))))
-    return replace(preparation, columns=tuple(columns))
-
-
-def fill(preparation: Preparation, X: Floats) -> None:
-    """Put the imputed values of a preparation in the place of every NaN."""
-    for column, part in slices(preparation, X):
-        _impute(part, column)
+            for code, level in enumerate(column.levels):
+                typical = None if column.typical is None else float(column.typical == code)
+                name, of = f"{column.name} = {level_word(level)}", (column.name, level)
+                columns.append(Column(name, level_of=of, typical=typical))
+    return replace(schema, columns=tuple(columns))

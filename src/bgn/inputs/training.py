@@ -1,4 +1,4 @@
-"""Raw rows to learn from: kinds of columns decided, the target read, incomplete rows dealt with."""
+"""Raw rows to learn from: types of columns settled, the target read, incomplete rows dealt with."""
 
 from __future__ import annotations
 
@@ -8,34 +8,40 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
 from bgn.inputs import cells, prepare
 from bgn.inputs.check import serious_notes
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import RawTable, open_any
+from bgn.inputs.frames import schema_of
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
-from bgn.model.step import Floats
+from bgn.model.schema import Schema
+from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
 
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """A whole raw table as numbers, NaN where one is missing, and which of its rows can be learnt from."""
+    """A whole raw table: as it was read, its features as estimators take them, and which rows can be learnt from."""
 
+    raw: pa.Table
     table: pa.Table
-    preparation: Preparation
-    X: Floats
     y: Floats
-    usable: NDArray[np.bool_]
+    usable: Bools
+    missing: str
+    reading: Preparation
     notes: tuple[str, ...]
 
-    def imputed(self, learn: NDArray[np.bool_]) -> Preparation:
-        """Learn what is imputed from some rows, and put it in the place of every NaN of `X`."""
-        preparation = prepare.with_fills(self.preparation, self.X[learn])
-        prepare.fill(preparation, self.X)
-        return preparation
+    def learnt(self, rows: Bools) -> tuple[pa.Table, Preparation, tuple[str, ...]]:
+        """Return all rows, gaps filled in if that was asked for, and what the columns of some of them are."""
+        table, fills = prepare.imputed(self.table, rows) if self.missing == "impute" else (self.table, None)
+        schema = schema_of(table.filter(pa.array(rows)), target=self.reading.schema.target)
+        if fills is not None:
+            typical = zip(schema.columns, schema.encode(fills)[0].tolist(), strict=True)
+            schema = replace(schema, columns=tuple(replace(column, typical=value) for column, value in typical))
+        return table, replace(self.reading, schema=schema), (*self.notes, *prepare.read_as_words(schema))
 
 
 def decide(
@@ -49,26 +55,84 @@ def decide(
         if target not in doubtful:
             y = np.zeros(table.num_rows) if target is None else target_values(table.column(target), target)
     with problems.gathered():
-        known = [name for name in features if name not in doubtful]
-        preparation, notes = prepare.learn(table.select(known), choices)
+        settled = prepare.learn(table.select([name for name in features if name not in doubtful]), choices.categorical)
     problems.tell()
-    preparation = replace(preparation, decimal=raw.met.decimal, written=raw.met.written, gaps=raw.met.gaps)
-    notes = [*raw.met.notes, *serious_notes(table, features, target), *notes]
-    if not preparation.columns:
+    empty = prepare.empty_columns(settled)
+    notes = [*raw.met.notes, *serious_notes(table, features, target), *map(left_out, empty)]
+    settled = settled.drop_columns(empty)
+    if not settled.num_columns:
         raise Refused(f"{origin} has no column with values to learn from.")
-    X = prepare.apply(preparation, table).X
-    lacking, holes = np.isnan(X).any(axis=1), holes_of(preparation, X, y, target)
-    usable = ~np.isnan(y) if choices.missing == "impute" else ~(lacking | np.isnan(y))
-    if count := int(np.count_nonzero(lacking | np.isnan(y))):
-        told = incomplete(len(y), count, holes, choices.missing)
-        filled = int(np.count_nonzero(lacking & usable))
-        if choices.missing == "drop":
-            notes.append(f"{told}: left out.")
-        elif filled:
-            notes.append(f"{told}: {filled} filled in with the median or the commonest value.")
-        if choices.missing == "impute" and target is not None and holes[target]:
-            notes.append(f"{holes[target]} rows without {target!r} are left out.")
-    return Decided(table, preparation, X, y, usable, tuple(notes))
+    lacking, absent = gaps_in(settled), np.isnan(y)
+    holes = {name: settled.column(name).null_count for name in settled.column_names}
+    holes |= {} if target is None else {target: int(np.count_nonzero(absent))}
+    some, fillable, without = (int(np.count_nonzero(each)) for each in (lacking | absent, lacking & ~absent, absent))
+    notes += gap_notes((len(y), some, fillable, without), holes, choices)
+    usable = ~absent if choices.missing in ("keep", "impute") else ~(lacking | absent)
+    met = raw.met.decimal, raw.met.written, raw.met.gaps, choices.date_format
+    reading = Preparation(Schema((), target), *met)
+    return Decided(table, settled, y, usable, choices.missing, reading, tuple(notes))
+
+
+def left_out(name: str) -> str:
+    """Say that a column has no value."""
+    return f"column {name!r} is empty and left out."
+
+
+@dataclass(frozen=True)
+class GapCount:
+    """What rows of a block lack: how many there are, how many lack something or the target, and gaps by column."""
+
+    rows: int
+    lacking: int
+    absent: int
+    holes: Mapping[str, int]
+
+    @classmethod
+    def of(cls, table: pa.Table, y: Floats) -> GapCount:
+        """Count; what is lacking leaves columns without any value in the block aside."""
+        lacks = np.isnan(y) | gaps_in(table.drop_columns(prepare.empty_columns(table)))
+        holes = {name: table.column(name).null_count for name in table.column_names}
+        return cls(len(y), int(np.count_nonzero(lacks)), int(np.count_nonzero(np.isnan(y))), holes)
+
+    @staticmethod
+    def told(counts: Sequence[GapCount], choices: Choices) -> tuple[list[str], int, list[str]]:
+        """Return the columns that have values in any block, the number of rows to learn from, and notes."""
+        rows, absent = sum(each.rows for each in counts), sum(each.absent for each in counts)
+        holes = {name: sum(each.holes[name] for each in counts) for name in counts[0].holes}
+        names = [name for name, gaps in holes.items() if gaps < rows]
+        lacking = sum(
+            each.rows if any(each.holes[name] == each.rows for name in names) else each.lacking for each in counts
+        )
+        found = {name: holes[name] for name in names} | {str(choices.target): absent}
+        notes = [left_out(name) for name in holes if name not in names]
+        notes += gap_notes((rows, lacking, 0, absent), found, choices)
+        return names, rows - (absent if choices.missing == "keep" else lacking), notes
+
+
+def gaps_in(table: pa.Table) -> Bools:
+    """Return which rows lack a value."""
+    found = np.zeros(table.num_rows, bool)
+    for column in table.columns:
+        if column.null_count:
+            found |= np.asarray(pc.is_null(column).to_numpy())
+    return found
+
+
+def gap_notes(counts: tuple[int, int, int, int], holes: Mapping[str, int], choices: Choices) -> list[str]:
+    """Say what becomes of rows that lack something, or refuse them.
+
+    `counts` are all rows, those that lack something, those of them with a target, and those without one.
+    """
+    rows, lacking, fillable, absent = counts
+    notes = list[str]()
+    if choices.missing in ("refuse", "drop"):
+        return [f"{incomplete(rows, lacking, holes, choices.missing)}: left out."] if lacking else []
+    if choices.missing == "impute" and fillable:
+        told = incomplete(rows, lacking, holes, choices.missing)
+        notes.append(f"{told}: {fillable} filled in with the median or the commonest value.")
+    if 0 < absent < rows:
+        notes.append(f"{absent} rows without {choices.target!r} are left out.")
+    return notes
 
 
 def target_values(column: pa.ChunkedArray, name: str) -> Floats:
@@ -80,13 +144,6 @@ def target_values(column: pa.ChunkedArray, name: str) -> Floats:
         told = cells.shown(found[0]) if found else "nothing"
         raise Refused(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.")
     return prepare.finite(cells.numbers(column))
-
-
-def holes_of(preparation: Preparation, X: Floats, y: Floats, target: str | None) -> dict[str, int]:
-    """Return how many values each raw column lacks."""
-    parts = [(column.column, part[:, 0]) for column, part in prepare.slices(preparation, X)]
-    targets = [] if target is None else [(target, y)]
-    return {name: int(np.count_nonzero(np.isnan(values))) for name, values in parts + targets}
 
 
 def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) -> str:
@@ -107,26 +164,27 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
     finally:
         table.close()
     usable = found.usable
-    filled = np.asarray(np.isnan(found.X).any(axis=1))[usable]
-    preparation = found.imputed(usable) if choices.missing == "impute" else found.preparation
+    rows, preparation, notes = found.learnt(usable)
     y = None if choices.target is None else found.y[usable]
-    return Prepared(preparation, found.X[usable], filled, {}, y, np.flatnonzero(usable), found.notes)
+    return Prepared(preparation, rows.filter(pa.array(usable)), {}, y, np.flatnonzero(usable), notes)
 
 
 def apply(preparation: Preparation, data: Any, form: FileFormat) -> Prepared:
     """Do what :meth:`bgn.preparation.Preparation.apply` says."""
     preparation = prepare.told(preparation, form)
     table, origin = open_any(data, form)
-    names = [column.column for column in preparation.columns]
+    names, first, blocks = prepare.raws(preparation.schema), 1, list[Prepared]()
     try:
         check_there(names, table.names, origin)
-        blocks = [each for _, _, each in prepare.apply_blocks(preparation, table.blocks(names), None, origin)]
+        for block in table.blocks(names):
+            blocks.append(prepare.typed(preparation, block, None, origin, first))
+            first += block.num_rows
     finally:
         table.close()
+    blocks = blocks or [prepare.typed(preparation, pa.table({name: pa.nulls(0) for name in names}))]
     unseen: dict[str, tuple[Any, ...]] = {}
     for each in blocks:
         for name, values in each.unseen.items():
             unseen[name] = tuple(dict.fromkeys((*unseen.get(name, ()), *values)))
-    X = np.concatenate([np.empty((0, len(preparation.names))), *(each.X for each in blocks)])
-    filled = np.concatenate([np.empty(0, dtype=bool), *(each.filled for each in blocks)])
-    return Prepared(preparation, X, filled, unseen, None, np.arange(len(X)))
+    whole = pa.concat_tables([each.table for each in blocks], promote_options="permissive")
+    return Prepared(preparation, whole, unseen, None, np.arange(whole.num_rows))

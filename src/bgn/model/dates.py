@@ -21,14 +21,26 @@ Stamps = NDArray[np.datetime64]
 DAY = 86_400_000_000
 """Microseconds."""
 
-TIME_PARTS = ("year", "month", "weekday", "hour", "days", "duration")
+HOUR = DAY // 24
+"""Microseconds."""
+
+_NAMES = {
+    "month": (
+        "January", "February", "March", "April", "May", "June",
+        "July", "August", "September", "October", "November", "December",
+    ),
+    "weekday": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+}  # fmt: skip
+_FURTHEST = 1e5  # days, beyond which floats do not tell microseconds apart
+
+TIME_PARTS = ("year", "month", "day", "weekday", "hour", "days", "duration")
 
 _CALENDAR: dict[str, Callable[[Stamps], NDArray[Any]]] = {
     "year": lambda stamps: stamps.astype("M8[Y]").astype(np.int64) + 1970,
     "month": lambda stamps: stamps.astype("M8[M]").astype(np.int64) % 12 + 1,
     "day": lambda stamps: (stamps.astype("M8[D]") - stamps.astype("M8[M]").astype("M8[D]")).astype(np.int64) + 1,
     "weekday": lambda stamps: (stamps.astype("M8[D]").astype(np.int64) + 3) % 7 + 1,
-    "hour": lambda stamps: (stamps - stamps.astype("M8[D]").astype("M8[us]")).astype(np.int64) / 3.6e9,
+    "hour": lambda stamps: (stamps - stamps.astype("M8[D]").astype("M8[us]")).astype(np.int64) / HOUR,
 }
 
 
@@ -54,7 +66,8 @@ class TimePart:
     raw : str
         That column's name.
     part : str
-        ``"year"``, ``"month"``, ``"weekday"``, ``"hour"``, ``"days"`` since `first`, or ``"duration"``, in days.
+        ``"year"``, ``"month"``, ``"day"``, ``"weekday"``, ``"hour"``, ``"days"`` since `first`, or ``"duration"``, in
+        days.
     first : str, default ""
         The first date, as ``2006-01-15``.
     zone : str, optional
@@ -85,6 +98,47 @@ class TimePart:
         if self.part != "days":
             return calendar_part(local, self.part)
         return np.where(np.isnat(local), np.nan, (local - np.datetime64(self.first, "us")).astype(np.int64) / DAY)
+
+    def told(self, value: float, up: bool = True) -> str | None:
+        """Return what a person writes for a value; None where that is the number itself.
+
+        A value between two microseconds is the later of the two or, with ``up=False``, the earlier: times from the
+        one on, or up to the other, are those that reach the value, or do not exceed it.
+
+        Examples
+        --------
+        >>> from bgn.model.dates import TimePart
+        >>> TimePart("sold", "days", "2006-01-15").told(31.0), TimePart("sold", "days", "2006-01-15").told(0.75)
+        ('2006-02-15', '2006-01-15 18:00')
+        >>> [TimePart("sold", part).told(value) for part, value in (("month", 4.0), ("hour", 18.5), ("year", 2011.0))]
+        ['April', '18:30', None]
+        """
+        names = _NAMES.get(self.part, ())
+        if value in range(1, len(names) + 1):
+            return names[int(value) - 1]
+        if self.part == "hour" and 0.0 <= value < 24.0:
+            return _clock(_reached(value, HOUR, up))
+        if self.part == "days" and abs(value) <= _FURTHEST:
+            day, rest = divmod(_reached(value, DAY, up), DAY)
+            date = str(np.datetime64(self.first, "D") + day)
+            return f"{date} {_clock(rest)}" if rest else date
+        return None
+
+
+def _reached(value: float, unit: int, up: bool) -> int:
+    """Return the first microsecond that is `value` units or more or, with ``up=False``, the last that is not more."""
+    near = round(value * unit)
+    around = range(near - 8, near + 9)  # as `of` divides, in floats
+    if up:
+        return next(us for us in around if float(us) / unit >= value)
+    return next(us for us in reversed(around) if float(us) / unit <= value)
+
+
+def _clock(us: int) -> str:
+    """Return the time of day, with seconds where there are any."""
+    minutes, rest = divmod(us, HOUR // 60)
+    seconds = f"{rest / 1e6:09.6f}".rstrip("0").rstrip(".")
+    return f"{minutes // 60:02}:{minutes % 60:02}" + (f":{seconds}" if rest else "")
 
 
 def zone_name(zone: Any) -> str | None:

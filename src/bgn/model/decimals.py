@@ -60,8 +60,10 @@ def between(low: float, high: float) -> Iterator[float]:
     yield high
 
 
-def multiples(low: float, high: float, digits: int) -> list[float]:
+def multiples(low: float, high: float, digits: int, further: int = 0) -> list[float]:
     """Decimals of at most so many digits next to the interval from `low` to `high`, the shortest first.
+
+    Of the longest there are so many `further` ones on either side.
 
     Examples
     --------
@@ -74,6 +76,7 @@ def multiples(low: float, high: float, digits: int) -> list[float]:
         unit = Decimal(1).scaleb(power, EXACT)
         last = EXACT.multiply(_whole(above, unit, ROUND_FLOOR), unit)
         found += [float(last), float(EXACT.add(last, unit))]
+    found += [float(EXACT.add(last, unit * k)) for step in range(1, further + 1) for k in (-step, 1 + step)]
     return [value + 0.0 for value in found if math.isfinite(value)]
 
 

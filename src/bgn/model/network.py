@@ -11,7 +11,6 @@ gives the same answer alone, in a block or in a table, and growth can place a th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,24 +21,12 @@ from numpy.typing import ArrayLike
 
 from bgn.model.above import ANSWERS
 from bgn.model.decimals import whole_numbers
+from bgn.model.devices import on_gpu as on_gpu
 from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
 from bgn.model.step import Floats, any_output, frozen, shaped
 from bgn.printable import clean
-
-
-def on_gpu(table: Any) -> bool:
-    """Whether a table is a torch tensor on a CUDA GPU; torch is not loaded to find out."""
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(table, torch.Tensor) or table.device.type == "cpu":
-        return False
-    if table.device.type != "cuda":
-        raise ValueError(
-            f"X is a tensor on the device {str(table.device)!r}; tensors may be on a CUDA GPU or the CPU, because "
-            "64-bit numbers are needed. Move it: X.cuda() or X.cpu()."
-        )
-    return True
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -131,7 +131,7 @@ def save(
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
-    if preparation is not None and preparation.names != network.feature_names:
+    if preparation is not None and preparation.schema.names != network.names:
         raise ValueError("preparation must make the network's features, in order; its names differ.")
     if sum(layer.width * layer.n_inputs for layer in network.layers) > networks.MOST_WEIGHTS:
         raise ValueError(f"model must have at most {networks.MOST_WEIGHTS} weights, zeros included, to be saved.")
@@ -181,7 +181,7 @@ def _content(
         "network": networks.network_out(network),
         "history": _history(model, network),
         "figures": {who: _finite(each) for who, each in figures.items()},
-        "preparation": None if preparation is None else parts.preparation_out(preparation),
+        "preparation": None if preparation is None else parts.preparation_out(preparation, network.schema),
         "checks": parts.checks_out(network, rows),
     }
 
@@ -253,10 +253,13 @@ def _read(content: Any, size: int) -> ModelFile:
     found = strict.record(content, "", _fields(size), optional=("held_out", "intervals", "edits"))
     network = networks.network_in(found["network"], "network", found["schema"])
     preparation, kind = found["preparation"], found["kind"]
-    if preparation is not None and preparation.names != network.feature_names:
+    if preparation is not None and not preparation.schema.columns:
+        preparation = replace(preparation, schema=network.schema)
+    if preparation is not None and preparation.schema.names != network.feature_names:
         raise ModelFileError("preparation does not make the features that the schema lists.")
     if preparation is not None:
-        network = network.changed(schema=network.schema.with_levels(preparation.levels))
+        levels = {column.name: column.level_of for column in preparation.schema.columns if column.level_of is not None}
+        network = network.changed(schema=network.schema.with_levels(levels))
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
         vars(network)["summands"] = np.asarray(network.base), network.output_weights, 1.0
     parts.verify(network, found["checks"], "checks")

@@ -84,7 +84,7 @@ def schema_in(size: int) -> Reader[Schema]:
 
     def columns(value: Any, where: str) -> tuple[Column, ...]:
         if isinstance(value, list):
-            return tuple(strict.array(_column_in)(value, where))
+            return tuple(strict.array(column_in)(value, where))
         count = strict.whole(MOST_WEIGHTS)(value, where)
         if count > max(_FEW_INPUTS, size):
             raise ModelFileError(f"{where} is {count}, more than a file of {size} bytes has rows to check for.")
@@ -110,7 +110,8 @@ def _classes_in(value: Any, where: str) -> tuple[Level, ...]:
     return found
 
 
-def _column_in(value: Any, where: str) -> Column:
+def column_in(value: Any, where: str) -> Column:
+    """Build a column, or say what is wrong."""
     if isinstance(value, str):
         return Column(strict.text(value, where))
     parts: dict[str, Reader[Any]] = {

@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bgn.inputs.file_format import GAPS, Numerals
+from bgn.model.cases import is_flag
 from bgn.model.network import Network
+from bgn.model.schema import Column, Schema
 from bgn.model.step import Floats
-from bgn.persist import strict
-from bgn.persist.network import level_in, level_out
+from bgn.persist import strict, version1
+from bgn.persist.network import column_in, level_in, level_out, schema_out
 from bgn.persist.strict import ModelFileError, Reader
-from bgn.preparation import PARTS, Category, Date, Number, Preparation
+from bgn.preparation import Preparation
 
 _CHECKS = 5
 
 # -- preparation ----------------------------------------------------------------------------------------------
 
 
-def preparation_out(preparation: Preparation) -> list[dict[str, Any]] | dict[str, Any]:
-    """Return one object per column, with its kind and its fields; what 0.1.0 did not know only where it is known."""
-    columns = [
-        {"kind": type(column).__name__.lower()}
-        | {name: list(value) if isinstance(value, tuple) else value for name, value in vars(column).items()}
-        for column in preparation.columns
-    ]
-    for column in columns:
-        if column.get("zone", False) is None:
-            del column["zone"]
-    if replace(preparation, columns=()) == Preparation(()):
-        return columns
-    written = [vars(each) for each in preparation.written]
-    return {"decimal": preparation.decimal, "written": written, "gaps": list(preparation.gaps), "columns": columns}
+def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
+    """Return how text is written; the columns only where a network's schema does not tell how they are read."""
+    found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
+    found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
+    if [*map(_how_read, preparation.schema.columns, schema.columns)] != [*map(_how_read, schema.columns)]:
+        found["columns"] = schema_out(preparation.schema)["columns"]
+    return found
+
+
+def _how_read(column: Column, other: Column | None = None) -> tuple[Any, ...]:
+    """Return what tells how a column is read; what a gap counts as is that of another, where it does not tell."""
+    typical = other.typical if column.typical is None and other is not None else column.typical
+    return column.name, column.levels, column.level_of, column.part_of, is_flag(column), typical
 
 
 def preparation_in(value: Any, where: str) -> Preparation:
-    """Build a preparation, or say what is wrong."""
+    """Build a preparation, or say what is wrong; without columns where these are the network's."""
     if isinstance(value, list):
-        return Preparation(tuple(strict.array(_column_in)(value, where)))
-    parts: dict[str, Reader[Any]] = {"decimal": _mark, "columns": strict.array(_column_in)}
-    more: dict[str, Reader[Any]] = {"written": strict.array(_written_in), "gaps": strict.array(strict.text)}
-    found = {"written": (), "gaps": GAPS} | strict.record(value, where, parts | more, optional=tuple(more))
-    return Preparation(tuple(found["columns"]), found["decimal"], tuple(found["written"]), tuple(found["gaps"]))
+        value = {"decimal": ".", "columns": value}
+    parts: dict[str, Reader[Any]] = {
+        "decimal": _mark, "written": strict.array(_written_in), "gaps": strict.array(strict.text),
+        "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
+    }  # fmt: skip
+    plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": ()}
+    found = plain | strict.record(value, where, parts, optional=tuple(plain))
+    form = next((form for _, form in found["columns"] if form is not None), found["date_format"])
+    columns = tuple(column for some, _ in found["columns"] for column in some)
+    if len({column.name for column in columns}) < len(columns):
+        raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
+    return Preparation(Schema(columns), found["decimal"], tuple(found["written"]), tuple(found["gaps"]), form)
 
 
 def _mark(value: Any, where: str) -> str:
@@ -64,47 +72,11 @@ def _written_in(value: Any, where: str) -> Numerals:
     return found
 
 
-def _values(value: Any, where: str) -> list[Any]:
-    """Return what a category held: words, or numbers."""
-    words = isinstance(value, list) and all(isinstance(each, str) for each in value)
-    return strict.array(strict.text if words else strict.number)(value, where)
-
-
-_KINDS: dict[str, tuple[type, dict[str, Reader[Any]]]] = {
-    "number": (Number, {"boolean": strict.boolean, "fill": strict.optional(strict.number)}),
-    "category": (Category, {"values": _values, "fill": strict.anything}),
-    "date": (
-        Date,
-        {
-            "parts": strict.array(strict.text),
-            "format": strict.optional(strict.text),
-            "fill": strict.optional(strict.array(strict.number)),
-            "zone": strict.optional(strict.boolean),
-        },
-    ),
-}
-
-
-def _column_in(value: Any, where: str) -> Number | Category | Date:
-    kind = strict.obj(value, where).get("kind")
-    if not isinstance(kind, str) or kind not in _KINDS:
-        raise strict.refuse(f"{where}.kind", "'number', 'category' or 'date'", kind)
-    make, parts = _KINDS[kind]
-    found = strict.record(value, where, {"kind": strict.text, "column": strict.text} | parts, optional=("zone",))
-    found = {name: tuple(each) if isinstance(each, list) else each for name, each in found.items() if name != "kind"}
-    fill = found["fill"]
-    if kind == "category":
-        values = found["values"]
-        if len(set(values)) < len(values) or (fill is not None and fill not in values):
-            raise ModelFileError(f"{where} must have different values and fill one of them.")
-        found["fill"] = None if fill is None else values[values.index(fill)]
-    elif kind == "date":
-        if any(name not in PARTS for name in found["parts"]):
-            raise ModelFileError(f"{where}.parts must be some of {', '.join(PARTS)}.")
-        if fill is not None and len(fill) != len(found["parts"]):
-            raise ModelFileError(f"{where}.fill must have {len(found['parts'])} entries; got {len(fill)}.")
-    column: Number | Category | Date = make(**found)
-    return column
+def _columns_in(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]:
+    """Return the columns that one of a table becomes, and how its dates are written."""
+    if isinstance(value, dict) and "kind" in value:
+        return version1.columns_of(value, where)
+    return (column_in(value, where),), None
 
 
 # -- test rows ------------------------------------------------------------------------------------------------

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from bgn.inputs.file_format import USUAL_GAPS
+from bgn.model.dates import TimePart
+from bgn.model.schema import Column, level_word
 from bgn.persist import strict
+from bgn.persist.strict import ModelFileError, Reader
 
 _KEYS = (
     "format", "version", "library", "kind", "feature_names", "target_name", "units", "settings", "network", "history",
@@ -53,3 +56,52 @@ def _neuron(value: Any, where: str) -> dict[str, Any]:
 
 
 _layers = strict.array(strict.array(_neuron))
+
+
+# -- preparation: every column of a table became numbers ----------------------------------------------------------
+
+_PARTS = ("year", "month", "day", "weekday", "hour")
+
+
+def _values(value: Any, where: str) -> list[Any]:
+    """Return what a category held: words, or numbers."""
+    words = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return strict.array(strict.text if words else strict.number)(value, where)
+
+
+_KINDS: dict[str, dict[str, Reader[Any]]] = {
+    "number": {"boolean": strict.boolean, "fill": strict.optional(strict.number)},
+    "category": {"values": _values, "fill": strict.anything},
+    "date": {
+        "parts": strict.array(strict.text), "format": strict.optional(strict.text),
+        "fill": strict.optional(strict.array(strict.number)), "zone": strict.optional(strict.boolean),
+    },
+}  # fmt: skip
+
+
+def columns_of(value: Any, where: str) -> tuple[tuple[Column, ...], str | None]:
+    """Return the numbers that a column became, with what is imputed for each, and how its dates were written."""
+    kind = strict.obj(value, where).get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise strict.refuse(f"{where}.kind", "'number', 'category' or 'date'", kind)
+    parts: dict[str, Reader[Any]] = {"kind": strict.text, "column": strict.text}
+    found = strict.record(value, where, parts | _KINDS[kind], optional=("zone",))
+    name, fill = found["column"], found["fill"]
+    if kind == "number":
+        truth = found["boolean"]
+        return (Column(name, typical=fill, seen=(0.0, 1.0) if truth else None, whole=truth),), None
+    if kind == "category":
+        values = found["values"]
+        if len(set(values)) < len(values) or (fill is not None and fill not in values):
+            raise ModelFileError(f"{where} must have different values and fill one of them.")
+        typical = [None if fill is None else float(each == fill) for each in values]
+        pairs = zip(values, typical, strict=True)
+        return tuple(Column(f"{name} = {level_word(v)}", level_of=(name, v), typical=x) for v, x in pairs), None
+    if any(part not in _PARTS for part in found["parts"]):
+        raise ModelFileError(f"{where}.parts must be some of {', '.join(_PARTS)}.")
+    if fill is not None and len(fill) != len(found["parts"]):
+        raise ModelFileError(f"{where}.fill must have {len(found['parts'])} entries; got {len(fill)}.")
+    zone = "UTC" if found.get("zone") else None
+    pairs = zip(found["parts"], fill or [None] * len(found["parts"]), strict=True)
+    made = ((TimePart(name, part, zone=zone), x) for part, x in pairs)
+    return tuple(Column(part.name, part_of=part, typical=x) for part, x in made), found["format"]

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from bgn.conformal import Intervals
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
-from bgn.explain.linear import linear_predictions, standardised
+from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import network_of_questions, of_codes, rows_and_target
 from bgn.model.edits import Edit
@@ -81,7 +81,7 @@ class Facts:
     @cached_property
     def outside(self) -> Bools:
         """Which values of the judged rows lie outside the range of the rows the model was made from."""
-        low, high = np.nanmin(_known(self.rows), axis=0), np.nanmax(_known(self.rows), axis=0)
+        low, high = np.nanmin(known(self.rows), axis=0), np.nanmax(known(self.rows), axis=0)
         return np.asarray((self.judged_rows < low) | (self.judged_rows > high))
 
     @cached_property
@@ -108,30 +108,13 @@ class Facts:
     @cached_property
     def numbers(self) -> tuple[Floats, Floats]:
         """The rows and those to judge by as numbers that any model takes: a level as 0/1, a gap as the median."""
-        return _numbers(self.network, self.rows, self.rows), _numbers(self.network, self.judged_rows, self.rows)
+        schema = self.network.schema
+        return as_numbers(schema, self.rows, self.rows), as_numbers(schema, self.judged_rows, self.rows)
 
     @cached_property
     def standardised(self) -> tuple[Floats, Floats]:
         """The rows and those to judge by, with the former's columns centred and of size 1, whatever their scale."""
         return standardised(*self.numbers)
-
-
-def _known(rows: Floats) -> Floats:
-    """Return the rows with 0 in columns that hold nothing."""
-    return np.where(np.isnan(rows).all(axis=0), 0.0, rows)
-
-
-def _numbers(network: Network, rows: Floats, learnt: Floats) -> Floats:
-    """Return rows as numbers: of a category one 0/1 column per level, gaps as the median of the rows `learnt` from."""
-    if network.schema.all_numbers and not np.isnan(rows).any():
-        return rows
-    parts = list[Floats]()
-    for kind, column, known in zip(network.schema.columns, rows.T, _known(learnt).T, strict=True):
-        if kind.levels is None:
-            parts.append(np.where(np.isnan(column), np.nanmedian(known), column))
-        else:
-            parts += [(column == code).astype(np.float64) for code in range(len(kind.levels))]
-    return np.stack(parts, axis=1)
 
 
 def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:

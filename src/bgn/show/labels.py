@@ -81,7 +81,8 @@ def _shortened(column: Column, length: int) -> Column:
     """Return a column by a short name, and its levels as short words."""
     levels = None if column.levels is None else shorten(list(map(level_word, column.levels)), length)
     if column.level_of is None:
-        return replace(column, name=clean(column.name, length), levels=levels)
+        part = None if column.part_of is None else replace(column.part_of, raw=clean(column.part_of.raw, length))
+        return replace(column, name=clean(column.name, length), levels=levels, part_of=part)
     title, word = clean(column.level_of[0], length // 2), clean(level_word(column.level_of[1]), length // 2)
     return replace(column, name=f"{title} = {word}", level_of=(title, word))
 

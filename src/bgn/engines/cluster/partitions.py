@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,6 +18,7 @@ from bgn.engines.cluster.engine import OnCluster, RawRowsOnCluster
 from bgn.engines.cluster.tasks import ClusterTasks
 from bgn.engines.protocol import Floats
 from bgn.engines.raw_rows import Survey
+from bgn.inputs.classes import Classes, Label, labels_in
 from bgn.inputs.column_kinds import ColumnKind
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
@@ -51,26 +53,42 @@ def schema_on_cluster(
 
 def rows_on_cluster(
     tasks: ClusterTasks,
-    X: Any,
-    y: Any,
-    weight: Any,
+    given: Any,
     check: Callable[[Sequence[Survey]], None],
     schema: Schema | None = None,
 ) -> OnCluster:
     """Check what can be checked without reading, and say how every partition is to be read.
 
+    `given` has `X`, `y`, `weight` and, where targets are labels, `classes`.
+
     With a schema, columns may hold all that it can encode, and gaps; without, they must hold finite numbers.
     """
-    X = whole_rows(X)
+    X, classes = whole_rows(given.X), given.classes
     layout = layout_of(X, numbers=schema is None)
-    others = {"y": y} if weight is None else {"y": y, "sample_weight": weight}
+    others = {"y": given.y} if given.weight is None else {"y": given.y, "sample_weight": given.weight}
     tables = {"X": X} | {name: aligned(X, other, name) for name, other in others.items()}
     read, name = dask.delayed(read_rows, pure=False), tasks.name("partition")
     partitions = [
-        read(number, layout, rows, schema, dask_key_name=f"{name}-{number}")
+        read(number, layout, rows, schema, classes, dask_key_name=f"{name}-{number}")
         for number, rows in enumerate(_together(tasks, tables))
     ]
-    return OnCluster(tasks, partitions, weight is not None, check)
+    weighted = given.weight is not None or (classes is not None and classes.weights is not None)
+    return OnCluster(tasks, partitions, weighted, check)
+
+
+def labels_on_cluster(tasks: ClusterTasks, y: Any) -> list[Counter[Label]]:
+    """How many rows have each of the different labels, partition by partition."""
+    count = dask.delayed(_labels, pure=False)
+    return tasks.results("labels", [count(part) for part in _delayed(y)])
+
+
+def _labels(y: Any) -> Counter[Label]:
+    """How many rows of a partition have each of its different labels."""
+    if not len(y):
+        return Counter()
+    found = labels_in(y)
+    codes = Classes(found).codes(y).astype(np.intp)
+    return Counter(dict(zip(found, np.bincount(codes, minlength=len(found)).tolist(), strict=True)))
 
 
 def _together(tasks: ClusterTasks, tables: dict[str, Any]) -> list[Any]:
@@ -126,7 +144,9 @@ def _delayed(collection: Any) -> list[Any]:
 # -- on a worker -------------------------------------------------------------------------------------------------
 
 
-def read_rows(number: int, layout: Layout, rows: tuple[Any, ...], schema: Schema | None = None) -> RawRowsOnCluster:
+def read_rows(
+    number: int, layout: Layout, rows: tuple[Any, ...], schema: Schema | None = None, classes: Classes | None = None
+) -> RawRowsOnCluster:
     """Take a partition (X, y, perhaps weights) column by column, or name the column that holds something else."""
     X, y, weight = rows if len(rows) == 3 else (*rows, None)
     names = tuple(X.columns) if hasattr(X, "columns") else None
@@ -144,11 +164,11 @@ def read_rows(number: int, layout: Layout, rows: tuple[Any, ...], schema: Schema
                 f"X has a value of {largest:.3g} in column {told(j)!r} of partition {number}; beyond {LARGEST_VALUE:g} "
                 "sums overflow. Rescale the column."
             )
-    target = _column(y, "y", number, len(X))
+    target = _column(y if classes is None else classes.codes(y), "y", number, len(X))
     heavy = None if weight is None else _column(weight, "sample_weight", number, len(X))
     if heavy is not None and (heavy < 0).any():
         raise ValueError(f"sample_weight has negative values in partition {number}, the least {heavy.min():g}.")
-    return RawRowsOnCluster(columns, target, heavy)
+    return RawRowsOnCluster(columns, target, heavy if classes is None else classes.weighted(target, heavy))
 
 
 def _numbers_of(X: Any, layout: Layout, number: int) -> NDArray[Any]:

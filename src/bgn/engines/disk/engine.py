@@ -26,9 +26,10 @@ from bgn.engines.cells import CellSums, merge
 from bgn.engines.class_part import part_of
 from bgn.engines.disk.folder import OwnedFolder, remove_abandoned
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece
-from bgn.engines.part import Part, Regions, merge_regions
+from bgn.engines.part import Part
 from bgn.engines.protocol import NO_OUTPUT, Loss
 from bgn.engines.raw_rows import Plan, RawRows, Survey
+from bgn.engines.regions import Regions, merge_regions
 from bgn.engines.requests import CellPart, Parts, RawBlock, Reply, Request, RowPart, RowSource
 from bgn.engines.row_hashes import Hashes, row_hashes
 from bgn.model.neuron import Neuron

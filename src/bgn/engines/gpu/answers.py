@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.part import region_keys, tables_of
+from bgn.engines.part import tables_of
 from bgn.engines.protocol import Output
+from bgn.engines.regions import region_keys
 
 
 class Answers:

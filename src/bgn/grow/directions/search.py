@@ -16,6 +16,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from bgn.engines.coding import columns_asked
 from bgn.engines.part import BITS, Part
 from bgn.engines.protocol import Floats, Integers, Output, Question
 from bgn.grow.directions.angles import turn
@@ -134,8 +135,7 @@ class Search:
         return [Question(output, self._spelled(each.projection), each.window) for each in best[:_ASKED]]
 
     def _asks(self, direction: Projection) -> int:
-        """How many columns of the table a direction asks about; marks of gaps belong to theirs."""
-        return len({self._owner[j] for j in direction.columns})
+        return columns_asked(direction, self._rows.coding)
 
     def _marks(self, direction: Projection) -> bool:
         """True for a direction that asks for gaps."""

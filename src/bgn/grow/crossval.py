@@ -1,0 +1,83 @@
+"""Choosing by cross-validation, where rows are too few to set some apart: then all of them learn.
+
+Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
+The rule: the ridge penalty with the least mean loss at its best width, and with it questions about single columns if
+these do better; neurons are not replaced meanwhile, which would take ten times as long. The layer is then grown on all
+rows, and every width of it carries the loss that cross-validation found for that width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bgn.engines.memory.threads import ThreadPool
+from bgn.grow.history import Snapshot
+from bgn.grow.layer import LayerPath, Monitor
+from bgn.grow.roles import Roles
+from bgn.grow.tries import GrowthSettings, grow_once, penalties
+
+# Of the time there is, what choosing may take.
+_SHARE_OF_TIME = 0.6
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A setting and its mean loss, with the deviation of the rows' losses, at every width."""
+
+    settings: GrowthSettings
+    penalty: int  # its place among those that compete
+    losses: tuple[tuple[float, float], ...]
+
+    @property
+    def least(self) -> float:
+        return min(loss for loss, _ in self.losses)
+
+
+def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
+    """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
+    competing = len(penalties(rows, settings, True))
+    short = replace(settings, digits=None)
+    best = min((_judge(rows, short, place, seed, monitor) for place in range(competing)), key=lambda each: each.least)
+    if settings.max_features > 1 and not monitor.out_of_time():
+        single = _judge(rows, replace(short, max_features=1), best.penalty, seed, monitor)
+        best = min(best, single, key=lambda each: each.least)
+    penalty = penalties(rows, settings, True)[best.penalty]
+    width = max(1, min(settings.max_width, len(best.losses) - 1))
+    final = replace(best.settings, digits=settings.digits, max_width=width)
+    path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
+    return replace(path, path=tuple(map(_told, path.path, best.losses))), penalty
+
+
+def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
+    """A layer at one width with what cross-validation found for it."""
+    return replace(snapshot, validation_loss=found[0], validation_deviation=found[1])
+
+
+def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _Judged:
+    """Grow without each fold in turn, side by side, and put together what the folds say."""
+    limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
+    watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]
+
+    def grown(fold: int) -> Sequence[Snapshot]:
+        some = rows.folds[fold]
+        own = penalties(some, settings, True)[penalty]
+        return grow_once(some, settings, own, 0, seed, watches[fold], 0).path
+
+    threads = rows.threads
+    numbers = range(len(rows.folds))
+    paths = ThreadPool(threads).each(grown, list(numbers)) if threads > 1 else [*map(grown, numbers)]
+    if any(each.stopped == "interrupted" for each in watches):
+        raise KeyboardInterrupt
+    weight = np.array([some.validation.total for some in rows.folds if some.validation is not None], np.float64)
+    longest = max(map(len, paths))
+    losses = []
+    for width in range(longest):
+        each = [path[min(width, len(path) - 1)] for path in paths]
+        mean = math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), each, strict=True)) / weight.sum()
+        squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
+        losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
+    return _Judged(settings, penalty, tuple(losses))

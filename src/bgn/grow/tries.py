@@ -1,0 +1,84 @@
+"""How to grow, and one growth of one layer: the tries that the best is chosen from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bgn.grow.directions.lasso import Debiased, Lasso
+from bgn.grow.directions.protocol import DirectionFinder
+from bgn.grow.directions.search import Search
+from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
+from bgn.grow.output import Full, OutputRule
+from bgn.grow.roles import Roles
+from bgn.grow.stagewise import Stagewise
+
+# Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
+_SHARES = (0.0, 0.1, 0.3, 1.0)
+_PLENTY = 5000
+_LITTLE = 1.0
+
+
+@dataclass(frozen=True)
+class GrowthSettings:
+    """How to grow; :class:`bgn.BGNRegressor` says what each means."""
+
+    max_layers: int = 1
+    max_width: int = 50
+    max_features: int = 2
+    direction: str = "search"
+    output: str = "full"
+    shrinkage: float | str = "auto"
+    learning_rate: float = 1.0
+    max_replacements: int | None = 10
+    patience: int | None = 10
+    select: str = "best"
+    digits: int | None = None
+    simplicity: float = 0.0
+    cv: int | str | None = None
+
+    @property
+    def folds(self) -> int | str | None:
+        """How many folds to choose by, where that is done: for a single layer."""
+        return self.cv if self.max_layers == 1 else None
+
+    def scaled(self, exponent: int) -> GrowthSettings:
+        """The same for rows whose weights were multiplied by ``2**exponent``."""
+        if exponent == 0 or self.shrinkage == "auto":
+            return self
+        return replace(self, shrinkage=float(self.shrinkage) * 2.0**exponent)
+
+
+def grow_once(
+    rows: Roles, settings: GrowthSettings, penalty: float, replacements: int | None,
+    seed: int, monitor: Monitor, layer: int,
+) -> LayerPath:  # fmt: skip
+    """Grow one layer with one ridge penalty."""
+    limits = LayerSettings(settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity)
+    finder = _finder(rows, settings)
+    rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
+    return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
+
+
+def criterion(path: LayerPath) -> float:
+    """The least loss along a path."""
+    return min(snapshot.criterion for snapshot in path.path)
+
+
+def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) -> list[float]:
+    """The ridge penalties to try; where folds choose among them, whatever the number of rows."""
+    if settings.output != "full":
+        return [0.0]
+    if settings.shrinkage != "auto":
+        return [float(settings.shrinkage)]
+    if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY and not among_folds):
+        return [_LITTLE]
+    return [max(share * rows.train.loss.curvature * rows.train.total, _LITTLE) for share in _SHARES]
+
+
+def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:
+    most = min(settings.max_features, rows.train.n_columns)
+    if settings.direction == "search":
+        return Search(rows, most, settings.digits, settings.simplicity)
+    return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)
