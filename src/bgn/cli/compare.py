@@ -13,6 +13,7 @@ from bgn.cli.terminal import note, show, show_json
 from bgn.explain.compare import Comparison, told
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
+from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import term_labels
@@ -62,12 +63,13 @@ def compare(
 
 def _of_groups(file: ModelFile, data: DataFile, column: str, between: tuple[str, str] | None) -> Comparison:
     """Read the rows with the group of each."""
-    rows, labels = list[np.ndarray](), list[str | None]()
+    rows, complete, labels = list[Floats](), list[Bools](), list[str | None]()
     for _, table, prepared in ModelRows(file, data.open(), [column], form=data.form).blocks():
         rows.append(prepared.X)
+        complete.append(prepared.complete)
         labels += [None if value is None else str(value) for value in table.column(column).to_pylist()]
     X = np.concatenate(rows) if rows else np.empty((0, file.network.n_inputs))
-    whole = np.isfinite(X).all(axis=1) if file.network.plain else np.ones(len(X), dtype=bool)
+    whole = np.concatenate(complete) if complete else np.ones(0, dtype=bool)
     if not whole.any():
         raise Refused(f"{data.name} has no complete row.")
     if not whole.all():

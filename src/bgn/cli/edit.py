@@ -70,7 +70,7 @@ def edit(
     bgn edit model.json houses.csv threshold 1 65 --why "the bracket begins there" -o edited.json
     bgn edit model.json houses.csv forbid sex round 3 -o edited.json
     """
-    rows = data.complete_rows(file)
+    rows = data.complete_rows(file, judged=True)
     editor = bgn.edit(file.network, decoded(file.network, rows.X), rows.y, cutoff=cutoff)
     words, lines = list(changes), list[str]()
     while words:

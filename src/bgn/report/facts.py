@@ -95,14 +95,11 @@ class Facts:
     @cached_property
     def extremes(self) -> Extremes:
         """The lowest and the highest prediction within the ranges seen at fit, or those of the rows."""
-        columns = self.network.schema.columns
-        known, held = _known(self.rows), ~np.isnan(self.rows).all(axis=0)
-        ends = zip(np.nanmin(known, axis=0).tolist(), np.nanmax(known, axis=0).tolist(), strict=True)
-        within = {
-            column.name: column.seen or pair
-            for column, pair, there in zip(columns, ends, held.tolist(), strict=True)
-            if column.levels is None and there
-        }
+        within = {}
+        for column, values in zip(self.network.schema.columns, self.rows.T, strict=True):
+            known = values[~np.isnan(values)]
+            if column.levels is None and (column.seen is not None or len(known)):
+                within[column.name] = column.seen or (float(known.min()), float(known.max()))
         return extremes(self.network, within, max_seconds=_SECONDS)
 
     @cached_property
