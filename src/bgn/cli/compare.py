@@ -69,7 +69,7 @@ def _of_groups(file: ModelFile, data: DataFile, column: str, between: tuple[str,
         complete.append(prepared.complete)
         labels += [None if value is None else str(value) for value in table.column(column).to_pylist()]
     X = np.concatenate(rows) if rows else np.empty((0, file.network.n_inputs))
-    whole = np.concatenate(complete) if complete else np.ones(0, dtype=bool)
+    whole: Bools = np.concatenate(complete) if complete else np.ones(0, dtype=bool)
     if not whole.any():
         raise Refused(f"{data.name} has no complete row.")
     if not whole.all():

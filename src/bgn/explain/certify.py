@@ -183,6 +183,7 @@ def _largest(
     problem = ScoreProblem(neurons, weights, slopes, domain)
     if slope <= 0 and _never_rises(problem, column):
         return 0.0, None, True
+    pair: tuple[Floats, Floats] | None
     if all(neuron.projection.columns == (column,) for neuron in neurons):
         pair, proven = _along(problem.bounded(), column), True
     else:

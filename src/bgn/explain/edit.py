@@ -227,7 +227,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
 def shown(network: Network, rows: Floats) -> Floats:
     """Return encoded rows as a network reads them, or say which gaps it has no answer for."""
     seen = network._rows(rows, encoded=True)
-    lost = [network.names[j] for j in np.flatnonzero(np.isnan(seen).any(axis=0)) if gap_of(network, j) is None]
+    lost = [network.names[j] for j in np.flatnonzero(np.isnan(seen).any(axis=0)) if gap_of(network, int(j)) is None]
     if lost:
         raise ValueError(
             f"the network would have no answer for gaps of {', '.join(lost)}, which X has. Keep a question."

@@ -79,7 +79,8 @@ def write_report(
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     check_place(path)
     _check_sizes(model, y, y_test)
-    facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(edits or getattr(model, "edits_", ())))
+    log: Sequence[Edit] = getattr(model, "edits_", ()) if edits is None else edits
+    facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(log))
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
 

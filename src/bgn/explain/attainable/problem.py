@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -101,8 +100,8 @@ class ScoreProblem:
             known = reach.copy()
             for neuron in self.neurons:
                 if (len(neuron.projection.columns) > 1) == several:
-                    for column, far in _thrown(neuron, known):
-                        reach[column] = max(reach[column], far)
+                    for column, away in _thrown(neuron, known):
+                        reach[column] = max(reach[column], away)
         far = np.maximum(
             _FAR * (reach + 1.0), np.minimum(2.0 * _met(self.neurons, len(reach)), _FARTHEST * (reach + 1.0))
         )
@@ -133,7 +132,7 @@ def _thrown(neuron: Neuron, reach: Floats) -> Iterator[tuple[int, float]]:
     sizes = [max(map(abs, each), default=0.0) if isinstance(each, tuple) else abs(each) * reach[j] for j, each in pairs]
     for (column, each), size in zip(pairs, sizes, strict=True):
         if not isinstance(each, tuple) and each != 0.0:
-            yield column, (abs(neuron.threshold) + sum(sizes) - size) / abs(cast(float, each))
+            yield column, (abs(neuron.threshold) + sum(sizes) - size) / abs(each)
 
 
 def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from bgn.explain.attainable.pieces import column_pieces, shared_sums
+from bgn.explain.attainable.pieces import ColumnPieces, SharedSum, column_pieces, shared_sums
 from bgn.explain.attainable.problem import ScoreProblem
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
@@ -79,7 +79,7 @@ class RegionProgram:
     def _row(self) -> Floats:
         return np.zeros(self.size)
 
-    def _allow(self, place: slice, possible: NDArray[np.bool_], one_of: Floats) -> None:
+    def _allow(self, place: slice, possible: Any, one_of: Floats) -> None:
         """Let one of the possible pieces hold."""
         self.feasible &= bool(possible.any())
         self.upper[place] = possible
@@ -157,21 +157,23 @@ class RegionProgram:
         """What is made large: the deeper layers, the weights, the slopes."""
         problem = self.problem
         answers, constant = np.zeros((problem.width, self.size)), np.zeros(problem.width)
-        for each, place in (*zip(self.columns, self.piece, strict=True), *zip(self.sums, self.part, strict=True)):
-            for neuron, values in zip(each.neurons, each.answers.T, strict=True):
-                if neuron < problem.width:
-                    answers[neuron, place] = values
+        cut: list[tuple[ColumnPieces | SharedSum, slice]] = [*zip(self.columns, self.piece, strict=True)]
+        cut += [*zip(self.sums, self.part, strict=True)]
+        for each, place in cut:
+            for number, values in zip(each.neurons, each.answers.T, strict=True):
+                if number < problem.width:
+                    answers[number, place] = values
         for k, neuron in enumerate(problem.neurons[: problem.width]):
             if not neuron.projection.columns:
                 constant[k] = 1.0 if neuron.threshold <= 0 else -1.0
         for layer, deep in zip(problem.deeper, self.deep, strict=True):
-            for place, asked in zip(range(deep.start, deep.stop), layer.neurons, strict=True):
-                self._add_neuron(place, asked, answers, constant)
+            for variable, asked in zip(range(deep.start, deep.stop), layer.neurons, strict=True):
+                self._add_neuron(variable, asked, answers, constant)
             answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
         self.score, self.constant = problem.weights @ answers, float(problem.weights @ constant)
-        for k, each in enumerate(self.columns):
-            slope = problem.slopes[each.column]
+        for k, column in enumerate(self.columns):
+            slope = problem.slopes[column.column]
             if slope:
                 self.score[self.step[k]] += slope * self.scale[k]
                 self.constant += float(slope * self.low[k])
