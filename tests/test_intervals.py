@@ -57,7 +57,7 @@ def test_the_rows_that_validate_are_known_again(seed, weighted, share):
 
 def test_a_fit_keeps_them_and_a_file_too(tmp_path):
     X, y = rows(800)
-    model = BGNRegressor(max_width=6, random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=6, cv=None, random_state=0).fit(X, y)
     predictions, ends = model.predict(X, interval=0.9)
     np.testing.assert_array_equal(predictions, model.predict(X))
     assert ends.shape == (800, 2)
@@ -75,7 +75,7 @@ def test_a_fit_keeps_them_and_a_file_too(tmp_path):
 
 def test_without_rows_to_tell_by_it_says_so():
     X, y = rows(100)
-    model = BGNRegressor(max_width=2, validation_fraction=0, random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=2, cv=None, validation_fraction=0, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"no rows to tell by.*bgn\.intervals\(model, X, y\)"):
         model.predict(X, interval=0.9)
     model.intervals_ = bgn.intervals(model, *rows(300, 1))
@@ -129,7 +129,7 @@ def test_a_classifier_has_sets():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.where(X[:, 0] + rng.normal(size=600) > 0, "yes", "no")
-    model = bgn.BGNClassifier(max_width=4, random_state=0).fit(X, y)
+    model = bgn.BGNClassifier(max_width=4, cv=None, random_state=0).fit(X, y)
     labels, sets = model.predict(X, interval=0.9)
     assert (labels == model.predict(X)).all()
     assert sets[np.arange(600), np.searchsorted(model.classes_, y)].mean() > 0.8
@@ -188,7 +188,7 @@ def test_the_command_and_the_report(tmp_path):
     from tests.command import call
 
     X, y = rows(400)
-    model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=3, cv=None, random_state=0).fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     bgn.save(model.network_, tmp_path / "n.json")
     (tmp_path / "d.csv").write_text("x0\n1.5\n0.2\n")

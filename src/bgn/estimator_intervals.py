@@ -61,7 +61,10 @@ class WithIntervals:
     def _sure(self, X: Any, level: float, groups: Any) -> Any:
         """Return the intervals of rows, or say why there are none."""
         found = getattr(self, "intervals_", None)
-        told = "Calibrate on rows that it did not learn from: model.intervals_ = bgn.intervals(model, X, y)."
+        told = (
+            "Set model.intervals_ = bgn.intervals(model, X, y) with rows that it did not learn from, or with those that "
+            "it did and cv=5, which fits it again without each fifth."
+        )
         if found is None:
             raise ValueError(f"interval: the model has no rows to tell by, as none validated in memory. {told}")
         if found.network != self.network_:
