@@ -75,18 +75,18 @@ def write_report(
     ...     "What if" in written.read_text(encoding="utf-8")
     True
     """
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
-        raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
+    _check(digits, model, y, y_test)
     check_place(path)
-    _check_sizes(model, y, y_test)
     log: Sequence[Edit] = getattr(model, "edits_", ()) if edits is None else edits
     facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(log))
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
 
 
-def _check_sizes(model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
+def _check(digits: int, model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
     """Refuse a model of another kind, and numbers whose errors cannot be measured."""
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
+        raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     network = network_of_questions(model)
     reach = [abs(network.base) + np.abs(network.output_weights).sum()]
     for name, values in (("y", y), ("y_test", y_test), ("model", reach)):
