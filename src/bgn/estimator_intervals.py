@@ -62,8 +62,8 @@ class WithIntervals:
         """Return the intervals of rows, or say why there are none."""
         found = getattr(self, "intervals_", None)
         told = (
-            "Set model.intervals_ = bgn.intervals(model, X, y) with rows that it did not learn from, or with those that "
-            "it did and cv=5, which fits it again without each fifth."
+            "Set model.intervals_ = bgn.intervals(model, X, y) with rows that it did not learn from, or with those "
+            "that it did and cv=5, which fits it again without each fifth."
         )
         if found is None:
             raise ValueError(f"interval: the model has no rows to tell by, as none validated in memory. {told}")
