@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from bgn import preparation as preparation
     from bgn import theory as theory
     from bgn.classifier import BGNClassifier as BGNClassifier
+    from bgn.conformal import intervals as intervals
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNRegressor as BGNRegressor
+    from bgn.explain.certify import certify as certify
+    from bgn.explain.compare import compare_groups as compare_groups
+    from bgn.explain.compare import compare_tables as compare_tables
     from bgn.explain.counterfactual import counterfactual as counterfactual
+    from bgn.explain.edit import edit as edit
     from bgn.explain.effects import effect as effect
     from bgn.explain.evaluate import evaluate as evaluate
+    from bgn.explain.extremes import extremes as extremes
     from bgn.explain.frontier import frontier as frontier
     from bgn.explain.importance import importance as importance
     from bgn.explain.margin import margin as margin
@@ -49,11 +55,16 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "bgn": "__version__ baselines datasets export pipelines plots preparation theory",
         "bgn.classifier": "BGNClassifier",
+        "bgn.conformal": "intervals",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",
+        "bgn.explain.certify": "certify",
+        "bgn.explain.compare": "compare_groups compare_tables",
         "bgn.explain.counterfactual": "counterfactual",
+        "bgn.explain.edit": "edit",
         "bgn.explain.effects": "effect",
         "bgn.explain.evaluate": "evaluate",
+        "bgn.explain.extremes": "extremes",
         "bgn.explain.frontier": "frontier",
         "bgn.explain.importance": "importance",
         "bgn.explain.margin": "margin",

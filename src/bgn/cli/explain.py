@@ -170,5 +170,7 @@ def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: 
     if rows.held is not None and judged.held is not None and judged.held.all() and not rows.held.all():
         tested = {"X_test": decoded(file.network, X), "y_test": y}
         X, y = rows.X[~rows.held], rows.target("the report compares with")[~rows.held]
-    bgn.write_report(file.model(), decoded(file.network, X), y, out, title=title, units=file.units, **tested)
+    bgn.write_report(
+        file.model(), decoded(file.network, X), y, out, title=title, units=file.units, edits=file.edits, **tested
+    )
     show(f"report written to {clean(out)}")

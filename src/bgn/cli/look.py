@@ -8,11 +8,14 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.certify import told_range
 from bgn.cli.source import read_model, width_option
-from bgn.cli.terminal import show, show_json
+from bgn.cli.terminal import note, show, show_json
 from bgn.inputs.refusal import Refused
 from bgn.model.question import Cases, Choice, Count
-from bgn.persist import read
+from bgn.persist import ModelFile, read
+
+_SECONDS = 2.0  # for a line beside the equation
 
 
 @click.command("show")
@@ -38,48 +41,54 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
     network = file.network
     if chosen != ["json"]:
         show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
+        if not chosen and network.link != "softmax":
+            note(f"predictions lie {told_range(bgn.extremes(network, 'seen', max_seconds=_SECONDS))}; see bgn certify.")
         return
-    terms = bgn.as_terms(network)
-    show_json(
-        {
-            "equation": bgn.equation(network, digits=digits, units=file.units),
-            "base": terms.base,
-            "terms": [
-                {
-                    "weight": term.weight,
-                    "columns": list(term.condition.columns),
-                    "coefficients": list(term.condition.coefficients),
-                    "relation": term.condition.relation,
-                    "threshold": term.condition.threshold,
-                    "missing": term.condition.missing,
-                    "gaps": None if term.condition.gaps is None else list(term.condition.gaps),
-                    "cases": _cases(term.condition.reading),
-                    "choices": _choices(term.condition.reading),
-                }
-                for term in terms.terms
-            ],
-            "columns": [
-                {
-                    "name": column.name,
-                    "kind": column.kind,
-                    "levels": None if column.levels is None else list(column.levels),
-                    "ordered": column.ordered,
-                    "unit": column.unit,
-                    "typical": column.typical,
-                }
-                for column in network.schema.columns
-            ],
-            "feature_names": list(network.names),
-            "features_used": [network.names[column] for column in network.features_used],
-            "target": network.target_name,
-            "widths": list(network.widths),
-            "parameters": network.n_parameters,
-            "units": dict(file.units),
-            "figures": file.figures,
-            "settings": file.settings,
-            "library": file.library,
-        }
-    )
+    show_json(_about(file, digits))
+
+
+def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
+    """Return everything about a model in plain types."""
+    network, terms = file.network, bgn.as_terms(file.network)
+    return {
+        "equation": bgn.equation(network, digits=digits, units=file.units),
+        "base": terms.base,
+        "terms": [
+            {
+                "weight": term.weight,
+                "columns": list(term.condition.columns),
+                "coefficients": list(term.condition.coefficients),
+                "relation": term.condition.relation,
+                "threshold": term.condition.threshold,
+                "missing": term.condition.missing,
+                "gaps": None if term.condition.gaps is None else list(term.condition.gaps),
+                "cases": _cases(term.condition.reading),
+                "choices": _choices(term.condition.reading),
+            }
+            for term in terms.terms
+        ],
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "levels": None if column.levels is None else list(column.levels),
+                "ordered": column.ordered,
+                "unit": column.unit,
+                "typical": column.typical,
+            }
+            for column in network.schema.columns
+        ],
+        "feature_names": list(network.names),
+        "features_used": [network.names[column] for column in network.features_used],
+        "target": network.target_name,
+        "extremes": bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict(),
+        "widths": list(network.widths),
+        "parameters": network.n_parameters,
+        "units": dict(file.units),
+        "figures": file.figures,
+        "settings": file.settings,
+        "library": file.library,
+    }
 
 
 def _cases(reading: Cases | Count | None) -> list[dict[str, Any]] | None:

@@ -25,8 +25,14 @@ from bgn.persist import ModelFile
 @click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
 @click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
 @click.option("--proba", is_flag=True, help="Write the probability of every class beside the predicted one.")
+@click.option(
+    "--interval", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="SHARE",
+    help="Also low and high ends between which so many rows' targets lie, such as 0.9.",
+)  # fmt: skip
 @reads_data
-def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], proba: bool) -> None:
+def predict(
+    file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], proba: bool, interval: float | None
+) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
     Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
@@ -36,12 +42,13 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     \b
     bgn predict model.json new.csv > predicted.csv
     bgn predict model.json new.parquet --keep id -o predicted.parquet
+    bgn predict model.json new.csv --interval 0.9
     bgn predict churn.json new.csv --proba
     """
-    made = _columns(file, proba)
-    for name in keep:
-        if name in made:
-            raise Refused(f"--keep {name} would name two columns alike; rename that column first.")
+    made = _columns(file, proba, interval)
+    if twice := [name for name in made if name in keep]:
+        raise Refused(f"--keep {twice[0]} would name two columns alike; rename that column first.")
+    _can_tell(file, interval)
     opened = data.open()
     binary = out is not None and out.lower().endswith((".parquet", ".pq"))
     own = {name: opened.table.types.get(name, pa.string()) for name in keep}
@@ -59,7 +66,7 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
             known.look(first, table, _target(rows, table, there, first))
             lacks = ~block.complete
             block.X[lacks] = 0.0
-            predicted = _predicted(file, block.X, lacks, proba)
+            predicted = _predicted(file, block.X, lacks, proba, interval)
             columns = [_as(table.column(name), kind) for name, kind in kinds.items()]
             writer.write_table(pa.table([*columns, *predicted], schema=schema))
             total += len(lacks)
@@ -74,22 +81,41 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
         note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
 
 
-def _columns(file: ModelFile, proba: bool) -> dict[str, pa.DataType]:
+def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, pa.DataType]:
     """Return the columns that are written, with their types."""
     classes = file.network.schema.classes
     if classes is None:
         if proba:
             raise Refused("--proba: the model predicts numbers, which have no probability; leave it out.")
-        return {"prediction": pa.float64()}
+        return dict.fromkeys(["prediction"] if interval is None else ["prediction", "low", "high"], pa.float64())
     chances = {f"probability of {level_word(label)}": pa.float64() for label in classes} if proba else {}
     return {"prediction": pa.array(list(classes)).type, **chances}
 
 
-def _predicted(file: ModelFile, X: Floats, lacks: NDArray[np.bool_], proba: bool) -> list[pa.Array]:
-    """Return what is written of some rows: the prediction and, if wanted, probabilities."""
+def _can_tell(file: ModelFile, interval: float | None) -> None:
+    """Refuse intervals where the model file has none, or those of groups."""
+    if interval is None:
+        return
+    if file.network.schema.classes is not None:
+        raise Refused("--interval: the model predicts classes; ask for --proba, or for sets of classes in Python.")
+    if file.intervals is None:
+        raise Refused("--interval: the model was saved without intervals: it had no rows to learn them from.")
+    if file.intervals.network != file.network or file.intervals.method == "sets":
+        raise Refused("--interval: the model has intervals of numbers at its own width only; leave out --width.")
+    if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
+        raise Refused("--interval: the model's intervals are made for groups; ask for them in Python.")
+
+
+def _predicted(
+    file: ModelFile, X: Floats, lacks: NDArray[np.bool_], proba: bool, interval: float | None
+) -> list[pa.Array]:
+    """Return what is written of some rows: the prediction and, if wanted, probabilities or ends of an interval."""
     classes = file.network.schema.classes
     if classes is None:
-        return [pa.array(file.network.predict_encoded(X), mask=lacks)]
+        predicted = [file.network.predict_encoded(X)]
+        if interval is not None and file.intervals is not None:
+            predicted += [*file.intervals.predict_encoded(X, interval).T.copy()]
+        return [pa.array(each, mask=lacks) for each in predicted]
     scores = file.network.predict_encoded(X, scores=True)
     said = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     labels = pa.array(list(classes)).take(pa.array(said, mask=lacks))

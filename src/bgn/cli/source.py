@@ -96,7 +96,8 @@ def read_model(path: str, width: int | None) -> ModelFile:
     if file.history is None:
         raise Refused(f"--width: {path} was saved without a history: only fitted estimators have one.")
     model = file.model().at_width(width)
-    return replace(file, network=model.network_, history={**file.history, "best_width": width}, figures={})
+    history = {**file.history, "best_width": width}
+    return replace(file, network=model.network_, history=history, figures={}, intervals=None)
 
 
 def reads_data(command: Callable[..., None]) -> Callable[..., None]:

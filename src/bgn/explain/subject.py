@@ -58,6 +58,15 @@ def decoded(network: Network, rows: Any) -> Any:
     return told
 
 
+def table_row(network: Network, row: Floats) -> Any:
+    """Return one encoded row as the table has it: floats where all columns are numbers, else words and None."""
+    if network.schema.all_numbers:
+        return row
+    told = decoded(network, row[np.newaxis])[0]
+    told[[value != value for value in told]] = None
+    return told
+
+
 def gap_of(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
     if network.slopes is None and not network.layers[0].refuses_gaps[column]:

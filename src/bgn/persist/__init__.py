@@ -8,19 +8,23 @@ read back before it gets its name. New files have version 2; `version1` tells th
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 import bgn
+from bgn.conformal import Intervals
+from bgn.model.edits import Edit
 from bgn.model.network import Network
 from bgn.persist import estimator as estimators
 from bgn.persist import growth, parts, strict, version1
 from bgn.persist import network as networks
+from bgn.persist.edits import edits_in, edits_out
+from bgn.persist.intervals import intervals_in, intervals_out
+from bgn.persist.layout import layout
 from bgn.persist.parts import HeldOut
 from bgn.persist.strict import ModelFileError
 from bgn.pipelines import is_wrapped, see_through
@@ -31,7 +35,6 @@ __all__ = ["HeldOut", "ModelFile", "ModelFileError", "load", "read", "save"]
 
 _FORMAT = "bgn model"
 _VERSION = 2
-_LINE = 110
 _MANY = 1000
 
 Result = TypeVar("Result")
@@ -60,6 +63,10 @@ class ModelFile:
         How the columns of a data file become the network's inputs; None when they are the inputs.
     held_out : HeldOut, optional
         Which rows of the data file were not learnt from; None when nobody knows.
+    intervals : Intervals, optional
+        How far off the model was on rows that it did not learn from.
+    edits : tuple of Edit
+        What an expert changed in it, in order.
     """
 
     network: Network
@@ -70,12 +77,19 @@ class ModelFile:
     figures: Figures = field(default_factory=dict)
     preparation: Preparation | None = None
     held_out: HeldOut | None = None
+    intervals: Intervals | None = None
+    edits: tuple[Edit, ...] = ()
 
     def model(self) -> Any:
         """Build what was saved: the network, or the fitted estimator around it."""
         if self.settings is None:
             return self.network
-        return estimators.estimator(self.network, self.settings, self.history)
+        model = estimators.estimator(self.network, self.settings, self.history)
+        if self.intervals is not None:
+            model.intervals_ = self.intervals
+        if self.edits:
+            model.edits_ = self.edits
+        return model
 
 
 def save(
@@ -87,6 +101,8 @@ def save(
     figures: Figures | None = None,
     preparation: Preparation | None = None,
     held_out: HeldOut | None = None,
+    intervals: Intervals | None = None,
+    edits: Sequence[Edit] | None = None,
 ) -> None:
     """Write a model to a JSON file that :func:`load` reads back, exact to the bit.
 
@@ -99,8 +115,9 @@ def save(
     rows : array_like or frame, optional
         The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
         are made up when there are none.
-    units, figures, preparation, held_out : optional
-        See :class:`ModelFile`. Figures that are not finite are left out.
+    units, figures, preparation, held_out, intervals, edits : optional
+        See :class:`ModelFile`. Figures that are not finite are left out; an estimator's own ``intervals_`` and
+        ``edits_`` are kept.
 
     Examples
     --------
@@ -124,7 +141,11 @@ def save(
     try:
         content = _content(model, network, rows, units or {}, figures or {}, preparation)
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
-        written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
+        sure = intervals or getattr(model, "intervals_", None)
+        content |= {} if sure is None or sure.network != network else {"intervals": intervals_out(sure)}
+        log = getattr(model, "edits_", ()) if edits is None else edits
+        content |= {"edits": edits_out(log)} if log else {}
+        written = (layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
         if len(written) > strict.MOST_BYTES:
             raise ModelFileError(f"it takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load reads.")
         _read(strict.parse(written), len(written)).model()
@@ -214,31 +235,6 @@ def _finite(figures: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 
-def _layout(value: Any, margin: str = "") -> str:
-    """Write JSON with one short thing per line: a neuron, a check, a column; long lists of numbers fill their lines."""
-    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if len(margin) + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
-        return compact
-    inner = margin + "  "
-    if isinstance(value, dict):
-        lines = [f"{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
-    else:
-        lines = [_layout(each, inner) for each in value]
-        if not any(isinstance(each, (list, dict)) for each in value):
-            lines = _filled(lines, _LINE - len(inner))
-    left, right = "{}" if isinstance(value, dict) else "[]"
-    return f"{left}\n" + ",\n".join(inner + line for line in lines) + f"\n{margin}{right}"
-
-
-def _filled(cells: list[str], room: int) -> list[str]:
-    """Return lines as full of cells as they may be, with room for a comma after each."""
-    lines = cells[:1]
-    for cell in cells[1:]:
-        if len(lines[-1]) + len(cell) + 3 <= room:
-            lines[-1] += f", {cell}"
-        else:
-            lines.append(cell)
-    return lines
 
 
 def _read(content: Any, size: int) -> ModelFile:
@@ -249,7 +245,7 @@ def _read(content: Any, size: int) -> ModelFile:
     if not 1 <= version <= _VERSION:
         raise ModelFileError(f"its format is version {version}; this bgn reads versions 1 to {_VERSION}. Upgrade bgn.")
     content = version1.upgraded(content) if version == 1 else content
-    found = strict.record(content, "", _fields(size), optional=("held_out",))
+    found = strict.record(content, "", _fields(size), optional=("held_out", "intervals", "edits"))
     network = networks.network_in(found["network"], "network", found["schema"])
     preparation, kind = found["preparation"], found["kind"]
     if preparation is not None and not preparation.schema.columns:
@@ -268,8 +264,10 @@ def _read(content: Any, size: int) -> ModelFile:
             raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
     history = None if found["history"] is None else growth.history_in(found["history"], "history", network)
     kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
-    held_out = found.get("held_out")
-    return ModelFile(network=network, history=history, preparation=preparation, held_out=held_out, **kept)
+    kept |= {"held_out": found.get("held_out"), "preparation": preparation, "edits": found.get("edits", ())}
+    sure = found.get("intervals")
+    kept["intervals"] = None if sure is None else intervals_in(sure, "intervals", network)
+    return ModelFile(network=network, history=history, **kept)
 
 
 def _fitting(kind: Any, network: Network, settings: Any) -> None:
@@ -298,4 +296,6 @@ def _fields(size: int) -> dict[str, strict.Reader[Any]]:
         "preparation": strict.optional(parts.preparation_in),
         "checks": strict.anything,
         "held_out": parts.held_out_in,
+        "intervals": strict.anything,
+        "edits": edits_in,
     }

@@ -1,6 +1,7 @@
 """Figures of models and explanations: axes in, axes out; matplotlib loads when the first is drawn."""
 
 from bgn.plots.classes import calibration, decision_curve, precision_recall, roc, scores
+from bgn.plots.comparison import comparison
 from bgn.plots.effect import effect
 from bgn.plots.frontier import frontier
 from bgn.plots.growth import growth
@@ -13,6 +14,6 @@ from bgn.plots.tree import tree_comparison
 from bgn.plots.waterfall import waterfall
 
 __all__ = [
-    "calibration", "decision_curve", "effect", "frontier", "growth", "importance", "network", "precision_recall",
-    "regions", "roc", "scorecard", "scores", "summary", "tree_comparison", "waterfall",
+    "calibration", "comparison", "decision_curve", "effect", "frontier", "growth", "importance", "network",
+    "precision_recall", "regions", "roc", "scorecard", "scores", "summary", "tree_comparison", "waterfall",
 ]  # fmt: skip

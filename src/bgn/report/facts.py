@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.conformal import Intervals
+from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import binary_network, of_codes, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
+from bgn.model.edits import Edit
 from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
@@ -27,6 +30,9 @@ from bgn.show.labels import title
 
 WORST = 10
 """Rows that the table of residuals lists."""
+SHARE = 0.9
+"""Share of rows whose target an interval holds."""
+_SECONDS = 2.0  # to prove how far predictions go
 _LEVELS = 6  # of a category that the table of columns names
 
 
@@ -51,6 +57,7 @@ class Facts:
     holds: Floats
     importance: Importance
     importance_note: str
+    edits: tuple[Edit, ...] = ()
 
     @classmethod
     def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
@@ -82,6 +89,24 @@ class Facts:
         """Which values of the judged rows lie outside the range of the rows the model was made from."""
         low, high = np.nanmin(known(self.rows), axis=0), np.nanmax(known(self.rows), axis=0)
         return np.asarray((self.judged_rows < low) | (self.judged_rows > high))
+
+    @cached_property
+    def intervals(self) -> Intervals | None:
+        """How sure predictions are, where the model knows, without groups or folds."""
+        found = getattr(self.model, "intervals_", None)
+        if found is None or found.network != self.network or found.folds or set(found.calibrations) != {None}:
+            return None
+        return found if np.isfinite(found.calibrations[None].quantile(SHARE)) else None
+
+    @cached_property
+    def extremes(self) -> Extremes:
+        """The lowest and the highest prediction within the ranges seen at fit, or those of the rows."""
+        within = {}
+        for column, values in zip(self.network.schema.columns, self.rows.T, strict=True):
+            known = values[~np.isnan(values)]
+            if column.levels is None and (column.seen is not None or len(known)):
+                within[column.name] = column.seen or (float(known.min()), float(known.max()))
+        return extremes(self.network, within, max_seconds=_SECONDS)
 
     @cached_property
     def numbers(self) -> tuple[Floats, Floats]:

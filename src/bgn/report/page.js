@@ -83,6 +83,13 @@
   // -- numbers ------------------------------------------------------------------------------------------------
 
   const minus = (text) => text.replace("-", "\u2212");
+  // The line through points, level beyond them.
+  const between = (at, values, x) => {
+    const k = at.findIndex((each) => each > x);
+    if (k === 0) return values[0];
+    if (k < 0) return values[values.length - 1];
+    return values[k - 1] + ((values[k] - values[k - 1]) * (x - at[k - 1])) / (at[k] - at[k - 1]);
+  };
   // A sum of the model's numbers has no more decimals than they have.
   const amount = (value) => minus(places === null ? String(value) : value.toFixed(places));
   const change = (value) => (value > 0 ? "+" : "") + amount(value);
@@ -151,6 +158,11 @@
   function showNumber(now) {
     const before = predict(start);
     byId("prediction").textContent = amount(now);
+    if (data.interval) {
+      const far = data.interval.reach * between(data.interval.at, data.interval.sizes, now);
+      const end = (value) => minus(String(Number(value.toPrecision(4))));
+      byId("interval").textContent = `${end(now - far)} to ${end(now + far)}`;
+    }
     byId("prediction-start").textContent = amount(before);
     byId("prediction-change").textContent = now === before ? "no change" : change(now - before);
   }

@@ -63,6 +63,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         quality=None if facts.classes else _quality(measures, digits),
         quality_note=_quality_note(facts, measures),
         judged=_judged(facts),
+        sure=_sure(facts),
         drawings=[markup(each) for each in pictures],
         effects=effects(facts, digits),
         unused=", ".join(clean(name) for i, name in enumerate(network.names) if i not in network.features_used),
@@ -128,8 +129,18 @@ def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     off = _number(float(f"{measure['mae']:.3g}"), 3)
     return (
         f"This model predicts {target} as a base value plus a fixed amount for each of {questions} answered yes, about "
-        f"{about}; on {_judged(facts)} it is off by {off} on average{explained}."
+        f"{about}; on {_judged(facts)} it is off by {off} on average{explained}. {_reach(facts)}"
     )
+
+
+def _reach(facts: Facts) -> str:
+    """Say between which values all predictions lie, whatever the row."""
+    ends = facts.extremes
+    if not ends.proven:  # what was proven in time is not the same every time
+        return ""
+    if math.isinf(ends.low) or math.isinf(ends.high):
+        return "Its predictions have no end where columns go on without one."
+    return f"No row within the ranges seen is predicted outside {_number(ends.low, 5)} to {_number(ends.high, 5)}."
 
 
 def _judged(facts: Facts) -> str:
@@ -218,6 +229,32 @@ def _data_note(facts: Facts) -> str:
     return text
 
 
+def _interval(facts: Facts) -> dict[str, Any] | None:
+    """Return what the page needs to say how sure a prediction is."""
+    found = facts.intervals
+    if found is None:
+        return None
+    spread = found.spread
+    points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
+    return {"reach": found.calibrations[None].quantile(told.SHARE), "at": points[0], "sizes": points[1]}
+
+
+def _sure(facts: Facts) -> str:
+    """Say how wide intervals are, and how often they hold the truth."""
+    found = facts.intervals
+    if found is None:
+        return ""
+    ends = found.predict_encoded(facts.judged_rows, told.SHARE)
+    inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
+    width = float(np.mean(ends[:, 1] - ends[:, 0]))
+    rows = found.calibrations[None].count
+    return (
+        f"How sure it is: intervals for {percent(told.SHARE)} of rows, made from {rows:,} rows that it did not learn "
+        f"from, are {_number(float(f'{width:.3g}'), 3)} wide on average and hold {percent(float(inside))} of "
+        f"{_judged(facts)}."
+    )
+
+
 def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows: list[Any]) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
     shares, terms = facts.importance.relative_neurons, facts.terms
@@ -239,6 +276,7 @@ def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows
         "rows": rows,
         "places": places(numbers),
         "classes": classes.words_of(facts.network) if facts.classes else None,
+        "interval": _interval(facts),
     }
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -9,7 +9,7 @@ from bgn.export.plan import ExportPlan, plan
 from bgn.export.programs.c_integers import integer_header
 from bgn.export.programs.c_words import check_name, comment, quoted
 from bgn.export.programs.straight import Statements
-from bgn.export.scorecard import scorecard
+from bgn.export.scorecard import Scorecard, scorecard
 from bgn.model.schema import level_word
 from bgn.whole_file import write_whole
 
@@ -161,10 +161,18 @@ def to_c(
     """
     check_name(name)
     planned = plan(model)
-    text = integer_header(planned, scorecard(model), name, decimals) if integers else _header(planned, name)
+    text = integer_header(planned, _card(model), name, decimals) if integers else _header(planned, name)
     if path is not None:
         write_whole(path, text.encode())
     return text
+
+
+def _card(model: Any) -> Scorecard:
+    """Return the card that a model is."""
+    card = scorecard(model)
+    if not isinstance(card, Scorecard):
+        raise ValueError("integers=True is for cards of one total; this one has points for several classes.")
+    return card
 
 
 def _header(planned: ExportPlan, name: str) -> str:

@@ -85,9 +85,10 @@ def _check(planned: ExportPlan) -> None:
 def _card(model: Any) -> Scorecard | None:
     """Return the card that a model is, if it is one."""
     try:
-        return scorecard(model)
+        card = scorecard(model)
     except ValueError:
         return None
+    return card if isinstance(card, Scorecard) else None
 
 
 class _Workbook:
