@@ -20,7 +20,6 @@ from tests.networks import NASTY, TABLE, chances, class_networks, random_network
 from tests.reference.class_card import chance, read_card, read_table
 from tests.reference.sentence import parse
 
-
 NUMBERS = (0, 2)  # whose gaps the readers of sums do not take; tests/show/test_gaps.py reads them
 
 
