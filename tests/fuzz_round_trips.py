@@ -61,8 +61,8 @@ def settings(rng: np.random.Generator) -> dict[str, Any]:
         "max_layers": [1, 1, 2, 3], "max_width": [1, 4, 8], "max_features": [1, 2, None],
         "direction": ["search", "search", "lasso", "debiased"], "output": ["full", "full", "stagewise"],
         "shrinkage": ["auto", 0.0, 1.0, 30.0, 1e6], "learning_rate": [1.0, 0.3], "max_replacements": [0, 2],
-        "patience": [3, None], "validation_fraction": [0.0, 0.2], "select": ["best", "compact"],
-        "max_seconds": [None, None, 1e-9], "n_jobs": [1], "random_state": [0, 7, None],
+        "patience": [3, None], "validation_fraction": [0.0, 0.2], "cv": [None, "auto"],
+        "select": ["best", "compact"], "max_seconds": [None, None, 1e-9], "n_jobs": [1], "random_state": [0, 7, None],
     }  # fmt: skip
     return {name: among[rng.integers(len(among))] for name, among in choices.items()}
 

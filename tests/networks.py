@@ -275,14 +275,15 @@ def rows_for(network: bgn.Network, count: int, seed: int = 1) -> tuple[np.ndarra
 
 def grown() -> History:
     """A history by hand: one column cut in 1, 2, 3, 4 places, with a replacement at width 2 and a second layer."""
-    records, path = [], {0: Snapshot((), (), 2.5, 4.0, 4.0)}
+    records, path = [], [Snapshot((), (), 2.5, 4.0, 4.0)]
     for width in range(1, 5):
         cuts = np.arange(1, width + 1) / (width + 1)
         neurons = tuple(Neuron(Projection((0,), (1.0,)), float(cut)) for cut in cuts)
-        path[width] = Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width)
+        path.append(Snapshot(neurons, (1.0 / width,) * width, 2.5, 1.0 / width, 2.0 / width))
         records.append(Record(0, width, "addition", width - 1, 1.1 / width, math.nan, 0.5 / width, 0.1 * width))
         if width == 2:
             records.append(Record(0, width, "replacement", 0, 1.0 / width, 2.0 / width, 0.5 / width, 0.1 * width))
     schema = Schema.of_numbers(2, ("a", "b"), "demand")
     records.append(Record(1, 1, "addition", 0, 0.2, 0.6, 0.1, 1.0))
-    return History(tuple(records), (path,), (), 2, 0, 3, "patience", 1.0, 10, schema)
+    second = path[0], Snapshot(path[1].neurons, (1.0,), 2.5, 0.2, 0.6)
+    return History(tuple(records), (tuple(path), second), (), 2, 0, 3, "patience", 1.0, 10, schema)

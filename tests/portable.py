@@ -65,7 +65,7 @@ def _fit(rows: Rows, weigh: bool = False, single: bool = False, paper: bool = Fa
     """Fit on some rows; `weigh` gives them fractional weights, `single` makes them float32."""
     X, y = rows
     make = BGNRegressor.as_in_paper if paper else BGNRegressor
-    model = make(random_state=0, **settings)
+    model = make(random_state=0, **{"cv": None, **settings})
     return model.fit(_single(X) if single else X, y, _weights(y) if weigh else None).network_
 
 
@@ -87,6 +87,7 @@ FITS: dict[str, Callable[[], Network]] = {
     "smooth, as in the paper, weighted": lambda: _fit(smooth(), True, paper=True, max_width=20, patience=8),
     "smooth, float32, weighted": lambda: _fit(smooth(), True, True, shrinkage=1.0),
     "smooth, small steps": lambda: _fit(smooth(), output="stagewise", learning_rate=0.1, max_width=60),
+    "smooth, cross-validated": lambda: _fit(smooth(), max_width=10, max_replacements=2, cv=3),
     "coarse": lambda: _fit(coarse()),
     "coarse, deep, weighted": lambda: _fit(coarse(), True, max_layers=2, max_width=12, shrinkage=1.0),
     "coarse, three features, float32": lambda: _fit(coarse(), False, True, max_features=3, max_width=12, shrinkage=1.0),

@@ -21,7 +21,7 @@ def rows() -> tuple[Any, Any]:
 
 @pytest.fixture(scope="module")
 def model(rows: tuple[Any, Any]) -> bgn.BGNRegressor:
-    return bgn.BGNRegressor(max_width=6, random_state=0).fit(*rows)
+    return bgn.BGNRegressor(max_width=6, random_state=0, cv=None).fit(*rows)
 
 
 def test_every_width_is_a_model_of_its_own(model: bgn.BGNRegressor, rows: tuple[Any, Any], tmp_path: Path) -> None:

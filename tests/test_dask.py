@@ -44,7 +44,7 @@ from bgn.model.neuron import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0}
+SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None}
 
 
 @pytest.fixture(autouse=True)

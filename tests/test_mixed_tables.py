@@ -21,7 +21,7 @@ from bgn import BGNRegressor
 from bgn.grow.roles import assign_roles
 from tests.every_engine import in_blocks, in_tensors, local_cluster
 
-QUICK = {"max_width": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1}
+QUICK = {"max_width": 4, "max_replacements": 2, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
 
 
 def houses(rows=300, seed=0):
@@ -59,7 +59,7 @@ def on_disk(X, y):
 
 def test_a_frame_goes_in_as_it_is():
     X, y = houses()
-    model = BGNRegressor(max_width=10, random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=10, random_state=0, cv=None).fit(X, y)
     assert model.score(X, y) > 0.75
     assert model.n_features_in_ == 6
     assert "sold year" in model.network_.names
@@ -186,7 +186,7 @@ def test_hundreds_of_levels_need_no_matrix_of_0_and_1(monkeypatch):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"street": [f"street {k}" for k in rng.integers(0, 400, 4000)], "x": rng.normal(size=4000)})
     y = X["street"].str.endswith("7") * 2.0 + X["x"]
-    model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
     assert kept[0][0].train.n_columns == 2
     assert model.score(X, y) > 0.5
 

@@ -18,7 +18,7 @@ import bgn
 from bgn.persist import read
 from tests.command import COMMAND, run
 
-SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 2, "--quiet")
+SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 2, "--folds", 0, "--quiet")
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from bgn.inputs.prepare import Choices
 from bgn.persist import read
 from tests.command import call
 
-SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 0, "--quiet")
+SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 0, "--folds", 0, "--quiet")
 
 
 @pytest.fixture(scope="module")

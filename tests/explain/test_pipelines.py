@@ -54,7 +54,7 @@ SCALERS = [
 
 
 def small(**settings):
-    return bgn.BGNRegressor(**{"max_width": 5, "random_state": 0, "n_jobs": 1, **settings})
+    return bgn.BGNRegressor(**{"max_width": 5, "random_state": 0, "n_jobs": 1, "cv": None, **settings})
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
 def test_training_error_falls_and_bounds_hold(setting, engine):
     X, y = table()
-    model = engine(BGNRegressor(**setting, max_width=8, patience=None, random_state=1), X, y)
+    model = engine(BGNRegressor(**setting, max_width=8, patience=None, random_state=1, cv=None), X, y)
     for layer in range(len(model.history_.paths)):
         records = [record for record in model.history_.records if record.layer == layer]
         errors = [record.train_mse for record in records]
@@ -104,7 +104,7 @@ def test_same_bits_wherever_the_rows_live(setting, case, engine):
     X, y = table(220, seed=3)
     X = X.round(2).astype(np.float32 if case == "float32" else np.float64)
     weight = np.random.default_rng(0).integers(0, 3, len(y)) if case == "weights" else None
-    model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1)
+    model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1, cv=None)
     expected = model.fit(X, y, weight).history_
     assert same(engine(model, X, y, weight).history_, expected)
 
@@ -112,7 +112,7 @@ def test_same_bits_wherever_the_rows_live(setting, case, engine):
 def test_rows_of_weight_zero_are_left_out(engine):
     X, y = table(200)
     weight = np.random.default_rng(0).integers(0, 2, len(y))
-    model = BGNRegressor(max_width=3, random_state=0, n_jobs=1)
+    model = BGNRegressor(max_width=3, random_state=0, n_jobs=1, cv=None)
     expected = model.fit(X[weight > 0], y[weight > 0]).network_
     assert engine(model, X, y, weight).network_ == expected
 
@@ -124,7 +124,7 @@ def test_same_bits_whatever_the_threads_and_order(setting, case, monkeypatch):
     X = X.round(2)
     X = X.astype(np.float32) if case == "float32" else X
     weight = np.random.default_rng(0).integers(0, 3, len(y)) if case == "weights" else None
-    model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1)
+    model = BGNRegressor(**setting, max_width=5, random_state=2, n_jobs=1, cv=None)
     reference = model.fit(X, y, weight).history_
     order = np.random.default_rng(1).permutation(len(y))
     assert same(model.fit(X[order], y[order], None if weight is None else weight[order]).history_, reference)
@@ -139,7 +139,7 @@ def test_same_bits_whatever_the_threads_and_order(setting, case, monkeypatch):
 def test_a_sample_is_enough_to_search_on(monkeypatch, engine):
     X, y = table(3000)
     monkeypatch.setattr(grow_rows, "SAMPLE_ROWS", 500)
-    model = BGNRegressor(max_width=8, random_state=0)
+    model = BGNRegressor(max_width=8, random_state=0, cv=None)
     network = model.fit(X, y).network_
     order = np.random.default_rng(1).permutation(len(y))
     assert engine(model, X[order], y[order]).network_ == network
@@ -150,12 +150,13 @@ def test_a_few_rows_many_times_all_learn(engine):
     cells = np.array([[a, b, c] for a in (0.0, 1.0) for b in (0.0, 1.0) for c in (0.0, 1.0)])
     X = np.repeat(cells, 10, axis=0)
     y = X @ [1.0, 2.0, 4.0]
-    model = BGNRegressor(max_width=6, random_state=0)
+    model = BGNRegressor(max_width=6, random_state=0, cv=None)
     assert engine(model, X, y).score(X, y) > 0.999
     assert np.isnan(model.history_.records[-1].validation_mse)
-    heavy = BGNRegressor(max_width=6, random_state=0).fit(cells, cells @ [1.0, 2.0, 4.0], sample_weight=np.full(8, 10))
+    often = np.full(8, 10)
+    heavy = BGNRegressor(max_width=6, random_state=0, cv=None).fit(cells, cells @ [1.0, 2.0, 4.0], sample_weight=often)
     assert heavy.network_ == model.network_
-    fewer = BGNRegressor(max_width=6, random_state=0).fit(X[1:], y[1:])  # 79 rows of eight kinds
+    fewer = BGNRegressor(max_width=6, random_state=0, cv=None).fit(X[1:], y[1:])  # 79 rows of eight kinds
     assert not np.isnan(fewer.history_.records[-1].validation_mse)
 
 
@@ -176,7 +177,7 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
 
 def test_history_gives_every_width():
     X, y = load_diabetes(return_X_y=True)
-    model = BGNRegressor(max_width=6, patience=None, shrinkage=10.0, random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=6, patience=None, shrinkage=10.0, random_state=0, cv=None).fit(X, y)
     history = model.history_
     assert history.network(history.best_width) == model.network_
     for width in range(7):
@@ -192,7 +193,7 @@ def test_history_gives_every_width():
 def test_recorded_errors_are_those_of_the_network(engine):
     X, y = table(500)
     held = slice(400, None)
-    model = engine(BGNRegressor(max_width=5, random_state=0), X[:400], y[:400], eval_set=(X[held], y[held]))
+    model = engine(BGNRegressor(max_width=5, random_state=0, cv=None), X[:400], y[:400], eval_set=(X[held], y[held]))
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
         assert snapshot.train_mse == pytest.approx(np.mean((network.predict(X[:400]) - y[:400]) ** 2), rel=1e-9)
@@ -203,8 +204,8 @@ def test_recorded_errors_are_those_of_the_network(engine):
 
 def test_compact_is_no_wider_than_best():
     X, y = table(600)
-    best = BGNRegressor(max_width=25, random_state=0).fit(X, y)
-    compact = BGNRegressor(max_width=25, select="compact", random_state=0).fit(X, y)
+    best = BGNRegressor(max_width=25, random_state=0, cv=None).fit(X, y)
+    compact = BGNRegressor(max_width=25, select="compact", random_state=0, cv=None).fit(X, y)
     path = best.history_.paths[0]
     assert compact.history_.best_width < best.history_.best_width
     chosen, winner = path[compact.history_.best_width], path[best.history_.best_width]
@@ -229,13 +230,13 @@ def test_replacement_helps_and_is_capped(engine):
 
 def test_stops_in_time_on_request_and_on_interrupt():
     X, y = table(2000)
-    model = BGNRegressor(max_width=1000, patience=None, max_seconds=0.5, random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=1000, patience=None, max_seconds=0.5, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "max_seconds"
     assert model.network_.widths[0] < 1000
 
     seen = []
     stop_at_three = [lambda record: seen.append(record) or np.equal(record.width, 3)]
-    model = BGNRegressor(callbacks=stop_at_three, random_state=0).fit(X, y)
+    model = BGNRegressor(callbacks=stop_at_three, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "callback"
     assert seen[-1].width == 3
     assert model.network_.widths[0] <= 3
@@ -245,14 +246,14 @@ def test_stops_in_time_on_request_and_on_interrupt():
             raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(callbacks=[interrupt], patience=None, random_state=0).fit(X, y)
+        model = BGNRegressor(callbacks=[interrupt], patience=None, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert model.network_.widths == (3,)
 
 
 def test_progress_bar_shows_errors(capsys):
     X, y = table(100)
-    BGNRegressor(max_width=2, verbose=1, random_state=0).fit(X, y)
+    BGNRegressor(max_width=2, verbose=1, random_state=0, cv=None).fit(X, y)
     assert "validation" in capsys.readouterr().err
 
 
@@ -277,7 +278,7 @@ def test_columns_of_two_values_are_asked_about_in_plain_words(rows):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (rows, 6)).astype(float)
     y = 3 * X[:, 0] + 2 * X[:, 1] * X[:, 2] - np.maximum(X[:, 3], 1 - X[:, 4]) * 2 + X[:, 4] * X[:, 5]
-    (layer,) = BGNRegressor(random_state=0).fit(X, y + rng.normal(size=rows) / 4).network_.layers
+    (layer,) = BGNRegressor(random_state=0, cv=None).fit(X, y + rng.normal(size=rows) / 4).network_.layers
     assert {0.0, 1.0} == set(np.abs(layer.weights).ravel())
     assert {0.0} == set((2 * layer.bias) % 1)
 
@@ -288,7 +289,7 @@ def test_the_last_of_few_values_is_seen(values, sign):
     rng = np.random.default_rng(0)
     column, other = rng.integers(0, values, 2000) * float(sign), rng.integers(0, 2, 2000)
     y = 9.0 * values * (np.abs(column) == values - 1) + other * 0.5 + rng.normal(size=2000)
-    model = BGNRegressor(max_width=1, max_features=1, max_replacements=0, random_state=0)
+    model = BGNRegressor(max_width=1, max_features=1, max_replacements=0, random_state=0, cv=None)
     assert model.fit(np.column_stack([column, other]), y).network_.layers[0].weights[0, 0] != 0
 
 
@@ -297,11 +298,11 @@ def test_no_question_is_asked_twice():
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (500, 4)).astype(float)
     y = 2 * X[:, 0] + X[:, 1]
-    model = BGNRegressor(digits=None, random_state=0).fit(X, y)
+    model = BGNRegressor(digits=None, random_state=0, cv=None).fit(X, y)
     assert model.history_.best_width > 2
     assert model.network_.widths == (2,)
     np.testing.assert_allclose(model.predict(X), y, atol=0.01)
-    tiny = BGNRegressor(random_state=0).fit([[1.0], [2.0], [3.0]], [2.0, 3.0, 5.0])
+    tiny = BGNRegressor(random_state=0, cv=None).fit([[1.0], [2.0], [3.0]], [2.0, 3.0, 5.0])
     assert tiny.network_.widths == (1,)
 
 
@@ -311,7 +312,8 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
     rng = np.random.default_rng(seed)
     X = rng.integers(0, values, (60, 3)).astype(float)
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=60)
-    model = BGNRegressor(max_width=8, direction=direction, shrinkage=30.0, patience=None, random_state=0).fit(X, y)
+    settings = {"max_width": 8, "shrinkage": 30.0, "patience": None, "random_state": 0, "cv": None}
+    model = BGNRegressor(direction=direction, **settings).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
         answers = network.hidden(X)
@@ -345,13 +347,13 @@ def test_an_interrupt_between_two_tries_keeps_what_was_grown(monkeypatch):
 
     monkeypatch.setattr(grow_network, "_finder", finder)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+        model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert model.network_.widths[0] > 0
     tries.clear()
     monkeypatch.setattr(grow_network, "_finder", lambda *about: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        BGNRegressor(max_width=3, random_state=0).fit(X, y)
+        BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
 
 
 def test_a_fit_leaves_nothing_that_only_a_collector_frees():
@@ -360,7 +362,7 @@ def test_a_fit_leaves_nothing_that_only_a_collector_frees():
     gc.collect()
     gc.disable()
     try:
-        BGNRegressor(max_width=2, n_jobs=3, random_state=0).fit(X, y)
+        BGNRegressor(max_width=2, n_jobs=3, random_state=0, cv=None).fit(X, y)
         own = set(threading.enumerate()) - before
         for thread in own:
             thread.join(timeout=10)

@@ -203,7 +203,7 @@ def test_the_same_fit_writes_the_same_file(fitted: Any, tmp_path: Path) -> None:
 
 def test_callbacks_are_not_kept(tmp_path: Path) -> None:
     X, y = load_diabetes(return_X_y=True)
-    model = bgn.BGNRegressor(max_width=1, callbacks=[lambda record: None], random_state=0).fit(X, y)
+    model = bgn.BGNRegressor(max_width=1, callbacks=[lambda record: None], random_state=0, cv=None).fit(X, y)
     bgn.save(model, tmp_path / "m.json")
     loaded = bgn.load(tmp_path / "m.json")
     assert loaded.callbacks is None
@@ -474,7 +474,7 @@ def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("where", ["units", "figures", "steps"])
 def test_more_than_a_model_could_have_use_for_is_refused(tmp_path, where):
-    model = bgn.BGNRegressor(max_width=2, random_state=0).fit(*load_diabetes(return_X_y=True))
+    model = bgn.BGNRegressor(max_width=2, random_state=0, cv=None).fit(*load_diabetes(return_X_y=True))
     bgn.save(model, tmp_path / "m.json")
     content = json.loads((tmp_path / "m.json").read_text())
     if where == "steps":

@@ -27,6 +27,7 @@ SETTINGS = st.fixed_dictionaries(
         "shrinkage": st.sampled_from(["auto", 0.0, 5.0, 100.0]),
         "max_replacements": st.integers(0, 2),
         "validation_fraction": st.sampled_from([0.0, 0.2]),
+        "cv": st.sampled_from([None, "auto"]),
         "select": st.sampled_from(["best", "compact"]),
         "random_state": st.integers(0, 9),
     }
@@ -90,7 +91,7 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     X, y = table(0, ("fine", "few values"), 60)
-    model = BGNRegressor(max_width=6, max_replacements=0, select="compact", random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=6, max_replacements=0, select="compact", random_state=0, cv=None).fit(X, y)
     assert model.history_.best_width < len(model.history_.paths[0]) - 1
     assert through_a_file(model, tmp_path).history_
     monkeypatch.setattr("bgn.persist.network.MOST_WEIGHTS", model.network_.layers[0].weights.size)

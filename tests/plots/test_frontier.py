@@ -11,6 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 import bgn
 from bgn.explain.linear import linear_predictions
+from tests.optional import pandas as pd
 
 
 def mse(predicted: Any, truth: Any) -> float:
@@ -26,7 +27,7 @@ def rows() -> tuple[Any, ...]:
 
 @pytest.fixture(scope="module")
 def model(rows: tuple[Any, ...]) -> bgn.BGNRegressor:
-    return bgn.BGNRegressor(max_width=6, random_state=0).fit(*rows[:2]).at_width(3)
+    return bgn.BGNRegressor(max_width=6, random_state=0, cv=None).fit(*rows[:2]).at_width(3)
 
 
 def test_every_size_has_the_error_of_its_network(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:
@@ -52,6 +53,32 @@ def test_what_is_not_known_is_left_out(rows: tuple[Any, ...]) -> None:
     assert (found.judged, found.linear, found.best) == ("training", {}, 2)
     assert len(str(found).splitlines()) == 4
     assert found.errors["training"][0] == pytest.approx(np.var(rows[1]))  # of the mean
+
+
+def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...]) -> None:
+    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0, shrinkage=1.0, cv=2).fit(*rows[:2])
+    found = bgn.frontier(model, *rows)
+    assert found.cross_validated
+    path = model.history_.paths[0]
+    np.testing.assert_array_equal(found.errors["validation"], [each.validation_mse for each in path])
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["questions", "training", "cross-validated", "test"]
+    assert len({len(line.removesuffix("  chosen")) for line in lines}) == 1
+    ax = bgn.plots.frontier(model)
+    assert [line.get_label() for line in ax.lines][1:3] == ["cross-validated error", "the mean, cross-validated"]
+    plt.close(ax.figure)
+
+
+def test_test_rows_may_hold_words_gaps_and_levels_never_seen(rows: tuple[Any, ...]) -> None:
+    X = pd.DataFrame({"city": np.resize(["Lille", "Nice", "Oslo"], 200), "area": rows[0][:, 0]})
+    y = 2.0 * (X["city"] == "Nice") + X["area"]
+    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0, cv=None).fit(X, y)
+    X_test = pd.DataFrame({"city": ["Nice", "Rome", None], "area": [0.3, np.nan, 0.9]})
+    y_test = np.array([2.0, 1.0, 0.5])
+    found = bgn.frontier(model, X, y, X_test, y_test)
+    for size, error in enumerate(found.errors["test"]):
+        assert error == pytest.approx(mse(model.at_width(size).predict(X_test), y_test))
+    assert np.isfinite(found.linear["test"])
 
 
 def test_what_does_not_go_together_is_named(model: bgn.BGNRegressor, rows: tuple[Any, ...]) -> None:

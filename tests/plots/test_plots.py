@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from itertools import combinations
 
 import matplotlib
@@ -275,11 +277,20 @@ def test_estimated_widths_are_wide_enough() -> None:
 def test_growth_shows_what_each_width_came_to() -> None:
     ax = bgn.plots.growth(grown())
     lines = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
-    assert lines["training error"] == [[1.0, 1.1], [2.0, 0.5], [3.0, 1.1 / 3], [4.0, 1.1 / 4], [5.0, 0.2]]
-    assert lines["validation error"] == [[2.0, 1.0], [5.0, 0.6]]
+    assert lines["training error"] == [[1.0, 1.0], [2.0, 0.5], [3.0, 1 / 3], [4.0, 0.25], [5.0, 0.2]]
+    assert lines["validation error"] == [[1.0, 2.0], [2.0, 1.0], [3.0, 2 / 3], [4.0, 0.5], [5.0, 0.6]]
     assert lines["replacement accepted"] == [[2.0, 0.5]]
     assert lines["chosen: width 3"][0][0] == 3
     ax.figure.canvas.draw()
+
+
+def test_growth_says_where_errors_are_cross_validated() -> None:
+    history = grown()
+    steps = tuple(replace(record, validation_loss=math.nan) for record in history.records)
+    ax = bgn.plots.growth(replace(history, records=steps))
+    lines = {line.get_label(): line.get_ydata().tolist() for line in ax.lines}
+    assert lines["cross-validated error"] == [2.0, 1.0, 2 / 3, 0.5, 0.6]
+    assert "validation error" not in lines
 
 
 def test_tree_comparison_measures_both_on_the_test_rows() -> None:

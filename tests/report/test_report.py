@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import html.parser
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -216,7 +218,7 @@ def test_notebooks_show_a_drawing_and_a_card() -> None:
 
 def test_a_fitted_estimator_shows_its_card_and_an_unfitted_one_its_diagram() -> None:
     rows = np.random.default_rng(0).uniform(size=(60, 2))
-    model = bgn.BGNRegressor(max_width=2, random_state=0)
+    model = bgn.BGNRegressor(max_width=2, random_state=0, cv=None)
     assert "sk-top-container" in model._repr_html_()
     assert "sk-top-container" in model._repr_mimebundle_()["text/html"]
     model.fit(rows, rows[:, 0] > 0.5)
@@ -239,6 +241,11 @@ def test_a_fitted_model_tells_how_it_grew(tmp_path) -> None:
     assert "Up to 4 neurons were tried in the last layer; 3 were chosen." in text
     assert "<dt>setting random_state</dt><dd>7</dd>" in text
     assert text.count('class="swap"') == 1
+    assert "validation error" in text
+    steps = tuple(replace(record, validation_loss=math.nan) for record in Fitted.history_.records)
+    Fitted.history_ = replace(Fitted.history_, records=steps)
+    text = bgn.write_report(Fitted(), rows, rows[:, 0], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "cross-validated error" in text
 
 
 def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path) -> None:
@@ -255,7 +262,7 @@ def test_a_report_of_columns_of_any_scale_and_of_more_columns_than_rows(tmp_path
 @pytest.mark.parametrize("every", [True, False])
 def test_a_report_and_path_of_extreme_errors(tmp_path, value, every):
     X = np.arange(40.0)[:, None]
-    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0).fit(X, np.sin(X[:, 0]))
+    model = bgn.BGNRegressor(max_width=3, max_replacements=0, random_state=0, cv=None).fit(X, np.sin(X[:, 0]))
     bgn.save(model, tmp_path / "m.json")
     content = json.loads((tmp_path / "m.json").read_text())
     for number, step in enumerate(content["history"]["steps"]["values"]):

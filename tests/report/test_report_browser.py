@@ -140,7 +140,7 @@ def grown() -> dict[str, tuple[bgn.BGNRegressor, object, np.ndarray]]:
     words["sold"] = pd.Timestamp("2006-01-15") + pd.to_timedelta(rng.integers(0, 3000, 400), unit="D")
     words.loc[rng.random(400) < 0.1, ["a", "sold"]] = None
     late = 2.0 * (words.sold >= "2011-03-05") + (words.city == "Nice")
-    settings = {"max_width": 8, "random_state": 0}
+    settings = {"max_width": 8, "random_state": 0, "cv": None}
     return {
         "numbers": (bgn.BGNRegressor(**settings).fit(numbers, y), numbers, y),
         "deep": (bgn.BGNRegressor(max_layers=2, **settings).fit(numbers, y), numbers, y),

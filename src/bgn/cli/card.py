@@ -86,6 +86,7 @@ class Card:
     loss_by_width: Mapping[str, Sequence[float]]
     unit: str | None
     validation_loss: float | None
+    cross_validated: bool
     train_loss: float
     bound: float | None
     widths: tuple[int, ...]
@@ -135,7 +136,7 @@ class Card:
         if len(errors) - 1 <= self.width:
             return []
         if best <= self.width:
-            by = "validation" if "validation" in self.loss_by_width else "training"
+            by = self._validation if "validation" in self.loss_by_width else "training"
             error = "error" if self.classes is None else "log loss"
             return [f"more questions, up to {len(errors) - 1}, did not lower the {by} {error}"]
         sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
@@ -144,10 +145,18 @@ class Card:
         name = "a linear model" if rival == "linear" else "logistic regression"
         linear = "" if rows == "validation" else f"; {name}: {short(self.figures[rival][self.loss], 3)}"
         unit = "" if self.unit is None else f", in {clean(self.unit)} squared"
+        measured = f"{_WORDS[self.loss]} on the {rows} rows"
+        if rows == "validation" and self.cross_validated:
+            measured = f"cross-validated {_WORDS[self.loss]}"
         return [
             f"{told} instead of {short(errors[self.width], 3)}{linear}",
-            f"({_WORDS[self.loss]} on the {rows} rows{unit}; ask for more with --size {best})",
+            f"({measured}{unit}; ask for more with --size {best})",
         ]
+
+    @property
+    def _validation(self) -> str:
+        """What the validation error is called."""
+        return "cross-validated" if self.cross_validated else "validation"
 
     def show(self) -> None:
         """Print the card on standard output."""
@@ -191,7 +200,7 @@ class Card:
             f"uses {len(self.features_used)} of {self.features} features: {used}",
             f"training {error} {short(self.train_loss)}"
             + ("" if self.bound is None else f"; these neurons cannot go below {short(self.bound)} (Theorem 1)")
-            + ("" if self.validation_loss is None else f"; validation {error} {short(self.validation_loss)}"),
+            + ("" if self.validation_loss is None else f"; {self._validation} {error} {short(self.validation_loss)}"),
             f"{self.rows_train} rows to learn from{self._shares()}, {self.seconds:.1f} s; stopped: {self.stopped}",
         ]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
@@ -243,6 +252,7 @@ def make_card(
         loss_by_width={judged: errors.tolist() for judged, errors in sizes.errors.items()},
         unit=units.get(network.target_name),
         validation_loss=None if np.isnan(best.validation_loss) else best.validation_loss,
+        cross_validated=sizes.cross_validated,
         train_loss=best.train_loss,
         bound=bounds[-1] if bounds else None,
         widths=network.widths,

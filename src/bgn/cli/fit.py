@@ -119,6 +119,11 @@ _growth_options = grouped(
         type=FiniteRange(0, 0.9),
         help="Share of the training rows to validate on.",
     ),
+    click.option(
+        "--folds", "cv", type=click.IntRange(0),
+        help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless "
+        "told.",
+    ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
     click.option(
         "--class-weight", type=click.Choice(["balanced"]),
@@ -251,7 +256,10 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     make = BGNRegressor.as_in_paper if options["paper"] else make
-    return make(**{name: options[name] for name in known if options.get(name) is not None})
+    chosen = {name: options[name] for name in known if options.get(name) is not None}
+    if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
+        chosen["cv"] = None
+    return make(**chosen)
 
 
 def _with_raws(schema: Schema, read: Schema, target: str) -> Schema:

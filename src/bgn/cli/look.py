@@ -116,6 +116,7 @@ def path(model: str, as_json: bool) -> None:
     history, loss = file.history, "mse" if file.network.link == "identity" else "log_loss"
     if history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
+    crossed = file.model().history_.cross_validated
     rows = [
         {"layer": layer + 1, "width": width, "train": each["train_loss"], "validation": each["validation_loss"]}
         for layer, grown in enumerate(history["paths"])
@@ -125,13 +126,15 @@ def path(model: str, as_json: bool) -> None:
         names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
         plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
         chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
-        show_json({"chosen": chosen, "stopped": history["stopped"], "path": plain})
+        show_json({"chosen": chosen, "stopped": history["stopped"], "cross_validated": crossed, "path": plain})
         return
     word = {"mse": "MSE", "log_loss": "loss"}[loss]
-    show(f"{'layer':>5} {'width':>5} {f'train {word}':>12} {f'valid. {word}':>12}")
+    title = f"cross-validated {word}" if crossed else f"valid. {word}"
+    wide = max(12, len(title))
+    show(f"{'layer':>5} {'width':>5} {f'train {word}':>12} {title:>{wide}}")
     for row in rows:
         best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
         valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
         mark = "  chosen" if best else ""
-        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>12}{mark}")
+        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>{wide}}{mark}")
     show(f"stopped: {history['stopped']}")

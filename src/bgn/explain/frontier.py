@@ -32,6 +32,8 @@ class Frontier:
         The error of a linear model, for classes of logistic regression, by the rows it could be measured on.
     chosen : int
         The size of the model itself.
+    cross_validated : bool
+        Whether the validation error comes from cross-validation rather than from rows set apart.
     loss : {"mse", "log_loss"}
         Which error it is.
     """
@@ -39,6 +41,7 @@ class Frontier:
     errors: Mapping[str, Floats]
     linear: Mapping[str, float]
     chosen: int
+    cross_validated: bool = False
     loss: str = "mse"
 
     @property
@@ -51,16 +54,22 @@ class Frontier:
         """The size that validated best, whatever the test rows say; by the training error where there is no other."""
         return int(np.argmin(self.errors.get("validation", self.errors["training"])))
 
+    def name(self, rows: str) -> str:
+        """What the error on some rows is called in print: "cross-validated" where it is that."""
+        return "cross-validated" if rows == "validation" and self.cross_validated else rows
+
     def __str__(self) -> str:
         """One line per size, and one for a linear model."""
-        lines = ["questions" + "".join(f"{rows:>12}" for rows in self.errors)]
-        for size, errors in enumerate(zip(*self.errors.values(), strict=True)):
+        wide = {rows: max(12, 2 + len(self.name(rows))) for rows in self.errors}
+        lines = ["questions" + "".join(f"{self.name(rows):>{wide[rows]}}" for rows in self.errors)]
+        for size in range(len(self.errors["training"])):
             mark = "  chosen" if size == self.chosen else ""
-            lines.append(f"{size:>9}" + "".join(f"{error:>12.4g}" for error in errors) + mark)
+            cells = (f"{errors[size]:>{wide[rows]}.4g}" for rows, errors in self.errors.items())
+            lines.append(f"{size:>9}" + "".join(cells) + mark)
         if self.linear:
-            cells = (f"{self.linear[rows]:.4g}" if rows in self.linear else "" for rows in self.errors)
+            figures = {rows: f"{self.linear[rows]:.4g}" if rows in self.linear else "" for rows in self.errors}
             name = "logistic" if self.loss == "log_loss" else "linear"
-            lines.append(f"{name:>9}" + "".join(f"{cell:>12}" for cell in cells).rstrip())
+            lines.append(f"{name:>9}" + "".join(f"{cell:>{wide[rows]}}" for rows, cell in figures.items()).rstrip())
         return "\n".join(lines)
 
 
@@ -105,7 +114,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     >>> len(sizes.errors["test"])  # 0, 1 and 2 questions
     3
     >>> print(str(sizes).splitlines()[0])
-    questions    training  validation        test
+    questions    training  cross-validated        test
     """
     history = history_of(model)
     path = history.paths[history.best_layer]
@@ -121,7 +130,8 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
         rows = {name: as_numbers(schema, each, train[0]) for name, (each, _) in judged.items()}
         told = (rows["training"], train[1])
         linear = {name: _linear_loss(history, told, rows[name], truth) for name, (_, truth) in judged.items()}
-    return Frontier(errors, linear, history.best_width, "mse" if history.link == "identity" else "log_loss")
+    loss = "mse" if history.link == "identity" else "log_loss"
+    return Frontier(errors, linear, history.best_width, history.cross_validated, loss)
 
 
 def _rows(history: Any, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats] | None:

@@ -9,7 +9,6 @@ rows, and every width of it carries the loss that cross-validation found for tha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,12 +24,13 @@ _SHARE_OF_TIME = 0.6
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _CrossValidated:
     """A setting and its mean loss, with the deviation of the rows' losses, at every width."""
 
     settings: GrowthSettings
     penalty: int  # its place among those that compete
     losses: tuple[tuple[float, float], ...]
+    stopped: str  # why the fold that grew the longest went no further
 
     @property
     def least(self) -> float:
@@ -49,7 +49,10 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     width = max(1, min(settings.max_width, len(best.losses) - 1))
     final = replace(best.settings, digits=settings.digits, max_width=width)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
-    return replace(path, path=tuple(map(_told, path.path, best.losses))), penalty
+    known = tuple(record for record in path.records if record.width < len(best.losses))
+    stopped = best.stopped if path.stopped == "max_width" else path.stopped
+    told = tuple(map(_told, path.path, best.losses))
+    return replace(path, path=told, records=known, stopped=stopped), penalty
 
 
 def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
@@ -57,27 +60,27 @@ def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
     return replace(snapshot, validation_loss=found[0], validation_deviation=found[1])
 
 
-def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _Judged:
+def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _CrossValidated:
     """Grow without each fold in turn, side by side, and put together what the folds say."""
     limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
     watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]
 
-    def grown(fold: int) -> Sequence[Snapshot]:
+    def grown(fold: int) -> LayerPath:
         some = rows.folds[fold]
         own = penalties(some, settings, True)[penalty]
-        return grow_once(some, settings, own, 0, seed, watches[fold], 0).path
+        return grow_once(some, settings, own, 0, seed, watches[fold], 0)
 
     threads = rows.threads
     numbers = range(len(rows.folds))
-    paths = ThreadPool(threads).each(grown, list(numbers)) if threads > 1 else [*map(grown, numbers)]
+    layers = ThreadPool(threads).each(grown, list(numbers)) if threads > 1 else [*map(grown, numbers)]
     if any(each.stopped == "interrupted" for each in watches):
         raise KeyboardInterrupt
     weight = np.array([some.validation.total for some in rows.folds if some.validation is not None], np.float64)
-    longest = max(map(len, paths))
-    losses = []
-    for width in range(longest):
+    paths, losses = [layer.path for layer in layers], []
+    longest = max(layers, key=lambda layer: len(layer.path))
+    for width in range(len(longest.path)):
         each = [path[min(width, len(path) - 1)] for path in paths]
         mean = math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), each, strict=True)) / weight.sum()
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
-    return _Judged(settings, penalty, tuple(losses))
+    return _CrossValidated(settings, penalty, tuple(losses), longest.stopped)

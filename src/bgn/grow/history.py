@@ -48,7 +48,8 @@ class Record(_MeanLosses):
     neuron : int
         Index of the neuron that was added or replaced.
     train_loss, validation_loss : float
-        Mean losses after the step, for numbers squared errors; NaN where there are no validation rows.
+        Mean losses after the step, for numbers squared errors; NaN where there are no validation rows. What
+        cross-validation found for a width stands in the snapshot of that width.
     train_mse, validation_mse : float
         The same, by their name for numbers.
     bound : float
@@ -118,7 +119,7 @@ class History:
     shrinkage : float
         The ridge penalty that the chosen layer was grown with.
     n_validation : int
-        Total weight of the validation rows.
+        Total weight of the validation rows: all of them where the widths were cross-validated.
     schema : Schema
         The columns, and what is predicted.
     link : str
@@ -129,7 +130,7 @@ class History:
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BGNRegressor(max_width=4, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_width=4, cv=None, random_state=0).fit(X, y)
     >>> model.history_.network(2).widths
     (2,)
     >>> [record.width for record in model.history_.records if record.kind == "addition"]
@@ -155,6 +156,12 @@ class History:
 
     def __len__(self) -> int:
         return len(self.records)
+
+    @property
+    def cross_validated(self) -> bool:
+        """Whether the validation losses of the widths come from cross-validation: no step has one of its own."""
+        known = not math.isnan(self.paths[0][0].validation_loss)
+        return known and bool(self.records) and all(math.isnan(each.validation_loss) for each in self.records)
 
     def network(self, width: int | None = None, layer: int | None = None) -> Network:
         """Return the network as it was when a layer had the given width.

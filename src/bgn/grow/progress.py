@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,7 +21,9 @@ def progress_bar(verbose: int, max_width: int) -> Iterator[Callable[[Record], No
 
         def show(record: Record) -> None:
             bar.n = record.width
-            losses = f"training {record.train_loss:.4g}, validation {record.validation_loss:.4g}"
+            losses = f"training {record.train_loss:.4g}"
+            if not math.isnan(record.validation_loss):
+                losses += f", validation {record.validation_loss:.4g}"
             bar.set_postfix_str(f"layer {record.layer + 1}, mean loss: {losses}")
 
         yield show

@@ -16,7 +16,7 @@ def frontier(
     """Draw a model's error at every size it had while it grew, with the mean and a linear model as lines.
 
     :func:`bgn.frontier` has the same as numbers. The lines are those of the test rows where there are any; otherwise
-    the mean's is that of the validation rows, and the linear model's that of the rows it was fitted to.
+    the mean's is the validation error, and the linear model's that of the rows it was fitted to.
 
     Parameters
     ----------
@@ -48,16 +48,17 @@ def frontier(
     word = "log loss" if found.loss == "log_loss" else "error"
     for rows, errors in found.errors.items():
         ax.plot(
-            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{rows} {word}", linewidth=1.8,
-            markersize=3.5,
+            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{found.name(rows)} {word}",
+            linewidth=1.8, markersize=3.5,
         )  # fmt: skip
-    measured = list(found.linear)[-1:]  # the test rows come last
+    last = list(found.linear)[-1:]  # the test rows come last
     classes = found.loss == "log_loss"
     lines = [("shares of the classes" if classes else "the mean", found.judged, found.errors[found.judged][0])]
     rival = "logistic regression" if classes else "a linear model"
-    lines += [(rival, rows, found.linear[rows]) for rows in measured]
+    lines += [(rival, rows, found.linear[rows]) for rows in last]
     for (name, rows, error), dash in zip(lines, (":", "-."), strict=False):
-        ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {rows} rows")
+        measured = rows + " rows" if found.name(rows) == rows else found.name(rows)
+        ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {measured}")
     ax.axvline(found.chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {found.chosen}")
     ax.set(xlabel="yes/no questions", ylabel="log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)

@@ -12,7 +12,9 @@ from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 @through_pipelines(undone=False)
 def growth(model: Any, *, ax: Any = None) -> Any:
-    """Draw training and validation error, Theorem 1's bound and accepted replacements along the path of growth.
+    """Draw the errors, Theorem 1's bound and accepted replacements along the path of growth.
+
+    Errors are those of the training rows, and of the validation rows or of cross-validation, where there was either.
 
     Parameters
     ----------
@@ -33,16 +35,19 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     word = "log loss" if classes else "error"
     ends = _layer_ends(records)
     place = [ends[record.layer] + record.width for record in records]
-    # What a width came to: the last record at each place.
+    # What a width came to: the last record at each place, and the layer at that width.
     settled = sorted(dict(zip(place, records, strict=True)).items())
+    grown = [(start, history.paths[layer]) for layer, start in ends.items() if layer < len(history.paths)]
+    reached = [(start + width, path[width]) for start, path in grown for width in range(1, len(path))]
+    validated = f"{'cross-validated' if history.cross_validated else 'validation'} {word}"
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
-    for label, name, colour, dash in (
-        (f"training {word}", "train_loss", FIRST, "-"),
-        (f"validation {word}", "validation_loss", SECOND, "-"),
-        ("lower bound (Theorem 1)", "bound", ink(0.6), ":"),
+    for label, values, colour, dash in (
+        (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
+        (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
+        ("lower bound (Theorem 1)", [(x, record.bound) for x, record in settled], ink(0.6), ":"),
     ):
-        line = [(x, getattr(record, name)) for x, record in settled if math.isfinite(getattr(record, name))]
+        line = [(x, value) for x, value in values if math.isfinite(value)]
         if line:
             mark = "o" if len(line) <= 30 else None
             ax.plot(
@@ -54,7 +59,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     _mark_layers(ax, ends)
     chosen = ends.get(history.best_layer, 0) + history.best_width
     ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_width}")
-    errors = [value for _, r in settled for value in (r.train_loss, r.validation_loss) if value > 0]
+    errors = [value for _, each in reached for value in (each.train_loss, each.validation_loss) if value > 0]
     if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
     ax.set(xlabel="neurons", ylabel="log loss" if classes else "mean squared error")

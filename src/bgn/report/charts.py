@@ -160,10 +160,13 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     if history is None or not records:
         return None
     settled = sorted({one.width: one for one in records}.items())
-    lines = {
-        kind: [(float(width), getattr(one, key)) for width, one in settled if math.isfinite(getattr(one, key))]
-        for kind, key in (("first", "train_loss"), ("second", "validation_loss"), ("bound", "bound"))
+    path = list(enumerate(history.paths[history.best_layer]))[1:]
+    values = {
+        "first": [(width, each.train_loss) for width, each in path],
+        "second": [(width, each.validation_loss) for width, each in path],
+        "bound": [(width, one.bound) for width, one in settled],
     }
+    lines = {kind: [(float(x), y) for x, y in line if math.isfinite(y)] for kind, line in values.items()}
     errors = [value for kind in ("first", "second") for _, value in lines[kind]]
     if not errors:
         return None
@@ -178,4 +181,6 @@ def growth(facts: Facts) -> dict[str, Any] | None:
         chart.line(line, kind)
     chart.dots([(float(one.width), one.train_loss) for one in records if one.kind == "replacement"], "swap")
     markup = require("markupsafe", extra="report").Markup
-    return {"svg": markup(chart.svg("growth")), "text": text, "validation": bool(lines["second"]), "measure": measure}
+    validated = "cross-validated error" if history.cross_validated else "validation error"
+    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure}
+    return {"svg": markup(chart.svg("growth"))} | told

@@ -1,0 +1,104 @@
+"""Cross-validation: every row is held out once, and a width's loss is that of networks that did not see its rows."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn import BGNRegressor
+from bgn.engines.memory.engine import RowsInMemory
+from bgn.grow.roles import FEW_ROWS, assign_roles
+from tests.growing import same, table
+
+QUICK = {"max_width": 4, "max_replacements": 1, "random_state": 0, "n_jobs": 1}
+
+
+@given(st.integers(0, 2**31), st.integers(3, 40), st.integers(2, 6), st.booleans())
+@settings(max_examples=25)
+def test_every_row_is_held_out_once(seed, rows, folds, weighted):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 3, (rows, 2)).astype(float), rng.integers(0, 2, rows).astype(float)
+    weight = rng.integers(1, 4, rows).astype(float) if weighted else None
+    found, _ = assign_roles(RowsInMemory(X, y, weight), None, 0.2, 0, cv=folds)
+    if len(np.unique(np.column_stack([X, y]), axis=0)) == 1 or not found.folds:
+        return
+    assert found.validation is None
+    assert sum(fold.validation.total for fold in found.folds) == found.train.total
+    for fold in found.folds:
+        assert fold.train.total + fold.validation.total == found.train.total
+        learnt, held = (
+            {(*row, target) for *row, target in np.vstack([rows.part.columns, rows.part.target]).T}
+            for rows in (fold.train, fold.validation)
+        )
+        assert not learnt & held  # equal rows stay on one side
+
+
+def test_losses_are_those_of_networks_that_did_not_see_the_rows():
+    """Grown fold by fold, with `eval_set` for the rows left out."""
+    X, y = table(200)
+    source = RowsInMemory(X, y)
+    folds = assign_roles(source, None, 0.2, 0, cv=3)[0].folds
+    growth = {"max_width": 3, "max_features": 1, "max_replacements": 0, "shrinkage": 1.0, "random_state": 0}
+    model = BGNRegressor(**growth, cv=3).fit(X, y)
+    held = [np.isin(X[:, 0], fold.validation.part.columns[0]) for fold in folds]
+    np.testing.assert_array_equal(np.sum(held, axis=0), 1)
+    losses = []
+    for out in held:
+        each = BGNRegressor(**growth, digits=None, patience=None).fit(X[~out], y[~out], eval_set=(X[out], y[out]))
+        losses.append([out.sum() * snapshot.validation_loss for snapshot in each.history_.paths[0]])
+    expected = np.sum(losses, axis=0) / len(y)
+    np.testing.assert_allclose([each.validation_loss for each in model.history_.paths[0]], expected, rtol=1e-3)
+    assert model.history_.best_width == int(np.argmin(expected))
+    assert model.history_.n_validation == len(y)
+    assert model.history_.stopped == "max_width"
+
+
+@pytest.mark.parametrize("direction", ["search", "lasso"])
+def test_the_same_bits_wherever_the_rows_live_and_in_any_order(engine, direction):
+    X, y = table(120, seed=2)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    model = BGNRegressor(**QUICK, direction=direction, cv=2)
+    expected = model.fit(X, y, weight).history_
+    assert same(engine(model, X, y, weight).history_, expected)
+    order = np.random.default_rng(1).permutation(len(y))
+    assert same(model.set_params(n_jobs=3).fit(X[order], y[order], weight[order]).history_, expected)
+
+
+def test_few_rows_are_cross_validated_unless_told_otherwise(tmp_path):
+    X, y = table(90)
+    model = BGNRegressor(**QUICK).fit(X, y)
+    assert model.history_.cross_validated
+    assert all(math.isnan(record.validation_loss) for record in model.history_)
+    bgn.save(model, tmp_path / "m.json")
+    assert bgn.load(tmp_path / "m.json").history_.cross_validated
+    many = np.random.default_rng(0).normal(size=(FEW_ROWS + 1, 1))
+    for changes, rows in (
+        ({"cv": None}, {"X": X, "y": y}),
+        ({"max_layers": 2}, {"X": X, "y": y}),
+        ({"validation_fraction": 0.0}, {"X": X, "y": y}),
+        ({}, {"X": X, "y": y, "eval_set": (X, y)}),
+        ({"max_width": 1}, {"X": many, "y": many[:, 0]}),
+    ):
+        assert not BGNRegressor(**QUICK | changes).fit(**rows).history_.cross_validated
+
+
+def test_folds_that_cannot_be_are_named():
+    X, y = table(60)
+    for cv in (1, 2.5, "some", True):
+        with pytest.raises(ValueError, match="cv must be a whole number, at least 2"):
+            BGNRegressor(cv=cv).fit(X, y)
+    with pytest.raises(ValueError, match="cv must be None or 'auto' where max_layers is above 1; got 3"):
+        BGNRegressor(cv=3, max_layers=2).fit(X, y)
+    assert BGNRegressor(cv=50, **QUICK).fit(X[:4], y[:4]).predict(X).shape == (60,)
+
+
+def test_noise_is_answered_by_its_mean():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), rng.normal(size=80)
+    model = BGNRegressor(random_state=0, max_replacements=0).fit(X, y)
+    assert model.history_.best_width <= 2
+    assert np.std(model.predict(X)) < 0.5
+    assert model.history_.stopped == "patience"
