@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bgn import baselines as baselines
     from bgn import datasets as datasets
+    from bgn import export as export
     from bgn import pipelines as pipelines
     from bgn import plots as plots
     from bgn import preparation as preparation
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "bgn": "__version__ baselines datasets pipelines plots preparation theory",
+        "bgn": "__version__ baselines datasets export pipelines plots preparation theory",
         "bgn.classifier": "BGNClassifier",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",

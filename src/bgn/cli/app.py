@@ -17,6 +17,7 @@ from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.evaluate import evaluate
 from bgn.cli.explain import explain, report
+from bgn.cli.export import export
 from bgn.cli.fit import fit
 from bgn.cli.look import path, show_model
 from bgn.cli.measure import effect, margin
@@ -76,6 +77,7 @@ def bgn() -> None:
 
 
 for _command in (
-    check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, simplify, report, data,
+    check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, simplify, report, export,
+    data,
 ):  # fmt: skip
     bgn.add_command(_command)
