@@ -159,7 +159,7 @@ def test_a_change_of_class_is_found(table: Path, left: Path) -> None:
 
 def test_the_other_commands_know_classes(table: Path, left: Path, pet: Path, tmp_path: Path) -> None:
     for path in (left, pet):
-        assert "valid. loss" in call("path", path).out
+        assert "train loss" in call("path", path).out
         call("report", path, table, "-o", tmp_path / "report.html")
         text = (tmp_path / "report.html").read_text(encoding="utf-8")
         for words in ("ROC curve", "Calibration", "log loss", "taken for it"):

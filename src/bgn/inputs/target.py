@@ -71,7 +71,7 @@ def _of_words(kind: pa.DataType, found: set[Any], name: str, task: str | None) -
     values = sorted(found, key=str)
     text = cells.is_text(kind)
     odd = prepare.not_numbers(values) if text else []
-    if task == "numbers" or not text or (task is None and odd):
+    if task == "numbers" or not text or not values or (task is None and odd):
         told = cells.shown((odd or values)[0]) if values else "nothing"
         more = f" If they are labels, add {option('task', 'classes')}." if odd else ""
         raise Refused(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.{more}")
