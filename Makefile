@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python -m pytest $(SHARED)
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
-.PHONY: help demo test portable without lowest lint fuzz docs bench experiments browser clean
+.PHONY: help demo test portable without lowest lint fuzz docs bench experiments browser engines clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -77,6 +77,15 @@ browser:
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium >/dev/null; \
 	} || echo "No Chromium: the tests that need a browser will be skipped."
+
+# The tests of exported programs run them in these; what is not there is skipped. LibreOffice is large, and left to you.
+ENGINES := gcc:gcc node:nodejs java:default-jre-headless psql:postgresql
+engines:
+	@lacking=; for each in $(ENGINES); do command -v "$${each%%:*}" >/dev/null || lacking="$$lacking $${each#*:}"; done; \
+	[ -z "$$lacking" ] || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$lacking >/dev/null; \
+	} || echo "Not installed:$$lacking: the tests of programs that need them will be skipped."
 
 clean:
 	rm -rf docs/_build docs/auto_examples docs/api docs/results/generated docs/sg_execution_times.rst build dist report.html

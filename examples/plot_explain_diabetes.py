@@ -59,4 +59,4 @@ print(bgn.counterfactual(model, X.iloc[patient], at_most=50, **ask))
 
 simple = bgn.simplify(model, X, y)
 print(bgn.equation(simple.network))
-print(f"mean squared error {simple.mse_before:.0f} -> {simple.mse_after:.0f}")
+print(f"mean squared error {simple.before:.0f} -> {simple.after:.0f}")

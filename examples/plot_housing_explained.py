@@ -66,5 +66,5 @@ print(f"{(near.distance[:, income] <= 0.1).mean():.2%} of the blocks")
 # The same model as a card of whole points, which anybody can add up, and what that costs.
 
 simple = bgn.simplify(model, data.X, data.y, points=5)
-print(f"mean squared error {simple.mse_before:.3f} -> {simple.mse_after:.3f}")
+print(f"mean squared error {simple.before:.3f} -> {simple.after:.3f}")
 bgn.scorecard(simple.network)

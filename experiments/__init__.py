@@ -27,6 +27,9 @@ and may have
     The scales whose runs ``python -m experiments publish`` takes for the documentation; ``("reduced",)`` without it.
 ``extra(task) -> str or None``
     The extra of bgn that a task needs besides ``experiments``; a study says so before it starts.
+``skipped(task) -> str or None``
+    Why a task is left out on this machine, in words: it needs a package that no extra can bring. The study goes on
+    without it, and the table says `tables.MISSING`.
 ``together(task) -> hashable``, ``run_together(tasks, device) -> list[dict]``
     Tasks with equal, not None, answers are done by one call; each is still stored by itself.
 
@@ -64,5 +67,6 @@ STUDIES = {
     "housing_model": "Figures 6 and 7: the five-neuron model of California housing",
     "figures": "The hyperplanes and the growth of a network",
     "peers": "Beyond the paper: what people use today, at any size and at equal size",
+    "classes": "Beyond the paper: two classes and several, beside trees, FIGS, risk scores and boosting",
 }
 """Every study's name, and what it rebuilds in one line."""

@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from bgn import datasets
 from bgn.datasets.specs import SPECS
+from experiments import classdata
 from experiments.store import Task
 
 Floats = NDArray[np.float64]
@@ -71,9 +72,19 @@ def table(dataset: str) -> tuple[Floats, Floats, tuple[str, ...]]:
     return np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64), data.feature_names
 
 
+def check(dataset: str) -> None:
+    """Raise unless a table can be read here."""
+    if dataset in classdata.TABLES:
+        classdata.table(dataset)
+    else:
+        table(dataset)
+
+
 @cache
 def checksum(dataset: str) -> str:
     """Return the SHA-256 of the raw table, which loading checks; of the numbers when scikit-learn ships it."""
+    if dataset in classdata.TABLES:
+        return classdata.checksum(dataset)
     name = dataset.partition(":")[0]
     if name not in SPECS:
         raise ValueError(f"dataset must be one of {', '.join(SPECS)}; got {name!r}.")

@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ _TIMEOUT = "10s"
 _PACKAGES = {
     "numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba", "torch": "torch",
     "imodels": "imodels", "interpret-core": "interpret", "xgboost": "xgboost", "lightgbm": "lightgbm", "pygam": "pygam",
+    "pandas": "pandas", "fasterrisk": "fasterrisk",
 }  # fmt: skip
 
 
@@ -117,10 +119,15 @@ def perform(
         Where progress goes, a line a batch.
     """
     work = look(name, options, store, retry)
-    if not backend.startswith("dask://"):  # whose workers have packages of their own
+    here = not backend.startswith("dask://")  # whose workers have packages of their own
+    if here:
         _check_extras(name, work.missing.values())
+    reasons = {key: _skipped(task) if here else None for key, task in work.missing.items()}
+    for reason, count in Counter(filter(None, reasons.values())).items():
+        print(f"{name}: {count} runs left out: {reason}", file=log, flush=True)
     estimate = Estimate(work)
-    batches = sorted(_batches(work.missing), key=estimate.cost, reverse=True)
+    ahead = {key: task for key, task in work.missing.items() if reasons[key] is None}
+    batches = sorted(_batches(ahead), key=estimate.cost, reverse=True)
     left = sum(map(estimate.cost, batches))
     begun = time.perf_counter()
     count = len(work.done)
@@ -129,8 +136,8 @@ def perform(
         count += len(runs)
         left -= estimate.cost([run.task for run in runs])
         estimate.learn(runs)
-        ahead = max(0.0, estimate.seconds(left) / jobs)
-        print(_line(name, runs, count, len(work.tasks), ahead), file=log, flush=True)
+        seconds = max(0.0, estimate.seconds(left) / jobs)
+        print(_line(name, runs, count, len(work.tasks), seconds), file=log, flush=True)
     if batches:
         print(f"{name}: done in {duration(time.perf_counter() - begun)}", file=log, flush=True)
     return look(name, options, store)
@@ -271,6 +278,12 @@ def _together(task: Task) -> Any:
     return module.together(task) if hasattr(module, "together") else None
 
 
+def _skipped(task: Task) -> str | None:
+    """Return why a task cannot be done here, or None."""
+    module = study(task.study)
+    return module.skipped(task) if hasattr(module, "skipped") else None
+
+
 def _check_extras(name: str, tasks: Iterable[Task]) -> None:
     """Raise unless the packages are there that some tasks need besides those of the extra experiments."""
     for task in tasks:
@@ -320,7 +333,7 @@ def check(tasks: Iterable[Task], backend: str) -> None:
         _client(backend).close()
         return
     for dataset in dict.fromkeys(task.dataset for task in tasks):
-        data.table(dataset)
+        data.check(dataset)
 
 
 def _client(backend: str) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bgn import BGNRegressor
+from bgn import BGNClassifier, BGNRegressor
 from tests.every_engine import ENGINES, worth_running
 from tests.round_trips import checked, scratch
 
@@ -43,7 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def every_model_goes_through_a_file() -> Iterator[None]:
     """Save and load after every fit in this process, on a cluster and on disk too."""
     with scratch() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BGNRegressor, "fit", checked(BGNRegressor.fit, folder))
+        for estimator in (BGNRegressor, BGNClassifier):
+            patch.setattr(estimator, "fit", checked(estimator.fit, folder))
         yield
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from click.testing import CliRunner
 
 import bgn
-from bgn import BGNRegressor, Layer, ModelFileError, Network
+from bgn import BGNClassifier, BGNRegressor, Layer, ModelFileError, Network
 from bgn.cli.app import bgn as shell
 from bgn.persist import read
 from tests.raw_columns import category, date, number, prepared
@@ -37,12 +37,15 @@ KEPT = Path(__file__).parent / "data"
 
 
 def originals(folder: Path) -> list[bytes]:
-    """Return files of every kind: regressors, flat, deep and of equal neurons, shell models, networks alone."""
+    """Return files of every kind: estimators, flat, deep and of equal neurons, shell models, networks alone."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (80, 3)).astype(float)
     y = X[:, 0] * 2 - X[:, 1] + rng.normal(size=80)
     flat = BGNRegressor(max_width=6, max_replacements=2, random_state=0, cv=None).fit(X, y)
     deep = BGNRegressor(max_width=4, max_layers=2, shrinkage=5.0, max_replacements=0, random_state=3).fit(X, y)
+    two = BGNClassifier(max_width=3, class_weight={"no": 1, "yes": 2.5}, random_state=0)
+    two.fit(X, np.where(y > 1, "yes", "no"))
+    three = BGNClassifier(max_width=3, max_layers=2, max_replacements=0, random_state=0).fit(X, np.digitize(y, [0, 3]))
     preparation = prepared(
         number("rooms", fill=3.0),
         category("kind", ("flat", "house"), "flat"),
@@ -55,7 +58,7 @@ def originals(folder: Path) -> list[bytes]:
     nothing = Network([Layer(np.empty((0, 4)), [])], [], 7.0)
     path = folder / "original.json"
     found = [kept.read_bytes() for kept in sorted(KEPT.glob("version*.json"))]
-    for model in (flat, deep, by_hand, nothing):
+    for model in (flat, deep, two, three, by_hand, nothing):
         bgn.save(model, path)
         found.append(path.read_bytes())
     figures = {"test": {"r2": 0.5, "mse": 0.1}}
@@ -273,7 +276,7 @@ def use(path: Path, tally: Tally, report: bool) -> None:
             for layer, grown in enumerate(history.paths):
                 for width in {0, 1, len(grown) - 1} & set(range(len(grown))):
                     assert np.isfinite(history.network(width, layer).predict(rows)).all()
-        if report and 1 <= network.n_inputs <= 50:
+        if report and 1 <= network.n_inputs <= 50 and network.link == "identity":
             tally.reports += 1
             try:
                 bgn.write_report(model, rows[:5], predicted[:5], path.with_suffix(".html"), units=file.units)

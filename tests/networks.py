@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -187,6 +188,35 @@ def table_networks(draw, depth=1, complete=None, most=4):
     width = layers[-1].width
     outputs = draw(st.lists(st.sampled_from([1.5, -2.0, 0.25, -0.75, 3.0]), min_size=width, max_size=width))
     return Network(layers, outputs, 10.0, schema=TABLE), complete
+
+
+@st.composite
+def class_networks(draw, depth=1, n_classes=None, most=4):
+    """Such a network that tells two classes or more apart, often with equal scores; its columns without gaps too."""
+    network, complete = draw(table_networks(depth, most=most))
+    n_classes = n_classes or draw(st.integers(2, 4))
+    number = st.sampled_from([1.5, -2.0, 0.25, -0.75, 1.0, 0.0])
+    columns = n_classes if n_classes > 2 else 1
+    width = network.widths[-1]
+    weights = np.array(draw(st.lists(number, min_size=width * columns, max_size=width * columns)))
+    base = draw(st.lists(number, min_size=columns, max_size=columns))
+    schema = replace(network.schema, target="grown", classes=("no", "yes", "maybe", "never")[:n_classes])
+    parts = {"link": "softmax", "output_weights": weights.reshape(width, columns), "base": base}
+    if n_classes == 2:
+        parts = {"link": "logistic", "output_weights": weights, "base": base[0]}
+    return network.changed(**parts, schema=schema), complete
+
+
+def chances(network, X):
+    """The probabilities of all classes, one column per class."""
+    found = network.predict(X)
+    return found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
+
+
+def winners(network, X):
+    """The numbers of the classes that are predicted: of equal scores the first."""
+    scores = network.raw_score(X)
+    return (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def table_rows(complete=(), least=1, most=6):

@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import bgn
-from bgn import BGNRegressor, Network
+from bgn import BGNClassifier, BGNRegressor, Network
 from bgn.persist import growth
 
 # Memory, where the system has a folder for it: a model is written and read after every fit of the suite.
@@ -25,7 +27,7 @@ def bits(network: Network) -> tuple[Any, ...]:
     """Return everything in a network, to the bit."""
     parts = [(neuron, [number.hex() for number in neuron.projection.numbers]) for neuron in network.layers[0].neurons]
     parts += [array.tobytes() for layer in network.layers[1:] for array in (layer.weights, layer.bias)]
-    return (network.schema, *parts, network.output_weights.tobytes(), network.base.hex())
+    return (network.schema, *parts, network.output_weights.tobytes(), np.asarray(network.base).tobytes(), network.link)
 
 
 def timeless(history: Any) -> str:
@@ -42,7 +44,9 @@ def through_a_file(model: Any, folder: str | Path) -> Any:
     path = Path(folder) / "model.json"
     bgn.save(model, path)
     found = bgn.load(path)
-    assert type(found) is BGNRegressor
+    assert type(found) is (BGNClassifier if hasattr(model, "classes_") else BGNRegressor)
+    if hasattr(model, "classes_"):
+        assert repr(found.classes_) == repr(model.classes_)
     assert bits(found.network_) == bits(model.network_)
     assert repr(found.network_) == repr(model.network_)
     assert found.n_features_in_ == model.n_features_in_
@@ -52,7 +56,7 @@ def through_a_file(model: Any, folder: str | Path) -> Any:
     others = found.get_params().keys() - same.keys()
     assert others <= {"random_state", "callbacks"}
     assert all(getattr(found, name) is None for name in others)
-    if type(model) is BGNRegressor and all(
+    if type(model) is type(found) and all(
         type(value) is type(getattr(found, name)) for name, value in settings.items()
     ):
         assert repr(found) == repr(model)

@@ -11,6 +11,8 @@ import doctest
 import os
 import re
 import shlex
+import shutil
+import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,9 +104,9 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def kind(block: Block) -> str:
-    """Return what a block is: python, doctest, shell or text."""
+    """Return what a block is: python, doctest, c, javascript, shell or text."""
     first = block.code.lstrip().partition("\n")[0]
-    if block.language in ("python", "doctest"):
+    if block.language in ("python", "doctest", "c", "javascript"):
         return block.language
     if block.language in ("shell", "console", "bash") or re.match(r"(bgn|cat|pip|make|python|export) ", first):
         return "shell"
@@ -274,11 +276,27 @@ def run(page: Path, block: Block, code: str, names: dict[str, Any]) -> None:
         test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), block.line)
         test.globs = names  # not a copy: blocks further down go on from here
         doctest.DebugRunner().run(test, clear_globs=False)
+    elif kind(block) in ("c", "javascript"):
+        program(block)
     elif kind(block) == "shell":
         for line in code.splitlines():
             command(line)
     else:
         exec(compile("\n" * block.line + code, str(page), "exec"), names)
+
+
+def program(block: Block) -> None:
+    """Run a program in another language, where its tools are; what it prints is in the comment of its last call."""
+    if block.language == "c" and shutil.which("gcc"):
+        Path("main.c").write_text(block.code)
+        subprocess.run(["gcc", "-std=c99", "-Wall", "-Werror", "main.c", "-o", "main", "-lm"], check=True)
+        printed = subprocess.run(["./main"], capture_output=True, text=True, check=True).stdout
+    elif block.language == "javascript" and shutil.which("node"):
+        Path("main.mjs").write_text(block.code)
+        printed = subprocess.run(["node", "main.mjs"], capture_output=True, text=True, check=True).stdout
+    else:
+        return
+    assert re.search(r"/[/*] (.*?)(?: \*/)?$", block.code, flags=re.MULTILINE)[1] == printed.strip()  # type: ignore[index]
 
 
 def test_what_is_made_smaller_is_there() -> None:

@@ -68,6 +68,23 @@ def test_a_network_predicts_without_anything_heavy():
     assert fresh(code) == ""
 
 
+def test_exports_load_nothing_heavy_and_name_the_extra():
+    heavy = ["torch", "dask", "matplotlib", "numba", "pandas", "pyarrow", "sklearn", "onnx", "openpyxl", "duckdb"]
+    code = (
+        "import sys; from bgn import Layer, Network, export;"
+        "network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ['a']);"
+        "some = [getattr(export, name) for name in export.__all__];"
+        "[write(network) for write in some if write.__name__ not in ('to_onnx', 'to_excel')];"
+        f"print(*[name for name in {heavy} if name in sys.modules]);"
+    )
+    assert fresh(code) == ""
+    for write, package in (("to_onnx", "onnx"), ("to_excel", "openpyxl")):
+        made = "from bgn import Layer, Network, export\nnetwork = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)\n"
+        asked = f"{made}try: export.{write}(network)\n"
+        extra = {"onnx": "onnx", "openpyxl": "excel"}[package]
+        assert f"bgn[{extra}]" in fresh(f"{asked}except ImportError as error: print(error)", without=package)
+
+
 def test_the_core_works_without_any_extra(tmp_path):
     code = (
         "import numpy as np, bgn; X = np.random.default_rng(0).normal(size=(60, 3));"
@@ -81,11 +98,11 @@ def test_the_core_works_without_any_extra(tmp_path):
 
 # What each folder may import: its own modules, the standard library, and what these extras declare.
 MAY_IMPORT = {
-    "src": {"plot", "cli", "report", "parquet", "torch", "dask", "shap"},
+    "src": {"plot", "cli", "report", "parquet", "torch", "dask", "shap", "onnx", "excel"},
     "experiments": {"experiments", "plot", "dask", "torch"},
     "tests": {"dev", "torch"},
     "benchmarks": {"dev", "torch"},
-    "examples": {"plot", "cli", "report"},
+    "examples": {"plot", "cli", "report", "docs"},
     "docs": {"docs", "torch"},
     ".ci": set(),
 }
@@ -106,7 +123,7 @@ def test_every_public_name_loads_and_is_listed():
     assert set(dir(bgn)) == set(bgn.__all__)
 
 
-@pytest.mark.parametrize("package", [bgn, bgn.baselines], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [bgn, bgn.baselines, bgn.export], ids=lambda package: package.__name__)
 def test_type_checkers_see_the_names_that_are_loaded(package):
     tree = ast.parse(Path(package.__file__).read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]

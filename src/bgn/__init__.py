@@ -13,15 +13,23 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from bgn import baselines as baselines
     from bgn import datasets as datasets
+    from bgn import export as export
     from bgn import pipelines as pipelines
     from bgn import plots as plots
     from bgn import preparation as preparation
     from bgn import theory as theory
     from bgn.classifier import BGNClassifier as BGNClassifier
+    from bgn.conformal import intervals as intervals
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNRegressor as BGNRegressor
+    from bgn.explain.certify import certify as certify
+    from bgn.explain.compare import compare_groups as compare_groups
+    from bgn.explain.compare import compare_tables as compare_tables
     from bgn.explain.counterfactual import counterfactual as counterfactual
+    from bgn.explain.edit import edit as edit
     from bgn.explain.effects import effect as effect
+    from bgn.explain.evaluate import evaluate as evaluate
+    from bgn.explain.extremes import extremes as extremes
     from bgn.explain.frontier import frontier as frontier
     from bgn.explain.importance import importance as importance
     from bgn.explain.margin import margin as margin
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
     from bgn.model.layer import Layer as Layer
     from bgn.model.network import Network as Network
     from bgn.model.step import step as step
+    from bgn.model.term_table import as_table as as_table
     from bgn.model.terms import as_terms as as_terms
     from bgn.persist import ModelFileError as ModelFileError
     from bgn.persist import load as load
@@ -44,12 +53,18 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "bgn": "__version__ baselines datasets pipelines plots preparation theory",
+        "bgn": "__version__ baselines datasets export pipelines plots preparation theory",
         "bgn.classifier": "BGNClassifier",
+        "bgn.conformal": "intervals",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",
+        "bgn.explain.certify": "certify",
+        "bgn.explain.compare": "compare_groups compare_tables",
         "bgn.explain.counterfactual": "counterfactual",
+        "bgn.explain.edit": "edit",
         "bgn.explain.effects": "effect",
+        "bgn.explain.evaluate": "evaluate",
+        "bgn.explain.extremes": "extremes",
         "bgn.explain.frontier": "frontier",
         "bgn.explain.importance": "importance",
         "bgn.explain.margin": "margin",
@@ -61,6 +76,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn.model.layer": "Layer",
         "bgn.model.network": "Network",
         "bgn.model.step": "step",
+        "bgn.model.term_table": "as_table",
         "bgn.model.terms": "as_terms",
         "bgn.persist": "ModelFileError load save",
         "bgn.report.write": "write_report",

@@ -65,24 +65,30 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         super().__init__(**parameters)
         self.class_weight = class_weight
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
         """Predict the class of every row.
 
         Parameters
         ----------
         X : array_like or frame of shape (rows, columns), memmap, or path
+        interval : float, optional
+            Share of rows whose class is to be in their set of classes, such as 0.9: the sets come too.
+        groups : array_like of shape (rows,), optional
+            The group of every row, where ``intervals_`` were made for groups.
 
         Returns
         -------
         ndarray, shape (rows,)
-            Labels; of equally probable classes the first.
+            Labels; of equally probable classes the first. With `interval` a pair: the labels, and an array of bool of
+            shape (rows, classes) that says which classes are in the set.
         """
         check_is_fitted(self)
         model = as_it_is(self)
         scores: Any = model.decision_function(X)
         if on_gpu(X):
             scores = scores.cpu().numpy()
-        return model.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        labels = model.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return labels if interval is None else (labels, model._sure(X, interval, groups))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class.

@@ -73,18 +73,21 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
         super().__init__(**parameters)
         self.client = client
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
         """Predict the target of every row, lazily.
 
         Parameters
         ----------
         X : dask array or dataframe, shape (rows, columns)
+        interval, groups : None
+            Intervals are for rows in memory: see :func:`bgn.intervals`.
 
         Returns
         -------
         dask array or series, shape (rows,)
             Of the same kind and in the same partitions as X; a series keeps the index.
         """
+        _no_interval(interval)
         check_is_fitted(self)
         return as_it_is(self)._lazily("predict", X, np.empty(0))
 
@@ -145,17 +148,20 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
         super().__init__(**parameters)
         self.client = client
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
         """Predict the class of every row, lazily.
 
         Parameters
         ----------
         X : dask array or dataframe, shape (rows, columns)
+        interval, groups : None
+            Intervals are for rows in memory: see :func:`bgn.intervals`.
 
         Returns
         -------
         dask array or series, shape (rows,)
         """
+        _no_interval(interval)
         check_is_fitted(self)
         model = as_it_is(self)
         return model._lazily("predict", X, model.classes_[:0])
@@ -227,3 +233,11 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
         classes = self._judged(labels, np.array([float(counts[each]) for each in labels]))
         told = None if held_out is None else replace(held_out, classes=Classes(labels))
         return replace(given, classes=classes), told, labels
+
+
+def _no_interval(interval: float | None) -> None:
+    """Refuse intervals of rows on a cluster."""
+    if interval is not None:
+        raise ValueError(
+            f"interval must be None for rows on a cluster; got {interval!r}. Use bgn.intervals on some rows."
+        )

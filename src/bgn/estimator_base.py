@@ -16,6 +16,7 @@ from sklearn.utils import estimator_html_repr
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.requests import RowSource
+from bgn.estimator_intervals import WithIntervals
 from bgn.estimator_state import EveryWidth, growth_settings, take_over, unfitted
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
@@ -31,7 +32,7 @@ from bgn.model.schema import Schema
 from bgn.sources import RowArguments, known_columns, opened_again, rows_in_memory, source_of
 
 
-class GrownEstimator(EveryWidth, BaseEstimator):
+class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
     """An estimator that grows a network on some loss; :class:`bgn.BGNRegressor` says what the parameters mean."""
 
     n_features_in_: int
@@ -141,6 +142,8 @@ class GrownEstimator(EveryWidth, BaseEstimator):
             nothing_lost(engines.train.lost(), schema.names if schema.named else None)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
             self.network_: Network = self.history_.network()
+        if engines.validation is not None:  # otherwise all rows were learnt from
+            self._calibrate(given, held_out, schema, seed)
 
     def _with_classes(
         self, given: RowArguments, held_out: RowArguments | None

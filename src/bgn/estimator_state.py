@@ -146,4 +146,5 @@ class EveryWidth:
         last = model.history_.best_layer if layer is None else int(layer)
         model.network_ = model.history_.network(int(width), last)
         model.history_ = replace(model.history_, best_layer=last, best_width=int(width))
+        getattr(model, "_recalibrate", lambda: None)()
         return model

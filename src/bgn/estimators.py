@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
@@ -86,6 +85,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         What was grown, in the columns' own units.
     history_ : History
         Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator.
+    intervals_ : Intervals
+        How far off it was on the rows that validated, where those were in memory.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when the columns of X had names.
@@ -129,7 +130,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         kind["cv"] = None
         return cls(**(size | kind | changes))
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
         """Predict the target of every row.
 
         Parameters
@@ -137,14 +138,20 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         X : array_like or frame of shape (rows, columns), memmap, or path
             As in `fit`. Rows in a file or in a memory map are read block by block; where the predictions themselves
             are too many for the memory, loop over :func:`bgn.read_blocks`.
+        interval : float, optional
+            Share of rows whose target is to lie in their interval, such as 0.9: intervals come too. See ``intervals_``.
+        groups : array_like of shape (rows,), optional
+            The group of every row, where the intervals were made for groups.
 
         Returns
         -------
         ndarray of float64, shape (rows,)
-            For a CUDA tensor a tensor on the same GPU, with the same bits.
+            For a CUDA tensor a tensor on the same GPU, with the same bits. With `interval` a pair: the predictions,
+            and an array of shape (rows, 2) with the ends of the intervals.
         """
         check_is_fitted(self)
-        return as_it_is(self)._predicted(X)
+        model = as_it_is(self)
+        return model._predicted(X) if interval is None else (model._predicted(X), model._sure(X, interval, groups))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
         """Return the share of the target's variance that the predictions explain, R^2.

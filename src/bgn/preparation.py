@@ -119,8 +119,8 @@ class Prepared:
         The columns: numbers, words, truths, times; null where a value is missing.
     unseen : dict
         For each raw column, the words that were not there at fit; they count as missing.
-    y : ndarray of float64, shape (rows,), optional
-        The target, at fit.
+    y : ndarray, shape (rows,), optional
+        The target, at fit: numbers, or labels.
     rows : ndarray of int, shape (rows,), optional
         Where the rows stand in the raw table; the first is 0.
     notes : tuple of str
@@ -130,7 +130,7 @@ class Prepared:
     preparation: Preparation
     table: Any
     unseen: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
-    y: Floats | None = None
+    y: NDArray[Any] | None = None
     rows: NDArray[np.int64] | None = None
     notes: tuple[str, ...] = ()
 
@@ -158,6 +158,7 @@ def fit(
     categorical: str | Sequence[str] = (),
     date_format: str | None = None,
     missing: str = "keep",
+    task: str | None = None,
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
@@ -179,6 +180,8 @@ def fit(
     missing : {"keep", "refuse", "drop", "impute"}, default "keep"
         What to do with rows that lack a value: the estimators learn from gaps. Imputed are the median and the commonest
         word.
+    task : {"classes", "numbers"}, optional
+        What the target holds. Words, true and false, and two different whole numbers are classes unless told.
     sep, sheet, gaps : optional
         Separator of a text file, found from its header unless told; sheet of a workbook; cells that count as missing.
     decimal, thousands : str or mapping of str, optional
@@ -200,9 +203,10 @@ def fit(
            [nan, nan]]), array([1., 2., 3.]))
     """
     chosen("missing", missing, MISSING)
+    chosen("task", task, (None, "classes", "numbers"))
     require("pyarrow", extra="parquet")
     from bgn.inputs import prepare, training
 
     drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
-    choices = prepare.Choices(target, drop, categorical, date_format, missing)
+    choices = prepare.Choices(target, drop, categorical, date_format, missing, task)
     return training.fit(data, choices, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))

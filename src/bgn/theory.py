@@ -1,9 +1,10 @@
-"""What a network's layers can reach: regions and Theorem 1.
+"""What a network's layers can reach: regions, Theorem 1, and its counterpart for classes.
 
 Every hidden layer cuts the input space into regions, one for each pattern of +-1 answers that occurs. Rows that
 share a region share everything above it, so a layer can only merge the regions of the layer below, and the best
 that any output can do is predict the mean of each region. That gives Theorem 1: the variance left inside the first
-layer's regions is at most that inside the second's, and so on, up to the training error itself.
+layer's regions is at most that inside the second's, and so on, up to the training error itself. With classes the best
+is to predict each region's shares of the classes, and what is left is their entropy, for the log loss.
 
 Rows pass through the network a block at a time and only one bit per answer is kept, so millions of rows fit.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgn.inputs.per_row import numbers_per_row, weights
+from bgn.model.link import softmax
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
@@ -111,10 +113,11 @@ def regions(network: Any, X: Any, sample_weight: ArrayLike | None = None) -> tup
 
 @through_pipelines("X", targets=("y",))
 def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
-    """Return Theorem 1's bound for every hidden layer, and the mean squared error after them.
+    """Return Theorem 1's bound for every hidden layer, and the mean squared error, or log loss, after them.
 
     No output, and no layers above, can bring the mean squared error on these rows below a layer's bound: the
-    variance of `y` left inside its regions.
+    variance of `y` left inside its regions. With classes it is the mean log loss, in nats, and the bound is the entropy
+    of the classes inside the regions.
 
     Parameters
     ----------
@@ -123,15 +126,16 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
     X : array_like or frame, shape (rows, n_inputs)
         Raw inputs, at least one row.
     y : array_like, shape (rows,)
-        What is to be predicted.
+        What is to be predicted: numbers, or labels of classes; where the network does not name its classes, their
+        numbers from 0.
     sample_weight : array_like, shape (rows,), optional
         A row of weight 2 counts as the row twice.
 
     Returns
     -------
     ndarray of float64, shape (depth + 1,)
-        First layer first, the network's mean squared error last. Never decreasing, not even by a rounding: each
-        entry is the one before plus a sum of squares.
+        First layer first, the network's mean squared error or log loss last. Never decreasing, not even by a
+        rounding: each entry is the one before plus a sum of squares, or of divergences.
 
     Examples
     --------
@@ -142,10 +146,18 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
     >>> network = Network([Layer([[1.0]], [-2.0])], [1.0], 0.0)
     >>> lower_bounds(network, [[0.0], [1.0], [2.0], [3.0]], [-1.0, -2.0, 2.0, 4.0])
     array([0.625, 2.75 ])
+
+    One region holds both classes equally often, the other one class alone; the outputs could be bolder:
+
+    >>> classes = network.changed(link="logistic")
+    >>> lower_bounds(classes, [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 1]).round(3)
+    array([0.347, 0.563])
     """
     network = _binary(network)
     layers = regions(network, X)
     weight = np.ones(len(layers[0].index)) if sample_weight is None else _weights(sample_weight, len(layers[0].index))
+    if network.link != "identity":
+        return _entropies(network, layers, y, weight)
     target = numbers_per_row(y, "y", len(weight))
     if not len(target):
         raise ValueError("X must have at least one row; got none.")
@@ -158,11 +170,56 @@ def lower_bounds(network: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | 
 
 
 def _binary(model: Any) -> Network:
-    """Return a model's network if it is binary activated and predicts one number; columns may be of any kind."""
+    """Return a model's network if it is binary activated; columns may be of any kind."""
     network = network_of(model, plain=False)
-    if network.slopes is not None or network.link != "identity":
-        raise ValueError("network must be binary activated and predict one number; slopes and classes have no regions.")
+    if network.slopes is not None:
+        raise ValueError("network must be binary activated; one with slopes has no regions of one prediction each.")
     return network
+
+
+def _entropies(network: Network, layers: tuple[Regions, ...], y: Any, weight: Floats) -> Floats:
+    """Return the mean entropy of the classes inside each layer's regions, then the network's mean log loss."""
+    from bgn.inputs.classes import codes_of  # needs scikit-learn, which numbers do without
+
+    codes = codes_of(network, y, len(weight))
+    if not len(codes):
+        raise ValueError("X must have at least one row; got none.")
+    probabilities = _probabilities(network, layers[-1].patterns)
+    shape = len(layers[0]), probabilities.shape[1]
+    mass = np.zeros(shape)
+    np.add.at(mass, (layers[0].index, codes.astype(np.intp)), weight)
+    totals = [float(np.sum(_cross(mass, _shares(mass))))]
+    for below, above in pairwise(layers):
+        parent = np.empty(len(below), dtype=np.int64)
+        parent[below.index] = above.index
+        merged = np.zeros((len(above), shape[1]))
+        np.add.at(merged, parent, mass)
+        gained = _cross(mass, _shares(merged)[parent]) - _cross(mass, _shares(mass))
+        totals.append(totals[-1] + float(np.sum(np.maximum(gained, 0.0))))
+        mass = merged
+    missed = _cross(mass, probabilities) - _cross(mass, _shares(mass))
+    totals.append(totals[-1] + float(np.sum(np.maximum(missed, 0.0))))
+    return np.array(totals) / weight.sum()
+
+
+def _shares(mass: Floats) -> Floats:
+    """Return the shares of the classes in every region."""
+    total = mass.sum(axis=1, keepdims=True)
+    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
+
+
+def _cross(mass: Floats, probabilities: Floats) -> Floats:
+    """Return every region's log loss when probabilities are predicted; a class without mass costs nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(mass > 0, -mass * np.log(probabilities), 0.0)
+    return np.asarray(parts.sum(axis=1))
+
+
+def _probabilities(network: Network, patterns: NDArray[np.int8]) -> Floats:
+    """Return the probabilities of all classes in each region of the last hidden layer."""
+    base, weights, over = network.summands
+    scores = (base + patterns.astype(np.float64) @ weights) / over
+    return softmax(np.stack([np.zeros_like(scores), scores], axis=1) if scores.ndim == 1 else scores)
 
 
 def _variation(layers: tuple[Regions, ...], target: Floats, weight: Floats, outputs: Floats) -> Iterator[float]:

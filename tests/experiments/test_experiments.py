@@ -59,7 +59,7 @@ def shown(folder):
 @needs_torch
 @needs_raw
 def test_every_study_runs_at_toy_size(tmp_path):
-    for package in ("openpyxl", "imodels", "interpret", "lightgbm", "pygam", "xgboost"):
+    for package in ("openpyxl", "imodels", "interpret", "lightgbm", "pandas", "pygam", "xgboost"):
         pytest.importorskip(package)
     status, output, log = finish("all", "--smoke", folder=tmp_path)
     assert status == 0, log

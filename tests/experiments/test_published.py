@@ -43,7 +43,9 @@ def built(tmp_path_factory):
 
 
 def test_the_pages_show_all_that_is_published_and_nothing_else(built):
-    text = " ".join(path.read_text(encoding="utf-8") for path in pages.GENERATED.parent.glob("*.rst"))
+    later = set(STUDIES) - set(PUBLISHED)  # whose pages are left out of the documentation until they are published
+    written = [path for path in pages.GENERATED.parent.glob("*.rst") if path.stem not in later]
+    text = " ".join(path.read_text(encoding="utf-8") for path in written)
     shown = {pages.file(kind, name, built) for kind, name in re.findall(r"published-(table|figure):: (\S+)", text)}
     assert shown == {path for path in built.rglob("*") if path.suffix in (".rst", ".svg")} != set()
 

@@ -203,7 +203,7 @@ def test_everything_takes_the_table_itself(encoded, tmp_path):
         assert bgn.counterfactual(encoded, row, at_least=wanted).prediction >= wanted
     simple = bgn.simplify(encoded, X, y, points=5)
     assert str(bgn.scorecard(simple.network))
-    assert simple.mse_before == pytest.approx(np.mean((predicted - y) ** 2))
+    assert simple.before == pytest.approx(np.mean((predicted - y) ** 2))
     sizes = bgn.frontier(encoded, X, y, X, y)
     assert sizes.errors["test"][sizes.chosen] == pytest.approx(np.mean((predicted - y) ** 2))
     assert theory.lower_bounds(encoded, X, y)[-1] == pytest.approx(np.mean((predicted - y) ** 2))
@@ -236,7 +236,7 @@ def test_searches_and_targets_are_seen_through():
     for model in (both, nested):
         assert see_through(model).whole
         assert np.allclose(network_of(model).predict(table), model.predict(table), rtol=0, atol=1e-9)
-        assert bgn.simplify(model, table, y).mse_before == pytest.approx(np.mean((model.predict(table) - y) ** 2))
+        assert bgn.simplify(model, table, y).before == pytest.approx(np.mean((model.predict(table) - y) ** 2))
 
 
 def test_a_target_that_cannot_be_undone_is_named():
@@ -245,7 +245,7 @@ def test_a_target_that_cannot_be_undone_is_named():
     assert text.startswith("log1p(prediction) = ")
     assert text.endswith("The target is log1p(prediction): what was done to it could not be undone.")
     assert np.allclose(np.expm1(network_of(model).predict(X[NUMBERS])), model.predict(X[NUMBERS]))
-    assert bgn.simplify(model, X[NUMBERS], y - y.min()).mse_before < 1.0
+    assert bgn.simplify(model, X[NUMBERS], y - y.min()).before < 1.0
     model = TransformedTargetRegressor(small(), transformer=QuantileTransformer(n_quantiles=20)).fit(X[NUMBERS], y)
     assert "QuantileTransformer(prediction) = " in bgn.equation(model)
 

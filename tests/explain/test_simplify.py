@@ -30,9 +30,9 @@ def test_the_free_step_changes_no_prediction_to_the_bit(problem):
     assert simple.free.predict(rows).tobytes() == network.predict(rows).tobytes()
     for layer, other in zip(network.layers, simple.free.layers, strict=True):
         assert ((layer.weights != 0) == (other.weights != 0)).all()
-    assert simple.mse_after == np.mean((simple.network.predict(rows) - y) ** 2)
-    assert simple.mse_before == np.mean((network.predict(rows) - y) ** 2)
-    assert simple.mse_after <= 1.01 * simple.mse_before + 1e-12
+    assert simple.after == np.mean((simple.network.predict(rows) - y) ** 2)
+    assert simple.before == np.mean((network.predict(rows) - y) ** 2)
+    assert simple.after <= 1.01 * simple.before + 1e-12
 
 
 def answer(question, values):
@@ -107,8 +107,8 @@ def test_output_weights_keep_the_digits_asked_for():
         np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
         losses.append(simple.loss)
     assert abs(losses[2]) < 0.01
-    assert simplify(network, X, y, max_loss=10.0).mse_after <= 11.0 * simplify(network, X, y).mse_before
-    assert "MSE" in repr(simplify(network, X, y))
+    assert simplify(network, X, y, max_loss=10.0).after <= 11.0 * simplify(network, X, y).before
+    assert "mean squared error" in repr(simplify(network, X, y))
 
 
 def test_a_neuron_that_rounds_to_nothing_goes():
@@ -126,7 +126,7 @@ def test_points_are_at_least_as_good_as_plain_rounding():
     fires = network.hidden(X) > 0
     plain = np.rint(network.output_weights / np.abs(network.output_weights).max() * 5)
     line = np.polyfit(fires @ plain, y, 1)
-    assert simple.mse_after <= np.mean((np.polyval(line, fires @ plain) - y) ** 2) * 1.002
+    assert simple.after <= np.mean((np.polyval(line, fires @ plain) - y) ** 2) * 1.002
 
 
 def test_start_and_unit_are_short():
@@ -245,11 +245,11 @@ def test_categories_and_gaps_keep_their_answers(data, depth, points):
     np.testing.assert_array_equal(simple.free.predict(X), network.predict(X))
     assert simple.network.schema == network.schema
     error = float(np.mean((simple.network.predict(X) - target) ** 2))
-    assert simple.mse_after == pytest.approx(error)
+    assert simple.after == pytest.approx(error)
     bgn.equation(simple.network)
 
 
 def test_slopes_are_refused():
     network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
-    with pytest.raises(ValueError, match="model must predict one number without slopes or classes"):
+    with pytest.raises(ValueError, match="model must predict by questions alone"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])

@@ -68,13 +68,13 @@ def test_loops_agree_with_arrays(kind, classes, weighted):
     loss, gap, target = made(kind, classes, seed=1)
     weight = np.random.default_rng(2).integers(1, 9, len(target)) if weighted else np.empty(0, np.int64)
     heavy = weight if weighted else np.ones(len(target), np.int64)
-    residual = np.zeros_like(gap)
+    residual, added = np.zeros_like(gap), np.zeros(4, np.int64)
     for span in ((0, 70), (70, 70), (70, len(target))):
-        loss.fill_residual(gap, target, *span, residual)
+        loss.fill_residual(gap, target, weight, *span, residual, added)
     np.testing.assert_array_equal(residual, loss.residual(gap, target))
     limbs, powers, unit = np.zeros(4, np.int64), np.zeros(1, np.int64), 1e-12
     loss.add_limbs(gap, target, weight, 0, len(target), limbs)
-    assert limbs.tolist() == [int((limb * heavy).sum()) for limb in loss.limbs(gap, target)]
+    assert limbs.tolist() == added.tolist() == [int((limb * heavy).sum()) for limb in loss.limbs(gap, target)]
     loss.add_powers(gap, target, weight, unit, 0, len(target), powers)
     assert powers[0] == int((loss.powers(gap, target, unit).astype(np.int64) * heavy).sum())
 

@@ -10,7 +10,9 @@ from sklearn.datasets import load_diabetes
 
 import bgn.theory
 from bgn import Layer, Network
+from bgn.model.schema import Column, Schema
 from bgn.theory import lower_bounds, regions
+from tests.networks import problems as network_problems
 from tests.optional import pandas as pd
 from tests.optional import polars as pl
 from tests.reference import theory as slow
@@ -219,3 +221,31 @@ def test_a_fitted_estimator_stands_for_its_network():
     assert len(regions(model, X)) == 1
     with pytest.raises(TypeError, match=r"got BGNRegressor\. Call fit first"):
         regions(bgn.BGNRegressor(), X)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 3).flatmap(lambda depth: network_problems(depth=depth)), st.integers(2, 4), st.integers(0, 2**32 - 1)
+)
+def test_no_outputs_beat_the_entropy_of_the_regions(problem, n_classes, seed):
+    network, X, background = problem
+    rng, rows = np.random.default_rng(seed), np.vstack([X, background])
+    parts = {"link": "logistic"}
+    if n_classes > 2:
+        parts = {"link": "softmax", "output_weights": rng.normal(size=(network.widths[-1], n_classes))}
+        parts["base"] = rng.normal(size=n_classes)
+    network, y = network.changed(**parts), rng.integers(0, n_classes, len(rows))
+    bounds = lower_bounds(network, rows, y)
+    np.testing.assert_allclose(bounds, slow.entropies(network, rows.tolist(), y.tolist()), atol=1e-12)
+    assert (np.diff(bounds) >= 0).all()
+    weight = rng.integers(1, 4, len(rows))
+    repeated = lower_bounds(network, np.repeat(rows, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(lower_bounds(network, rows, y, weight), repeated, atol=1e-12)
+
+
+def test_labels_of_classes_are_told_apart_by_name():
+    schema = Schema((Column("x"),), classes=("no", "yes"))
+    network = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, schema=schema, link="logistic")
+    assert lower_bounds(network, [[1.0], [-1.0]], ["yes", "no"])[0] == 0.0
+    with pytest.raises(ValueError, match="y holds the label 'perhaps'"):
+        lower_bounds(network, [[1.0], [-1.0]], ["yes", "perhaps"])

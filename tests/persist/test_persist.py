@@ -251,8 +251,8 @@ def test_long_histories_are_thinned_or_left_out(fitted: Any, tmp_path: Path) -> 
     ("keys", "value", "message"),
     [
         (("settings", "wings"), 2, "settings has 'wings', which this version of bgn does not know. Upgrade bgn"),
-        (("settings",), None, "kind must be 'network', or 'regressor' with settings"),
-        (("settings", "max_width"), {}, "settings must be a number; got an object of 0"),
+        (("settings",), None, "kind must be 'network', or 'regressor' or 'classifier' with settings"),
+        (("settings", "max_width"), {}, "settings.max_width must be a number; got an object of 0"),
         (("history", "best_width"), 1, "history does not lead to the network of the file"),
         (("history", "best_layer"), 9, "history does not lead to a network: layer must be between 0 and 0; got 9"),
         (("history", "paths", 0, "snapshots"), [], r"history.paths\[0\].snapshots must hold one of width 0 at least"),
@@ -309,7 +309,7 @@ def change(path: Path, *keys: str | int, value: Any = None, drop: bool = False) 
         (("version",), 3, r"its format is version 3; this bgn reads versions 1 to 2\. Upgrade bgn"),
         (("version",), "1", "version must be a whole number"),
         (("version",), True, "version must be a whole number"),
-        (("kind",), "pickle", "kind must be 'network', or 'regressor' with settings"),
+        (("kind",), "pickle", "kind must be 'network', or 'regressor' or 'classifier' with settings"),
         (("surplus",), 1, "unknown key 'surplus'"),
         (("schema", "columns"), ["a"], r"layers\[0\]\[1\].columns must be different and below 1"),
         (("schema", "columns"), -1, "schema.columns must be a whole number"),
@@ -461,7 +461,7 @@ def test_a_gigabyte_of_nonsense_is_refused_before_it_is_read(tmp_path: Path) -> 
 
 
 def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match=r"model must be a bgn\.Network or a fitted BGNRegressor; got int"):
+    with pytest.raises(TypeError, match=r"model must be a bgn\.Network or a fitted estimator of bgn; got int"):
         bgn.save(3, tmp_path / "m.json")
     with pytest.raises(ValueError, match="preparation must make the network's features"):
         bgn.save(example(), tmp_path / "m.json", preparation=prepared(number("x")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import bgn
 import bgn.grow.network as grow_network
-from bgn import BGNRegressor
+from bgn import BGNClassifier, BGNRegressor
 from tests import fuzz_models, fuzz_round_trips
 from tests.fuzz_round_trips import KINDS, same_report, table
 from tests.round_trips import bits, scratch, through_a_file
@@ -97,6 +98,48 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     for found in (bgn.load(tmp_path / "model.json"), through_a_file(model, tmp_path)):
         assert bits(found.network_) == bits(model.network_)
         assert not hasattr(found, "history_")
+
+
+LABELS = {
+    "words": ["no", "yes", "dunno"], "numbers": [3, 1, 2], "wide": [1.0, -0.0, 1e300], "truths": [True, False],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("labels", list(LABELS))
+@pytest.mark.parametrize("layers", [1, 2])
+def test_classes_come_back(tmp_path: Path, labels: str, layers: int) -> None:
+    X, y = table(1, ("fine", "few values"), 90)
+    known = np.array(LABELS[labels])
+    y = known[np.digitize(y, np.quantile(y, np.linspace(0, 1, len(known) + 1)[1:-1]))]
+    weight = {known[0].item(): 2.5}
+    model = BGNClassifier(max_width=3, max_layers=layers, class_weight=weight, n_jobs=1, random_state=0).fit(X, y)
+    found = through_a_file(model, tmp_path)
+    assert found.class_weight == weight
+    np.testing.assert_array_equal(found.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(found.at_width(1).predict(X), model.at_width(1).predict(X))
+    content = json.loads((tmp_path / "model.json").read_text())
+    assert content["kind"] == "classifier"
+    assert "mse" not in json.dumps(content["history"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "regressor"}, "kind is 'regressor', and the network's link 'logistic' is that of another"),
+        ({"kind": "network"}, "kind must be 'network', or 'regressor' or 'classifier' with settings"),
+        ({"settings": {"class_weight": [["no", "x"]]}}, r"settings.class_weight\[0\]\[1\] must be a number; got 'x'"),
+        ({"settings": {"class_weight": [["no"]]}}, r"settings.class_weight\[0\] must have 2 entries; got 1"),
+        ({"settings": {"class_weights": None}}, "settings has 'class_weights', which this version"),
+        ({"schema": {"columns": 2, "target": None}}, "schema lacks 'classes', the labels that a classifier predicts"),
+    ],
+)
+def test_what_is_no_classifier_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    X, y = table(1, ("fine", "few values"), 60)
+    path = tmp_path / "model.json"
+    bgn.save(BGNClassifier(max_width=2, random_state=0).fit(X, y > np.median(y)), path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(bgn.ModelFileError, match=message):
+        bgn.load(path)
 
 
 def test_fits_of_every_kind_come_back() -> None:

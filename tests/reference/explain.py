@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from functools import reduce
 from itertools import combinations, product
 from math import factorial
+from operator import add
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from bgn.model.decimals import whole_numbers
 from bgn.model.network import Network
 
 
@@ -90,9 +94,7 @@ def cheapest_cell(network, x, least, most, *, costs, low, high, integer, groups,
         answers = np.array([pattern])
         for each in network.layers[1:]:
             answers = each.fire(answers)
-        prediction = network.base
-        for answer, weight in zip(answers[0], network.output_weights, strict=True):
-            prediction += answer * weight
+        prediction = score(network, answers[0])
         away = max(least - prediction, prediction - most, 0.0)
         if away > 0 and (away >= miss or best < np.inf):
             continue
@@ -109,8 +111,18 @@ def cheapest_cell(network, x, least, most, *, costs, low, high, integer, groups,
     return best, miss
 
 
-def cheapest_table_row(network, row, least, prices, fill=()):
+def score(network, answers):
+    """What a network with one output adds up to: short decimals as decimals, other numbers one after the other."""
+    numbers = [network.base, *(weight * answer for weight, answer in zip(network.output_weights, answers, strict=True))]
+    if whole_numbers([network.base, *network.output_weights]) is not None:
+        return float(sum(Decimal(repr(float(number))) for number in numbers))
+    return reduce(add, numbers)
+
+
+def cheapest_table_row(network, row, least, prices, fill=(), wanted=None):
     """Cheapest cost of a row of the table that predicts at least something: every level, whole number and crossing.
+
+    Or, with `wanted`, one that this function of raw rows takes.
 
     A row is as the network reads it, NaN for a gap, with one number that is not whole, the first column; gaps stay but
     those of the columns `fill`, which cost 1 and, of numbers, the way from the typical value.
@@ -148,8 +160,9 @@ def cheapest_table_row(network, row, least, prices, fill=()):
             cost += prices[j] * (rows[:, j] != row[j]) * new if not gap else new
         else:
             cost += np.where(new, np.abs(rows[:, j] - (column.typical if gap else row[j])) * prices[j] + gap, 0.0)
-    wanted = network.predict(table_rows_of(network, rows)) >= least
-    return cost[wanted].min() if wanted.any() else np.inf
+    told = table_rows_of(network, rows)
+    fine = network.predict(told) >= least if wanted is None else wanted(told)
+    return cost[fine].min() if fine.any() else np.inf
 
 
 def _filled(network, rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -61,3 +62,19 @@ def mean_squared_error(
         )
         total += m * (output - value) ** 2
     return total / sum(mass)
+
+
+def entropies(network: Network, rows: list[list[float]], codes: list[int]) -> list[float]:
+    """Return the mean entropy of the classes inside each layer's regions, a region at a time, then the log loss."""
+    found = []
+    for layer in range(network.depth):
+        members: dict[tuple[int, ...], list[int]] = {}
+        for row, code in zip(rows, codes, strict=True):
+            members.setdefault(pattern(network, row, layer), []).append(code)
+        counts = [Counter(own).values() for own in members.values()]
+        found.append(sum(n * math.log(sum(own) / n) for own in counts for n in own) / len(rows))
+    lost = 0.0
+    for row, code in zip(rows, codes, strict=True):
+        chances = network.predict([row])[0]
+        lost -= math.log(chances[code] if network.link == "softmax" else chances if code else 1.0 - chances)
+    return [*found, lost / len(rows)]

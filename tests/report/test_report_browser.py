@@ -402,3 +402,49 @@ def test_injected_scripts_do_not_run(browser, tmp_path) -> None:
     page.goto(path.as_uri())
     assert page.evaluate("window.bad === undefined && typeof window.bgn.predict === 'function'")
     page.close()
+
+
+def told_apart(classes: int, deep: bool = False) -> tuple[bgn.BGNClassifier, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(300, 4)).round(2)
+    places = np.quantile(rows[:, 0], np.linspace(0, 1, classes + 1)[1:-1])
+    y = np.array(["<b>no</b>", "yes", "&amp;", "maybe"])[np.digitize(rows[:, 0] + rng.normal(0, 0.4, 300), places)]
+    return bgn.BGNClassifier(max_width=5, max_layers=1 + deep, random_state=0).fit(rows, y), rows, y
+
+
+@pytest.mark.parametrize(("classes", "deep"), [(2, False), (4, False), (3, True)])
+def test_probabilities_of_the_page_are_those_of_predict_proba(opened, classes, deep) -> None:
+    model, rows, y = told_apart(classes, deep)
+    page = opened(model, rows, y)
+    tried = np.random.default_rng(9).normal(size=(200, 4)).round(1)
+    scores = page.evaluate("rows => rows.map(window.bgn.score)", tried.tolist())
+    np.testing.assert_array_equal(scores, model.decision_function(tried))
+    got = np.array(page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist()))
+    expected = model.predict_proba(tried)
+    np.testing.assert_allclose(got, expected[:, 1] if classes == 2 else expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_predicted_class_follows_the_sliders(opened, classes) -> None:
+    model, rows, y = told_apart(classes)
+    page = opened(model, rows, y)
+    column = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).controls[0].column")
+    row = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).typical")
+    for value in (rows[:, column].min(), rows[:, column].max()):
+        page.fill("#c0", str(value))
+        row[column] = float(value)
+        said = model.predict([row])[0]
+        assert page.inner_text("#prediction") == said
+        chances = model.predict_proba([row])[0]
+        for k, chance in enumerate(chances):
+            shown = float(page.inner_text(f"#p{k} .number").strip("<>%"))
+            assert shown == pytest.approx(100 * chance, abs=0.11)
+    page.select_option("#reach-class", "0")
+    page.fill("#reach-value", "60")
+    assert page.inner_text("#reach-note") != ""
+
+
+@pytest.mark.parametrize("width", [360, 1100])
+def test_classes_stay_on_the_page(opened, width) -> None:
+    page = opened(*told_apart(4), width=width)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

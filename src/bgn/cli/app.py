@@ -12,10 +12,15 @@ from typing import Any
 import click
 
 from bgn import __version__
+from bgn.cli.certify import certify
 from bgn.cli.check import check
+from bgn.cli.compare import compare
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
+from bgn.cli.edit import edit
+from bgn.cli.evaluate import evaluate
 from bgn.cli.explain import explain, report
+from bgn.cli.export import export
 from bgn.cli.fit import fit
 from bgn.cli.look import path, show_model
 from bgn.cli.measure import effect, margin
@@ -75,6 +80,7 @@ def bgn() -> None:
 
 
 for _command in (
-    check, fit, predict, show_model, path, explain, effect, margin, counterfactual, simplify, report, data,
+    check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, certify, compare, edit,
+    simplify, report, export, data,
 ):  # fmt: skip
     bgn.add_command(_command)

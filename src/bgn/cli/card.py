@@ -10,11 +10,21 @@ import numpy as np
 
 import bgn
 from bgn.cli.train import TrainingRows
+from bgn.inputs.target import labelled
 from bgn.model.network import Network
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.printable import clean, visible
 
-_NAMES = {"model": "this model", "linear": "linear model", "mean": "predicting the mean"}
+_NAMES = {
+    "model": "this model", "linear": "linear model", "mean": "predicting the mean",
+    "logistic": "logistic regression", "majority": "the commonest class",
+}  # fmt: skip
+_TITLES = {
+    "mse": {"r2": "R2", "mse": "MSE", "mae": "MAE"},
+    "log_loss": {"log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy"},
+}  # fmt: skip
+_WORDS = {"mse": "mean squared error", "log_loss": "log loss"}
 
 
 def short(error: float, digits: int = 4) -> str:
@@ -30,16 +40,34 @@ def scores(y: Floats, predicted: Floats) -> dict[str, float]:
 
 
 def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floats]) -> dict[str, dict[str, float]]:
-    """Score a network, a linear model and the mean, all learnt on `train`, on the rows `judged`."""
-    from bgn.explain.linear import as_numbers, linear_predictions
+    """Score a network, a linear model and the mean, all learnt on `train`, on the rows `judged`.
+
+    For classes, whose numbers the targets are: a network, logistic regression, and the shares of the classes.
+    """
+    from bgn.explain.linear import as_numbers, linear_predictions, logistic_scores, majority_scores
 
     learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
     rows, others = (as_numbers(network.schema, each, learnt) for each in (learnt, X))
+    if (classes := network.schema.classes) is not None:
+        guesses = {
+            "model": network.predict_encoded(X, scores=True),
+            "logistic": logistic_scores(rows, train[1], others, len(classes)),
+            "majority": majority_scores(train[1], len(y), len(classes)),
+        }
+        return {who: class_scores(classes, y, guess) for who, guess in guesses.items()}
     return {
         "model": scores(y, network.predict_encoded(X)),
         "linear": scores(y, linear_predictions(rows, train[1], others)),
         "mean": scores(y, np.full(len(y), train[1].mean())),
     }
+
+
+def class_scores(classes: Sequence[Any], codes: Floats, scores: Floats) -> dict[str, float]:
+    """Return what a card says of classes: all scores, NaN where the rows do not tell."""
+    from bgn.explain.evaluate import evaluation
+    from bgn.explain.evaluate.judged import JudgedRows
+
+    return dict(evaluation(JudgedRows.scored(classes, scores, codes)).scores)
 
 
 @dataclass(frozen=True)
@@ -55,11 +83,11 @@ class Card:
     figures: Mapping[str, Mapping[str, float]]
     width: int
     best_width: int
-    mse_by_width: Mapping[str, Sequence[float]]
+    loss_by_width: Mapping[str, Sequence[float]]
     unit: str | None
-    validation_mse: float | None
+    validation_loss: float | None
     cross_validated: bool
-    train_mse: float
+    train_loss: float
     bound: float | None
     widths: tuple[int, ...]
     parameters: int
@@ -69,39 +97,57 @@ class Card:
     seconds: float
     notes: tuple[str, ...]
     files: Mapping[str, str]
+    classes: Mapping[str, int] | None = None
+    loss: str = "mse"
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
-        return {"library": bgn.__version__, **asdict(self)}
+        told = {name.replace("loss", self.loss): value for name, value in asdict(self).items() if name != "loss"}
+        told["figures"] = {who: {name: None if x != x else x for name, x in each.items()}
+                           for who, each in self.figures.items()}  # fmt: skip
+        if self.classes is None:
+            del told["classes"]
+        return {"library": bgn.__version__, **told}
+
+    @property
+    def _rivals(self) -> tuple[str, str]:
+        """Who else is scored: a linear model, and what needs no columns at all."""
+        _, linear, nothing = self.figures
+        return linear, nothing
 
     @property
     def warnings(self) -> list[str]:
         """What a user should think twice about."""
-        model, linear = self.figures["model"]["mse"], self.figures["linear"]["mse"]
+        model, linear, nothing = (self.figures[who][self.loss] for who in ("model", *self._rivals))
         found = []
         if linear <= 1.01 * model:
-            found.append(f"a linear model is {'better' if linear < 0.99 * model else 'as good'} on these rows.")
-        if self.figures["mean"]["mse"] <= model:
-            found.append("predicting the mean is as good: the model has found nothing that holds on these rows.")
+            rival = "a linear model" if self.classes is None else "logistic regression"
+            found.append(f"{rival} is {'better' if linear < 0.99 * model else 'as good'} on these rows.")
+        if nothing <= model:
+            same = "predicting the mean" if self.classes is None else "saying the shares of the classes of every row"
+            found.append(f"{same} is as good: the model has found nothing that holds on these rows.")
         return found
 
     @property
     def more(self) -> list[str]:
         """What more questions would buy, in a line and its legend; nothing where no more were tried."""
-        rows, errors = list(self.mse_by_width.items())[-1]  # the test rows, if there are any
+        rows, errors = list(self.loss_by_width.items())[-1]  # the test rows, if there are any
         best = self.best_width
         if len(errors) - 1 <= self.width:
             return []
         if best <= self.width:
-            by = self._validation if "validation" in self.mse_by_width else "training"
-            return [f"more questions, up to {len(errors) - 1}, did not lower the {by} error"]
+            by = self._validation if "validation" in self.loss_by_width else "training"
+            error = "error" if self.classes is None else "log loss"
+            return [f"more questions, up to {len(errors) - 1}, did not lower the {by} {error}"]
         sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
         told = ", ".join(f"with {size} questions: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
-        linear = "" if rows == "validation" else f"; a linear model: {short(self.figures['linear']['mse'], 3)}"
+        rival = self._rivals[0]
+        name = "a linear model" if rival == "linear" else "logistic regression"
+        linear = "" if rows == "validation" else f"; {name}: {short(self.figures[rival][self.loss], 3)}"
         unit = "" if self.unit is None else f", in {clean(self.unit)} squared"
-        measured = f"mean squared error on the {rows} rows"
+        measured = f"{_WORDS[self.loss]} on the {rows} rows"
         if rows == "validation" and self.cross_validated:
-            measured = "cross-validated mean squared error"
+            measured = f"cross-validated {_WORDS[self.loss]}"
         return [
             f"{told} instead of {short(errors[self.width], 3)}{linear}",
             f"({measured}{unit}; ask for more with --size {best})",
@@ -130,11 +176,10 @@ class Card:
         sheet = Table(box=None, pad_edge=False)
         some = f"{self.rows_judged} of " if self.rows_judged < (self.rows_test or self.rows_train) else ""
         sheet.add_column(f"on {some}{self.rows_test} test rows" if self.rows_test else f"on {some}the training rows")
-        for title in ("R2", "MSE", "MAE"):
+        for title in _TITLES[self.loss].values():
             sheet.add_column(title, justify="right")
         for who, figures in self.figures.items():
-            cells = (f"{round(figures['r2'], 3) + 0.0:.3f}", short(figures["mse"]), short(figures["mae"]))
-            sheet.add_row(Text(_NAMES[who]), *cells)
+            sheet.add_row(Text(_NAMES[who]), *(_cell(name, figures[name]) for name in _TITLES[self.loss]))
         console.print(sheet)
         console.print()
         for text in self.more:
@@ -149,15 +194,30 @@ class Card:
     def _facts(self) -> Sequence[str]:
         used = ", ".join(map(clean, self.features_used)) or "none"
         neurons = " + ".join(map(str, self.widths))
+        error = "error" if self.classes is None else "log loss"
         facts = [
             f"{neurons} neuron{'s' * (self.widths != (1,))}, {self.parameters} numbers",
             f"uses {len(self.features_used)} of {self.features} features: {used}",
-            f"training error {short(self.train_mse)}"
+            f"training {error} {short(self.train_loss)}"
             + ("" if self.bound is None else f"; these neurons cannot go below {short(self.bound)} (Theorem 1)")
-            + ("" if self.validation_mse is None else f"; {self._validation} error {short(self.validation_mse)}"),
-            f"{self.rows_train} rows to learn from, {self.seconds:.1f} s; stopped: {self.stopped}",
+            + ("" if self.validation_loss is None else f"; {self._validation} {error} {short(self.validation_loss)}"),
+            f"{self.rows_train} rows to learn from{self._shares()}, {self.seconds:.1f} s; stopped: {self.stopped}",
         ]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
+
+    def _shares(self) -> str:
+        """Say how many of the rows are of each class, where there are classes, and few."""
+        if self.classes is None or len(self.classes) > 10:
+            return ""
+        total = sum(self.classes.values())
+        return f" ({', '.join(f'{clean(label)} {count / total:.1%}' for label, count in self.classes.items())})"
+
+
+def _cell(name: str, value: float) -> str:
+    """Write a figure: shares to three digits after the point, errors to four that count."""
+    if value != value:
+        return "-"
+    return short(value) if name in ("mse", "mae", "log_loss") else f"{round(value, 3) + 0.0:.3f}"
 
 
 def make_card(
@@ -171,7 +231,12 @@ def make_card(
 ) -> Card:
     """Gather what is told about a fitted estimator."""
     network, history = model.network_, model.history_
-    sizes = bgn.frontier(model, X_test=rows.X_test, y_test=rows.y_test) if len(rows.y_test) else bgn.frontier(model)
+    tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
+    sizes = bgn.frontier(model, **tested)
+    counts = None
+    if rows.classes is not None:
+        each = np.bincount(rows.y.astype(np.intp), minlength=len(rows.classes)).tolist()
+        counts = dict(zip(map(level_word, rows.classes), each, strict=True))
     best = history.paths[history.best_layer][history.best_width]
     bounds = [r.bound for r in history.records if (r.layer, r.width) == (history.best_layer, history.best_width)]
     return Card(
@@ -184,11 +249,11 @@ def make_card(
         figures=figures,
         width=sizes.chosen,
         best_width=sizes.best,
-        mse_by_width={judged: errors.tolist() for judged, errors in sizes.errors.items()},
+        loss_by_width={judged: errors.tolist() for judged, errors in sizes.errors.items()},
         unit=units.get(network.target_name),
-        validation_mse=None if np.isnan(best.validation_mse) else best.validation_mse,
+        validation_loss=None if np.isnan(best.validation_loss) else best.validation_loss,
         cross_validated=sizes.cross_validated,
-        train_mse=best.train_mse,
+        train_loss=best.train_loss,
         bound=bounds[-1] if bounds else None,
         widths=network.widths,
         parameters=network.n_parameters,
@@ -198,4 +263,6 @@ def make_card(
         seconds=seconds,
         notes=rows.notes,
         files=files,
+        classes=counts,
+        loss=sizes.loss,
     )

@@ -28,7 +28,11 @@ class Clustered:
     them to judge by.
     """
 
+    classes = None
+
     def __init__(self, wanted: Wanted, address: str) -> None:
+        if wanted.choices.task == "classes":
+            raise Refused("--scheduler fits models that predict numbers; leave it out for classes, or try --stream.")
         kinds = wanted.parquet("--scheduler", "stay on the cluster").types
         self._wanted, self.numbers, self._keys = wanted, wanted.numbers, wanted.keys
         features, target = wanted.features(), wanted.target

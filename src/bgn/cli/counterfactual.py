@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bgn
-from bgn.cli.source import DataFile, grouped, json_option, model_and_data, preparation_of, reads_data
+from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
+from bgn.explain.classes import class_labels, class_number, probabilities_of
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.cases import is_flag
@@ -44,8 +45,9 @@ _change_options = grouped(
 
 @model_and_data
 @click.option("--row", type=click.IntRange(1), default=1, show_default=True, help="The row to change; the first is 1.")
-@click.option("--at-least", type=float, help="Lowest prediction that will do.")
-@click.option("--at-most", type=float, help="Highest prediction that will do.")
+@click.option("--at-least", type=float, help="Lowest prediction that will do; with classes, lowest probability.")
+@click.option("--at-most", type=float, help="Highest prediction that will do, likewise.")
+@click.option("--to", metavar="LABEL", help="With classes, the one to be predicted, or whose probability is meant.")
 @_change_options
 @click.option(
     "-n", "--answers", "n", type=click.IntRange(1), default=1, help="Several answers that change other columns."
@@ -54,7 +56,16 @@ _change_options = grouped(
 @json_option
 @reads_data
 def counterfactual(
-    file: ModelFile, data: DataFile, row: int, as_json: bool, cost: tuple[str, ...], fewest: bool, **options: Any
+    file: ModelFile,
+    data: DataFile,
+    row: int,
+    as_json: bool,
+    cost: tuple[str, ...],
+    fewest: bool,
+    at_least: float | None,
+    at_most: float | None,
+    to: str | None,
+    **options: Any,
 ) -> None:
     """Find the cheapest change of a row of DATA that brings a saved MODEL's prediction where it is wanted.
 
@@ -64,25 +75,66 @@ def counterfactual(
     \b
     bgn counterfactual model.json houses.csv --row 17 --at-least 300
     bgn counterfactual model.json houses.csv --at-least 300 --immutable age --bounds rooms=increase --integer rooms
+    bgn counterfactual churn.json customers.csv --row 17 --to No
+    bgn counterfactual churn.json customers.csv --row 17 --to Yes --at-most 0.1
     """
     if cost and fewest:
         raise click.UsageError("--cost and --fewest exclude each other.")
-    if options["at_least"] is None and options["at_most"] is None:
-        raise click.UsageError("--at-least or --at-most must be given.")
+    wanted = _wanted(file, at_least, at_most, to)
     rows = data.complete_rows(file)
     x = rows.X[rows.chosen(row)][0]
     told = decoded(file.network, x[None])[0]
     limits = _limits(file, x, options["bounds"], options["immutable"], options["integer"])
     costs = "fewest" if fewest else {name: float(price) for name, price in map(_pair, cost)}
     with _solver_aside():
-        found = bgn.counterfactual(file.network, told, costs=costs, **(options | limits))
-    now = float(file.network.predict([told])[0])
+        found = bgn.counterfactual(file.network, told, costs=costs, **(options | limits | wanted))
+    now, word = _now(file, told, wanted)
     if as_json:
-        show_json({"row": row, "prediction_now": now, **found.as_dict()})
+        label = {} if word is None else {"label_now": word}
+        show_json({"row": row, "prediction_now": now, **label, **found.as_dict()})
         return
-    show(f"prediction now {now:.6g}")
+    show(f"prediction now {_prediction(now, word, wanted)}")
     for answer in (found, *found.alternatives):
-        _show(answer)
+        _show(answer, wanted)
+
+
+def _wanted(file: ModelFile, at_least: float | None, at_most: float | None, to: str | None) -> dict[str, Any]:
+    """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""
+    network = file.network
+    if network.link == "identity":
+        if to is not None:
+            raise Refused("--to is for classes, and the model predicts numbers; use --at-least or --at-most.")
+        if at_least is None and at_most is None:
+            raise click.UsageError("--at-least or --at-most must be given.")
+        return {"at_least": at_least, "at_most": at_most}
+    if to is None and at_least is None and at_most is None:
+        raise click.UsageError(f"--to must be given, {one_of(network)}, or a probability: --at-least, --at-most.")
+    wanted: dict[str, Any] = {}
+    if to is not None:
+        wanted["to"] = class_labels(network)[class_number(network, to, "--to")]
+    if at_least is not None or at_most is not None:
+        wanted["probability"] = (0.0 if at_least is None else at_least, 1.0 if at_most is None else at_most)
+    return wanted
+
+
+def _now(file: ModelFile, row: Any, wanted: dict[str, Any]) -> tuple[float, str | None]:
+    """Return what is predicted of a row: a number, or the probability of the class that is meant and the class."""
+    network = file.network
+    if network.link == "identity":
+        return float(network.predict([row])[0]), None
+    scores = network.raw_score([row])
+    chances, labels = probabilities_of(network, scores)[0], class_labels(network)
+    said = int(scores[0] > 0) if scores.ndim == 1 else int(scores[0].argmax())
+    return float(chances[labels.index(wanted["to"]) if "to" in wanted else 1]), level_word(labels[said])
+
+
+def _prediction(value: float, word: str | None, wanted: dict[str, Any]) -> str:
+    """Write a prediction; of classes the one that is said, and the probability of the one that is meant."""
+    if word is None:
+        return f"{value:.6g}"
+    return (
+        f"{clean(word)} (probability{' of ' + clean(level_word(wanted['to'])) if 'to' in wanted else ''} {value:.1%})"
+    )
 
 
 @contextmanager
@@ -100,14 +152,15 @@ def _solver_aside() -> Iterator[None]:
         os.close(kept)
 
 
-def _show(answer: Counterfactual) -> None:
+def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     """Print one answer."""
+    told = _prediction(answer.prediction, None if answer.label is None else level_word(answer.label), wanted)
     if not answer.found:
         said = "unreachable: the best attainable is" if answer.unreachable else "none found in time; the nearest is"
-        show(f"{said} {answer.prediction:.6g}" if answer.x is not None else "unreachable: no row obeys the limits")
+        show(f"{said} {told}" if answer.x is not None else "unreachable: no row obeys the limits")
         return
     proof = "proven cheapest" if answer.optimal else f"at most {answer.gap:.1%} dearer than the cheapest"
-    show(f"prediction then {answer.prediction:.6g} at cost {answer.cost:.6g}, {proof}")
+    show(f"prediction then {told} at cost {answer.cost:.6g}, {proof}")
     widest = max((len(clean(name)) for name in answer.changes), default=0)
     for name, (old, new) in answer.changes.items():
         show(f"  {clean(name):<{widest}}  {_written(old)} -> {_written(new)}")

@@ -11,10 +11,13 @@ import pyarrow as pa
 
 import bgn
 from bgn.cli.output import table_writer
-from bgn.cli.source import DataFile, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.classes import class_labels, class_number, probabilities_of
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
+from bgn.model.schema import level_word
+from bgn.model.terms import outputs_of
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import cell
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
 @model_and_data
 @click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
+@class_option
 @click.option("--background", help="File of rows to compare with; all of it is used. The rows of DATA unless told.")
 @rows_option
 @json_option
@@ -34,6 +38,7 @@ def explain(
     file: ModelFile,
     data: DataFile,
     row: int | None,
+    label: str | None,
     background: str | None,
     which: str | None,
     as_json: bool,
@@ -43,7 +48,9 @@ def explain(
 
     Without --row: how far each column moves a prediction, on average over the rows. With it: what each column adds to
     the mean prediction in that row. The mean is over the rows of --background, or of DATA. Of the file that the model
-    was fitted to, the rows that were set aside are averaged over, unless --rows or --out is given.
+    was fitted to, the rows that were set aside are averaged over, unless --rows or --out is given. With classes what
+    is explained is a score, since scores add up: the log-odds of the second of two classes, the score of the class
+    predicted in a row, or of --class.
 
     \b
     bgn explain model.json houses.csv
@@ -62,40 +69,85 @@ def explain(
     if len(others) == 1 and background is None:
         raise Refused(f"{data.name} has one row, and nothing to compare it with. Name rows with --background FILE.")
     explained, others = decoded(file.network, explained), decoded(file.network, others)
-    explanation = bgn.shap_values(file.network, explained, background=others)
+    explanation = _of_class(bgn.shap_values(file.network, explained, background=others), label, row is not None)
     used = [file.network.names[column] for column in file.network.features_used]
     values = explanation.values[:, list(file.network.features_used)]
+    if values.ndim == 3 and out is not None:
+        raise Refused(f"--out: name the class whose score is explained with --class, {one_of(file.network)}.")
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
         with table_writer(out, schema) as writer:
             base = np.full(len(values), explanation.base_value)
             writer.write_table(pa.table([base, *values.T.copy()], schema=schema))
-    amounts = values[0] if row is not None else np.abs(values).mean(axis=0)
+    amounts = values[0] if row is not None else np.abs(values).mean(axis=(0, *range(2, values.ndim)))
     ordered = {used[i]: float(amounts[i]) for i in np.argsort(-np.abs(amounts), kind="stable")}
     if as_json:
-        told = {"base_value": explanation.base_value, "method": explanation.method, "rows": len(explained)}
+        told = {"base_value": np.asarray(explanation.base_value).tolist(), "method": explanation.method}
+        told |= {"rows": len(explained)}
+        if file.network.link != "identity":
+            told |= _plain_classes(file, explanation, explained if row is not None else None)
         show_json({**told, ("values" if row else "importance"): ordered})
     else:
         _show(file, explanation, row, ordered)
 
 
+def _of_class(explanation: Explanation, label: str | None, one_row: bool) -> Explanation:
+    """Return the explanation of the score that is asked for; of several classes, and rows, that of all scores."""
+    if explanation.classes is None:
+        if label is not None:
+            raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+        return explanation
+    if label is not None:
+        return explanation.of_class(explanation.classes[class_number(explanation.network, label, "--class")])
+    if explanation.values.ndim == 3 and one_row and explanation.probabilities is not None:
+        return explanation.of_class(explanation.classes[int(explanation.probabilities[0].argmax())])
+    return explanation
+
+
+def _plain_classes(file: ModelFile, explanation: Explanation, row: Any) -> dict[str, Any]:
+    """Return what else is told of classes: what is explained and, of one row, the probabilities."""
+    words = [level_word(label) for label in class_labels(file.network)]
+    if explanation.values.ndim == 3:
+        return {"of": "scores of all classes"}
+    told: dict[str, Any] = {"of": score_name(explanation)}
+    if row is not None:
+        chances = probabilities_of(file.network, file.network.raw_score(row))[0]
+        told["probabilities"] = dict(zip(words, chances.tolist(), strict=True))
+    return told
+
+
+def score_name(explanation: Explanation) -> str:
+    """Return what the values of an explanation add up to."""
+    (output,) = outputs_of(explanation.network)
+    return output.target_name or "prediction"
+
+
 def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: dict[str, float]) -> None:
     """Print features with what they add, or how much they matter, the largest first."""
-    widest = max([len(clean(name)) for name in amounts] + [len("mean prediction")])
+    classes = file.network.link != "identity"
+    several = explanation.values.ndim == 3
+    name = "" if several else clean(score_name(explanation)) if classes else "prediction"
+    widest = max([len(clean(name)) for name in amounts] + [len(f"mean {name}")])
     if row is None:
         total = sum(amounts.values()) or 1.0
-        show(f"mean |SHAP value| over {len(explanation.values)} rows ({explanation.method})")
+        what = f" and {len(class_labels(file.network))} classes" if several else f", {name}" if classes else ""
+        show(f"mean |SHAP value| over {len(explanation.values)} rows{what} ({explanation.method})")
         for name, amount in amounts.items():
             show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
     columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
     at = {column.name: cell(column, value) if column.levels or value != value else f"{value:g}"
           for column, value in columns}  # fmt: skip
-    show(f"{'mean prediction':<{widest}} {explanation.base_value:>12.6g}")
-    for name, amount in amounts.items():
-        show(f"{clean(name):<{widest}} {amount:>+12.4g}   at {at[name]}")
-    prediction = float(file.network.predict(decoded(file.network, explanation.data))[0])
-    show(f"{'prediction':<{widest}} {prediction:>12.6g}")
+    show(f"{f'mean {name}':<{widest}} {explanation.base_value:>12.6g}")
+    for column, amount in amounts.items():
+        show(f"{clean(column):<{widest}} {amount:>+12.4g}   at {at[column]}")
+    prediction = float(explanation.base_value + explanation.values[0].sum())
+    show(f"{name:<{widest}} {prediction:>12.6g}")
+    if classes:
+        chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
+        words = map(level_word, class_labels(file.network))
+        told = (f"{clean(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
+        show(f"probability: {', '.join(told)}")
 
 
 @model_and_data
@@ -112,11 +164,13 @@ def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: 
     bgn report model.json houses.csv -o report.html
     """
     rows = data.complete_rows(file, judged=True)
-    y = rows.target("the report compares with")
+    rows.target("the report compares with")
     judged, tested = rows.only(which, "test"), dict[str, Any]()
-    X, y = judged.X, y if judged.y is None else judged.y
+    X, y = judged.X, judged.target("the report compares with")
     if rows.held is not None and judged.held is not None and judged.held.all() and not rows.held.all():
         tested = {"X_test": decoded(file.network, X), "y_test": y}
-        X, y = rows.X[~rows.held], rows.target("")[~rows.held]
-    bgn.write_report(file.model(), decoded(file.network, X), y, out, title=title, units=file.units, **tested)
+        X, y = rows.X[~rows.held], rows.target("the report compares with")[~rows.held]
+    bgn.write_report(
+        file.model(), decoded(file.network, X), y, out, title=title, units=file.units, edits=file.edits, **tested
+    )
     show(f"report written to {clean(out)}")

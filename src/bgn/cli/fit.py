@@ -20,6 +20,7 @@ from bgn.cli.train import TrainingRows, Wanted, training_rows
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
+from bgn.inputs.target import TASKS, labelled
 from bgn.model.schema import Schema
 from bgn.preparation import MISSING
 from bgn.require import require
@@ -56,6 +57,10 @@ def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...
 
 _column_options = grouped(
     click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs."),
+    click.option(
+        "--task", type=click.Choice(TASKS),
+        help="What the target holds; words, true and false, and two different whole numbers are classes unless told.",
+    ),
     click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more."),
     click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names."),
     click.option(
@@ -120,6 +125,10 @@ _growth_options = grouped(
         "told.",
     ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
+    click.option(
+        "--class-weight", type=click.Choice(["balanced"]),
+        help="Give all classes the same weight in total; probabilities are then those of such a table.",
+    ),
 )  # fmt: skip
 _machine_options = grouped(
     click.option("--threads", "n_jobs", type=click.IntRange(1), help="Threads to use; all cores unless told."),
@@ -163,6 +172,7 @@ def fit(data: str, **options: Any) -> None:
     bgn fit houses.csv --target price --out model.json
     bgn fit houses.xlsx -t price --size 20 --unit income=k$
     bgn fit rents.csv -t rent --date-format %d/%m/%Y --drop id --report rents.html
+    bgn fit customers.csv -t churn --size 5
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
@@ -218,15 +228,10 @@ def _check_places(data: str, options: dict[str, Any]) -> None:
 
 def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> tuple[Any, TrainingRows]:
     """Grow a network, and keep the width that was asked for. Also the rows it was fitted to, or some of them."""
-    from bgn.estimators import BGNRegressor
     from bgn.grow.history import choose_width
 
     paper, size = options["paper"], options["size"] or (None if options["paper"] else SIZE)
-    make: Callable[..., Any] = BGNRegressor.as_in_paper if paper else BGNRegressor
-    chosen = {name: options[name] for name in BGNRegressor().get_params() if options.get(name) is not None}
-    if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
-        chosen["cv"] = None
-    model = make(**chosen)
+    model = _estimator(given.classes is not None, options)
     if options["max_width"] is None and size is not None:
         # The next layer reads all of the one below, so that only a single layer may grow on.
         model.max_width = size if paper or model.max_layers > 1 else max(size, model.max_width)
@@ -237,6 +242,24 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
         narrow = history.paths[history.best_layer][: size + 1]
         model = model.at_width(choose_width(narrow, model.select, history.n_validation))
     return model, rows
+
+
+def _estimator(classes: bool, options: dict[str, Any]) -> Any:
+    """Make the estimator that the options describe."""
+    from bgn.classifier import BGNClassifier
+    from bgn.estimators import BGNRegressor
+
+    if classes and options["paper"]:
+        raise Refused("--paper is an algorithm for numbers, and the target has classes; leave it out.")
+    if not classes and options["class_weight"]:
+        raise Refused("--class-weight is for classes, and the target holds numbers; insist with --task classes.")
+    make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
+    known = make().get_params()
+    make = BGNRegressor.as_in_paper if options["paper"] else make
+    chosen = {name: options[name] for name in known if options.get(name) is not None}
+    if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
+        chosen["cv"] = None
+    return make(**chosen)
 
 
 def _with_raws(schema: Schema, read: Schema, target: str) -> Schema:
@@ -262,12 +285,13 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     found = {written.column: written.unit for written in rows.preparation.written if written.unit}
     units = {**(source.units or {}), **found, **options["units"]}
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
-    tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": rows.y_test} if len(rows.y_test) else {}
+    y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
+    tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {}
     kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": preparation}
     kept["held_out"] = rows.held_out
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),
-        "report": lambda path: bgn.write_report(model, rows.X, rows.y, path, units=units, **tested),
+        "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested),
     }
     files, problems = {}, []
     for option, write in writers.items():

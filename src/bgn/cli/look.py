@@ -8,11 +8,14 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.certify import told_range
 from bgn.cli.source import read_model, width_option
-from bgn.cli.terminal import show, show_json
+from bgn.cli.terminal import note, show, show_json
 from bgn.inputs.refusal import Refused
 from bgn.model.question import Cases, Choice, Count
-from bgn.persist import read
+from bgn.persist import ModelFile, read
+
+_SECONDS = 2.0  # for a line beside the equation
 
 
 @click.command("show")
@@ -38,48 +41,54 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
     network = file.network
     if chosen != ["json"]:
         show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
+        if not chosen and network.link != "softmax":
+            note(f"predictions lie {told_range(bgn.extremes(network, 'seen', max_seconds=_SECONDS))}; see bgn certify.")
         return
-    terms = bgn.as_terms(network)
-    show_json(
-        {
-            "equation": bgn.equation(network, digits=digits, units=file.units),
-            "base": terms.base,
-            "terms": [
-                {
-                    "weight": term.weight,
-                    "columns": list(term.condition.columns),
-                    "coefficients": list(term.condition.coefficients),
-                    "relation": term.condition.relation,
-                    "threshold": term.condition.threshold,
-                    "missing": term.condition.missing,
-                    "gaps": None if term.condition.gaps is None else list(term.condition.gaps),
-                    "cases": _cases(term.condition.reading),
-                    "choices": _choices(term.condition.reading),
-                }
-                for term in terms.terms
-            ],
-            "columns": [
-                {
-                    "name": column.name,
-                    "kind": column.kind,
-                    "levels": None if column.levels is None else list(column.levels),
-                    "ordered": column.ordered,
-                    "unit": column.unit,
-                    "typical": column.typical,
-                }
-                for column in network.schema.columns
-            ],
-            "feature_names": list(network.names),
-            "features_used": [network.names[column] for column in network.features_used],
-            "target": network.target_name,
-            "widths": list(network.widths),
-            "parameters": network.n_parameters,
-            "units": dict(file.units),
-            "figures": file.figures,
-            "settings": file.settings,
-            "library": file.library,
-        }
-    )
+    show_json(_about(file, digits))
+
+
+def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
+    """Return everything about a model in plain types."""
+    network, terms = file.network, bgn.as_terms(file.network)
+    return {
+        "equation": bgn.equation(network, digits=digits, units=file.units),
+        "base": terms.base,
+        "terms": [
+            {
+                "weight": term.weight,
+                "columns": list(term.condition.columns),
+                "coefficients": list(term.condition.coefficients),
+                "relation": term.condition.relation,
+                "threshold": term.condition.threshold,
+                "missing": term.condition.missing,
+                "gaps": None if term.condition.gaps is None else list(term.condition.gaps),
+                "cases": _cases(term.condition.reading),
+                "choices": _choices(term.condition.reading),
+            }
+            for term in terms.terms
+        ],
+        "columns": [
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "levels": None if column.levels is None else list(column.levels),
+                "ordered": column.ordered,
+                "unit": column.unit,
+                "typical": column.typical,
+            }
+            for column in network.schema.columns
+        ],
+        "feature_names": list(network.names),
+        "features_used": [network.names[column] for column in network.features_used],
+        "target": network.target_name,
+        "extremes": bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict(),
+        "widths": list(network.widths),
+        "parameters": network.n_parameters,
+        "units": dict(file.units),
+        "figures": file.figures,
+        "settings": file.settings,
+        "library": file.library,
+    }
 
 
 def _cases(reading: Cases | Count | None) -> list[dict[str, Any]] | None:
@@ -111,28 +120,30 @@ def _choice(choice: Choice) -> dict[str, Any]:
 @click.argument("model", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def path(model: str, as_json: bool) -> None:
-    """Print the errors of a saved MODEL at every width it had while it grew."""
+    """Print the errors of a saved MODEL at every width it had while it grew; where it has classes, log losses."""
     file = read(model)
-    history = file.history
+    history, loss = file.history, "mse" if file.network.link == "identity" else "log_loss"
     if history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
     crossed = file.model().history_.cross_validated
     rows = [
-        {"layer": layer + 1, "width": width, "train_mse": each["train_mse"], "validation_mse": each["validation_mse"]}
+        {"layer": layer + 1, "width": width, "train": each["train_loss"], "validation": each["validation_loss"]}
         for layer, grown in enumerate(history["paths"])
         for width, each in enumerate(grown["snapshots"])
     ]
     if as_json:
-        plain = [{name: None if value != value else value for name, value in row.items()} for row in rows]
+        names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
+        plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
         chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
         show_json({"chosen": chosen, "stopped": history["stopped"], "cross_validated": crossed, "path": plain})
         return
-    title = "cross-validated MSE" if crossed else "valid. MSE"
+    word = {"mse": "MSE", "log_loss": "loss"}[loss]
+    title = f"cross-validated {word}" if crossed else f"valid. {word}"
     wide = max(12, len(title))
-    show(f"{'layer':>5} {'width':>5} {'train MSE':>12} {title:>{wide}}")
+    show(f"{'layer':>5} {'width':>5} {f'train {word}':>12} {title:>{wide}}")
     for row in rows:
         best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
-        valid = "" if np.isnan(row["validation_mse"]) else f"{row['validation_mse']:.6g}"
+        valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
         mark = "  chosen" if best else ""
-        show(f"{row['layer']:>5} {row['width']:>5} {row['train_mse']:>12.6g} {valid:>{wide}}{mark}")
+        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>{wide}}{mark}")
     show(f"stopped: {history['stopped']}")

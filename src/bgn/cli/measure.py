@@ -9,9 +9,11 @@ import click
 import numpy as np
 
 import bgn
-from bgn.cli.source import DataFile, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
+from bgn.explain.classes import class_labels, class_number
 from bgn.explain.subject import decoded
+from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
@@ -32,32 +34,37 @@ def _number(value: float) -> float | None:
 @model_and_data
 @click.argument("column")
 @rows_option
+@class_option
 @json_option
 @reads_data
-def effect(file: ModelFile, data: DataFile, column: str, which: str | None, as_json: bool) -> None:
+def effect(file: ModelFile, data: DataFile, column: str, which: str | None, label: str | None, as_json: bool) -> None:
     """Show the mean prediction of a saved MODEL as one COLUMN moves and the others stay as in the rows of DATA.
 
     It is a step function, given exactly: where it steps, and its level from there on. Of more than 40 steps some are
-    shown, and all with --json.
+    shown, and all with --json. With classes it is the mean of the probability of one.
 
     \b
     bgn effect model.json houses.csv income
+    bgn effect penguins.json penguins.csv bill_length_mm --class Adelie
     """
+    of = _class_of(file, label)
     X = data.complete_rows(file).only(which).X
-    steps: Any = bgn.effect(file.network, column, background=decoded(file.network, X))
+    steps: Any = bgn.effect(file.network, column, background=decoded(file.network, X), of=of)
+    mean = f"mean {clean(steps.target)}" if file.network.link != "identity" else "mean prediction"
     if as_json:
         told = {"column": column, "breakpoints": steps.breakpoints.tolist(), "levels": steps.levels.tolist()}
         if steps.column.levels is not None:
             told = {"column": column, "effects": dict(zip(map(level_word, steps.column.levels),
                     steps(np.array(steps.column.levels, dtype=object)).tolist(), strict=True))}  # fmt: skip
-        show_json({**told, "missing": steps.missing})
+        of_what = {} if file.network.link == "identity" else {"of": steps.target}
+        show_json({**told, "missing": steps.missing, **of_what})
         return
     if steps.column.levels is not None:
-        _show_levels(steps, X)
+        _show_levels(steps, X, mean)
         return
     count = len(steps.levels)
     some = f"; {_MOST} of its {count} levels, --json has all" if count > _MOST else ""
-    show(f"mean prediction over {len(X)} rows{some}")
+    show(f"{mean} over {len(X)} rows{some}")
     for k in sorted({i * (count - 1) // (_MOST - 1) for i in range(_MOST)}) if some else range(count):
         start = f"from {steps.breakpoints[k - 1]:.10g}" if k else "below"
         show(f"{clean(column)} {start:<24} {steps.levels[k]:>12.6g}")
@@ -65,12 +72,24 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, as_j
         show(f"{clean(column)} {'missing':<24} {steps.missing:>12.6g}")
 
 
-def _show_levels(steps: Effect, X: Floats) -> None:
+def _class_of(file: ModelFile, label: str | None) -> Any:
+    """Return the class that is meant, or None where none needs to be."""
+    classes = file.network.schema.classes
+    if file.network.link == "identity":
+        if label is not None:
+            raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+        return None
+    if label is None and classes is not None and len(classes) > 2:
+        raise Refused(f"--class must say of which class, {one_of(file.network)}.")
+    return None if label is None else class_labels(file.network)[class_number(file.network, label, "--class")]
+
+
+def _show_levels(steps: Effect, X: Floats, mean: str) -> None:
     """Print the effect of a category, level by level."""
     from bgn.show.curve import levels_of
 
     words, effects, _ = levels_of(steps, np.empty(0))
-    show(f"mean prediction over {len(X)} rows")
+    show(f"{mean} over {len(X)} rows")
     for word, level in zip(words, effects.tolist(), strict=True):
         show(f"{clean(steps.feature)} = {clean(word):<24} {level:>12.6g}")
 

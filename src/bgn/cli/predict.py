@@ -8,12 +8,15 @@ import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from bgn.cli.output import table_writer
 from bgn.cli.roles import Recogniser
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
 from bgn.cli.terminal import note
 from bgn.inputs.refusal import Refused
+from bgn.model.link import LINKS
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 
@@ -21,19 +24,31 @@ from bgn.persist import ModelFile
 @model_and_data
 @click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
 @click.option("--keep", multiple=True, metavar="COL", help="Copy this column beside the prediction; again for more.")
+@click.option("--proba", is_flag=True, help="Write the probability of every class beside the predicted one.")
+@click.option(
+    "--interval", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="SHARE",
+    help="Also low and high ends between which so many rows' targets lie, such as 0.9.",
+)  # fmt: skip
 @reads_data
-def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...]) -> None:
+def predict(
+    file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], proba: bool, interval: float | None
+) -> None:
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
     Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
-    answered as they learnt to. Files larger than memory are read in blocks.
+    answered as they learnt to. Files larger than memory are read in blocks. A model for classes writes labels and, with
+    --proba, a column per class with its probability.
 
     \b
     bgn predict model.json new.csv > predicted.csv
     bgn predict model.json new.parquet --keep id -o predicted.parquet
+    bgn predict model.json new.csv --interval 0.9
+    bgn predict churn.json new.csv --proba
     """
-    if "prediction" in keep:
-        raise Refused("--keep prediction would name two columns alike; rename that column first.")
+    made = _columns(file, proba, interval)
+    if twice := [name for name in made if name in keep]:
+        raise Refused(f"--keep {twice[0]} would name two columns alike; rename that column first.")
+    _can_tell(file, interval)
     opened = data.open()
     binary = out is not None and out.lower().endswith((".parquet", ".pq"))
     own = {name: opened.table.types.get(name, pa.string()) for name in keep}
@@ -44,17 +59,17 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
     there = [target] if file.held_out is not None and target in opened.table.names else []
     read = [*dict.fromkeys([*keep, *known.columns, *there])]
     rows, kinds = ModelRows(file, opened, read, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
-    schema = pa.schema([*kinds.items(), ("prediction", pa.float64())])
+    schema = pa.schema([*kinds.items(), *made.items()])
     total = lacking = filled = 0
     with table_writer(out, schema) as writer:
         for first, table, block in rows.blocks():
             known.look(first, table, _target(rows, table, there, first))
             lacks = ~block.complete
             block.X[lacks] = 0.0
-            predicted = pa.array(file.network.predict_encoded(block.X), mask=lacks)
+            predicted = _predicted(file, block.X, lacks, proba, interval)
             columns = [_as(table.column(name), kind) for name, kind in kinds.items()]
-            writer.write_table(pa.table([*columns, predicted], schema=schema))
-            total += len(predicted)
+            writer.write_table(pa.table([*columns, *predicted], schema=schema))
+            total += len(lacks)
             lacking += int(np.count_nonzero(lacks))
             filled += int(np.count_nonzero(block.filled))
     if lacking:
@@ -66,10 +81,53 @@ def predict(file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, .
         note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
 
 
+def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, pa.DataType]:
+    """Return the columns that are written, with their types."""
+    classes = file.network.schema.classes
+    if classes is None:
+        if proba:
+            raise Refused("--proba: the model predicts numbers, which have no probability; leave it out.")
+        return dict.fromkeys(["prediction"] if interval is None else ["prediction", "low", "high"], pa.float64())
+    chances = {f"probability of {level_word(label)}": pa.float64() for label in classes} if proba else {}
+    return {"prediction": pa.array(list(classes)).type, **chances}
+
+
+def _can_tell(file: ModelFile, interval: float | None) -> None:
+    """Refuse intervals where the model file has none, or those of groups."""
+    if interval is None:
+        return
+    if file.network.schema.classes is not None:
+        raise Refused("--interval: the model predicts classes; ask for --proba, or for sets of classes in Python.")
+    if file.intervals is None:
+        raise Refused("--interval: the model was saved without intervals: it had no rows to learn them from.")
+    if file.intervals.network != file.network or file.intervals.method == "sets":
+        raise Refused("--interval: the model has intervals of numbers at its own width only; leave out --width.")
+    if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
+        raise Refused("--interval: the model's intervals are made for groups; ask for them in Python.")
+
+
+def _predicted(
+    file: ModelFile, X: Floats, lacks: NDArray[np.bool_], proba: bool, interval: float | None
+) -> list[pa.Array]:
+    """Return what is written of some rows: the prediction and, if wanted, probabilities or ends of an interval."""
+    classes = file.network.schema.classes
+    if classes is None:
+        predicted = [file.network.predict_encoded(X)]
+        if interval is not None and file.intervals is not None:
+            predicted += [*file.intervals.predict_encoded(X, interval).T.copy()]
+        return [pa.array(each, mask=lacks) for each in predicted]
+    scores = file.network.predict_encoded(X, scores=True)
+    said = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+    labels = pa.array(list(classes)).take(pa.array(said, mask=lacks))
+    chances = LINKS[file.network.link](scores)
+    chances = np.stack([1.0 - chances, chances], axis=1) if chances.ndim == 1 else chances
+    return [labels, *([pa.array(each, mask=lacks) for each in chances.T] if proba else [])]
+
+
 def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:
     """Return the target of a block, by which a file is known again; None where it has none that can be read."""
     try:
-        return rows.numbers(table.column(there[0]), there[0], first) if there else None
+        return rows.target(table.column(there[0]), there[0], first) if there else None
     except Refused:
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import click
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
 from bgn.persist import ModelFile, save
 from bgn.printable import clean
@@ -41,17 +43,19 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     bgn simplify model.json houses.csv --points 5 --format html > card.html
     """
     rows = data.complete_rows(file, judged=True).only(None)
-    simple = bgn.simplify(file.network, rows.X, rows.target("the error is measured on"), **options)
+    X = decoded(file.network, rows.X)
+    simple = bgn.simplify(file.network, X, rows.target("the error is measured on"), **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        save(simple.network, out, rows=rows.X, units=file.units, **known)
+        save(simple.network, out, rows=X, units=file.units, **known)
     if as_json:
-        plain: dict[str, Any] = {"mse_before": simple.mse_before, "mse_after": simple.mse_after}
+        plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
         plain["equation"] = bgn.equation(simple.network)
         if card is not None:
             plain["scorecard"] = {"questions": card.questions, "points": card.points}
-            plain["scorecard"] |= {"start": float(card.start), "unit": float(card.unit)}
+            start: Any = float(card.start) if isinstance(card.start, Decimal) else card.start
+            plain["scorecard"] |= {"start": start, "unit": float(card.unit)}
         show_json(plain)
         return
     show(bgn.equation(simple.network, form, units=file.units) if card is None else card.format(form, file.units))
@@ -59,6 +63,6 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     tell = show if form == "text" else note
     if form == "text":
         show()
-    tell(f"mean squared error {simple.mse_before:.6g} before, {simple.mse_after:.6g} after")
+    tell(f"{simple.measure} {simple.before:.6g} before, {simple.after:.6g} after")
     if out is not None:
         tell(f"model written to {clean(out)}")

@@ -19,6 +19,9 @@ from bgn.inputs import cells, prepare
 from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.refusal import Refused, check_characters, check_there, listed
+from bgn.inputs.target import labelled, target_values
+from bgn.model.network import Network
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.preparation import Preparation
@@ -61,6 +64,9 @@ rows_option = click.option(
     "--rows", "which", type=click.Choice(["test", "train", "all"]),
     help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
 )  # fmt: skip
+class_option = click.option(
+    "--class", "label", metavar="LABEL", help="The class that is meant; of two the second unless told."
+)
 gaps_option = click.option(
     "--gaps", multiple=True, metavar="WORD", callback=_gaps,
     help="Word that means a missing value, in place of the usual ones (NA, ?, -, unknown, ...); again for more; none "
@@ -90,7 +96,8 @@ def read_model(path: str, width: int | None) -> ModelFile:
     if file.history is None:
         raise Refused(f"--width: {path} was saved without a history: only fitted estimators have one.")
     model = file.model().at_width(width)
-    return replace(file, network=model.network_, history={**file.history, "best_width": width}, figures={})
+    history = {**file.history, "best_width": width}
+    return replace(file, network=model.network_, history=history, figures={}, intervals=None)
 
 
 def reads_data(command: Callable[..., None]) -> Callable[..., None]:
@@ -149,7 +156,7 @@ class DataFile:
         for first, table, encoded in rows.blocks():
             X.append(encoded.X)
             whole.append(encoded.complete)
-            y += [rows.numbers(table.column(name), name, first) for name in there]
+            y += [rows.target(table.column(name), name, first) for name in there]
             known.look(first, table, y[-1] if there else None)
         if not X:
             raise Refused(f"{self.name} has no rows.")
@@ -164,7 +171,8 @@ class DataFile:
             note(f"{np.count_nonzero(~usable)} of {len(usable)} rows lack {what} and are left out.")
         found = None if targets is None else targets[usable]
         held = None if known.held is None else known.held[usable]
-        return CompleteRows(self.name, target, features[usable], found, np.flatnonzero(usable) + 1, held)
+        numbers, classes = np.flatnonzero(usable) + 1, file.network.schema.classes
+        return CompleteRows(self.name, target, features[usable], found, numbers, held, classes)
 
 
 @dataclass(frozen=True)
@@ -190,6 +198,7 @@ class CompleteRows:
     """The rows of a data file that lack nothing, the target where the file has it, and their numbers in the file.
 
     `held` tells which of them were set aside when the model was fitted, and not learnt from; None where nobody knows.
+    A target of `classes` is the number of each row's class.
     """
 
     name: str
@@ -198,6 +207,7 @@ class CompleteRows:
     y: Floats | None
     numbers: NDArray[np.int64]
     held: NDArray[np.bool_] | None = None
+    classes: tuple[Any, ...] | None = None
 
     def only(self, which: str | None, default: str = "all") -> CompleteRows:
         """Return test rows, training rows or all, and say so; by default all where nobody knows the others."""
@@ -215,7 +225,7 @@ class CompleteRows:
             raise Refused(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
         return CompleteRows(
             self.name, self.target_name, self.X[chosen], None if self.y is None else self.y[chosen],
-            self.numbers[chosen], self.held[chosen],
+            self.numbers[chosen], self.held[chosen], self.classes,
         )  # fmt: skip
 
     @property
@@ -231,11 +241,16 @@ class CompleteRows:
             raise Refused(f"--row must be a complete row of {self.name}, {ends}; got {row}.")
         return np.full(len(self.X), True) if row is None else self.numbers == row
 
-    def target(self, why: str) -> Floats:
-        """The target, or a refusal that says why it is needed."""
+    def target(self, why: str) -> Any:
+        """The target, numbers or labels, or a refusal that says why it is needed."""
         if self.y is None:
             raise Refused(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
-        return self.y
+        return labelled(self.y, self.classes)
+
+
+def one_of(network: Network) -> str:
+    """Name the classes to choose from."""
+    return f"one of {listed([level_word(label) for label in network.schema.classes or ()])}"
 
 
 def preparation_of(file: ModelFile) -> Preparation:
@@ -263,6 +278,7 @@ class ModelRows:
         self._origin = "standard input" if opened.name == "-" else opened.name
         self._preparation = prepare.told(preparation_of(file), form)
         self._keep = list(keep)
+        self._classes = file.network.schema.classes
         columns, used = self._preparation.schema.columns, file.network.features_used
         self._read = [j for j in range(len(columns)) if every or j in used]
         self._only = {prepare.raw_of(columns[j]) for j in self._read}
@@ -313,19 +329,23 @@ class ModelRows:
         complete = np.asarray(~(gaps & self._refused).any(axis=1))
         return EncodedRows(found, complete, np.asarray(stands_in.any(axis=1) & complete))
 
-    def numbers(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
-        """Return a kept column of a block as numbers; `first` is the number of its first row."""
+    def target(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
+        """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
         with prepare.placed(name, self._origin, first):
-            return prepare.finite(cells.numbers(column, self._preparation.how(name)))
+            values, unseen = target_values(column, self._classes, self._preparation.how(name))
+        if unseen:
+            self._tell({name: unseen}, "such rows have no known class")
+        return values
 
-    def _tell(self, unseen: Mapping[str, Sequence[Any]]) -> None:
+    def _tell(self, unseen: Mapping[str, Sequence[Any]], so: str = "") -> None:
         for column, values in unseen.items():
-            if column not in self._used:
+            if column not in self._used and not so:
                 continue
             new = [value for value in values if value not in self._said.setdefault(column, set())]
             self._said[column].update(new)
+            counted = "none of the known" if column in self._levels else "missing"
             for value in new[:5]:
                 told = f"column {column!r} holds {cells.shown(value)}, which was not there at fit"
-                note(f"{told}: counted as {'none of the known' if column in self._levels else 'missing'}.")
+                note(f"{told}: {so or f'counted as {counted}'}.")
             if len(new) > 5:
                 note(f"column {column!r} holds {len(new) - 5} more values that were not there at fit.")

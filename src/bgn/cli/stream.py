@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 
 from bgn.cli.roles import all_numbers, edge_of, fingerprint, held_by, sampled
 from bgn.cli.source import OpenedData
-from bgn.cli.train import TrainingRows, Wanted
+from bgn.cli.train import TrainingRows, Wanted, enough_of_each
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, rows_in
 from bgn.engines.row_hashes import Hashes
 from bgn.inputs import prepare
+from bgn.inputs.classes import Classes, class_weights
 from bgn.inputs.files import Parquet
 from bgn.inputs.frames import Kinds
 from bgn.inputs.refusal import Refused
 from bgn.inputs.stamp import Stamp
-from bgn.inputs.training import GapCount, gaps_in, target_values
+from bgn.inputs.target import classes_of, target_values
+from bgn.inputs.training import GapCount, gaps_in
 from bgn.model.schema import Schema
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
@@ -63,12 +65,16 @@ class Streamed(BlockwiseRows):
 
     dtype = np.dtype(np.float64)
 
+    _class_weights: tuple[float, ...] | None = None
+
     def __init__(self, wanted: Wanted) -> None:
         source = wanted.source
         self._table, self._choices = wanted.parquet("--stream", "stay on disk"), wanted.choices
         self._stamp, self._keys, self.numbers = Stamp.of(source.name), wanted.keys, wanted.numbers
         self._target = self.target_name = wanted.target
         self._names = wanted.features()
+        targets = (table.column(self._target) for table in self._stamp.watch(self._table.blocks([self._target])))
+        self.classes, noted = classes_of(targets, self._target, wanted.choices.task)
         self.n_rows, target, notes = self._survey()
         if not self._names:
             raise Refused(f"{source.name} has no column with values to learn from.")
@@ -77,7 +83,7 @@ class Streamed(BlockwiseRows):
         self._edge = edge_of(self._hashes, wanted.test)
         self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
         schema = self._kinds().schema(self._target)
-        self.notes = (*notes, *prepare.read_as_words(schema))
+        self.notes = (*[noted] * bool(noted), *notes, *prepare.read_as_words(schema))
         schema = prepare.in_numbers(schema) if self.numbers else schema
         self.preparation = Preparation(schema, date_format=wanted.choices.date_format)
         self.names, self.n_columns = schema.names, len(schema)
@@ -126,14 +132,23 @@ class Streamed(BlockwiseRows):
         first = 1
         names = [*dict.fromkeys([*self._names, self._target, *self._keys.columns])]
         for raw in self._stamp.watch(self._table.blocks(names, rows_in(BLOCK_BYTES, len(names)))):
-            y = target_values(raw.column(self._target), self._target)
+            y, _ = target_values(raw.column(self._target), self.classes)
             yield first, raw, prepare.learn(raw.select(self._names), self._choices.categorical), y
             first += len(y)
+
+    def _class_counts(self, classes: tuple[Any, ...]) -> Floats:
+        """Count the training rows of each class."""
+        counts = np.zeros(len(classes))
+        for first, raw, table, y in self._blocks():
+            learn = self._usable(table, y) & ~held_by(self._keys.hashes(first, raw), self._edge)
+            counts += np.bincount(y[learn].astype(np.intp), minlength=len(classes))
+        return counts
 
     def pieces(self, size: int) -> Iterator[Piece]:
         """Yield the training rows; of training and test rows some are kept, and all are counted."""
         self._kept: list[tuple[pa.Table, Floats, NDArray[np.bool_]]] = []
         self._counts = np.zeros(2, np.int64)
+        classes = Classes(self.classes or (), self._class_weights)
         for first, raw, table, y in self._blocks():
             usable, held = self._usable(table, y), held_by(self._keys.hashes(first, raw), self._edge)
             kept = usable & sampled(first, len(y), KEPT / self.n_rows)
@@ -141,9 +156,18 @@ class Streamed(BlockwiseRows):
             self._counts += np.count_nonzero(usable & ~held), np.count_nonzero(usable & held)
             if (learn := usable & ~held).any():
                 X = prepare.typed(self.preparation, table.filter(pa.array(learn))).X
-                yield Piece(np.ascontiguousarray(X.T), y[learn])
+                yield Piece(np.ascontiguousarray(X.T), y[learn], classes.weighted(y[learn], None))
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
-        model.fit(self)
+        if self.classes is None:
+            model.fit(self)
+        else:
+            from bgn.cli.numbered import fit_numbered
+
+            counts = self._class_counts(self.classes)
+            enough_of_each(self.classes, counts)
+            self._class_weights = class_weights(model.class_weight, self.classes, counts)
+            self.weighted = self._class_weights is not None
+            fit_numbered(model, self)
         return TrainingRows.sampled(self._kept, self._counts.tolist(), self)

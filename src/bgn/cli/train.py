@@ -15,7 +15,9 @@ from bgn.inputs import prepare
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
+from bgn.inputs.target import labelled
 from bgn.inputs.training import decide
+from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import HeldOut
 from bgn.preparation import Preparation
@@ -23,7 +25,10 @@ from bgn.preparation import Preparation
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """What a fit needs and what happened on the way; of `n_train` training and `n_test` test rows perhaps a sample."""
+    """What a fit needs and what happened on the way; of `n_train` training and `n_test` test rows perhaps a sample.
+
+    Targets are numbers; those that stand for `classes` are the numbers of these.
+    """
 
     X: Any
     y: Floats
@@ -34,6 +39,7 @@ class TrainingRows:
     n_train: int
     n_test: int
     held_out: HeldOut
+    classes: tuple[Any, ...] | None = None
 
     @classmethod
     def sampled(cls, parts: Iterable[tuple[Any, ...]], counts: Sequence[int], rows: Any) -> TrainingRows:
@@ -42,12 +48,14 @@ class TrainingRows:
         table = pa.concat_tables(tables, promote_options="permissive")
         y, held = np.concatenate(targets), np.concatenate(roles)
         X, X_test = (features(rows.preparation, table.filter(pa.array(each)), rows.numbers) for each in (~held, held))
-        known = rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out
+        known = rows.preparation, rows.notes, int(counts[0]), int(counts[1]), rows.held_out, rows.classes
         return cls(X, y[~held], X_test, y[held], *known)
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows it was fitted to."""
-        model.fit(self.X, self.y)
+        if self.classes is not None:
+            enough_of_each(self.classes, np.bincount(self.y.astype(np.intp), minlength=len(self.classes)))
+        model.fit(self.X, labelled(self.y, self.classes))
         return self
 
     @property
@@ -133,4 +141,16 @@ def training_rows(wanted: Wanted) -> TrainingRows:
         preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
     X, X_test = (features(preparation, table.filter(pa.array(rows)), wanted.numbers) for rows in (learn, held))
     kept = wanted.held_out(edge, len(found.y), fingerprint(1, found.y))
-    return TrainingRows(X, found.y[learn], X_test, found.y[held], preparation, notes, n_train, n_test, kept)
+    known = preparation, notes, n_train, n_test, kept, found.classes
+    return TrainingRows(X, found.y[learn], X_test, found.y[held], *known)
+
+
+def enough_of_each(classes: Sequence[Any], counts: Any) -> None:
+    """Refuse classes from which nothing can be learnt, because the rows to learn from have one of them or none."""
+    if len(classes) > 1 and (few := np.flatnonzero(np.asarray(counts) < 2)).size:
+        one = int(few[0])
+        raise Refused(
+            f"the class {level_word(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among "
+            "those to learn from; at least 2 are needed. Drop its rows, put classes together, or set fewer rows aside "
+            "with --test."
+        )

@@ -19,10 +19,11 @@ class ClassPart(Part):
         """The residuals that `output` leaves, one line per class; the last ones are remembered."""
         known = getattr(self, "_each", None)
         if known is None or known[0] != self._answers_known or not known[1].same_scores(output):
-            gap, made = self._gap(output), np.empty((self.loss.outputs, self.n_rows), np.int64)
-            self.each(lambda span: self.loss.fill_residual(gap, self.target, span[0], span[1], made), self._spans)
-            known = self._each = self._answers_known, output, made
+            known = self._each = self._answers_known, output, self._with_losses(self._gap(output))[0]
         return known[2]
+
+    def _remember(self, output: Output, residual: Integers) -> None:
+        self._each = self._answers_known, output, residual
 
     def residual(self, output: Output) -> Integers:
         known = self._residual

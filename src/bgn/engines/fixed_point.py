@@ -23,9 +23,9 @@ REACH = 32
 MASK = (1 << BETWEEN) - 1
 _STEP = Decimal(2) ** (BETWEEN - FINE)  # from node to node
 _PRECISE = Context(prec=30)
-# ln 2 in two parts, the first of few bits, and how many terms of the series of atanh a float64 needs.
+# ln 2 in two parts, the first of few bits; and as much of the series of atanh as a float64 needs.
 LOG2_HIGH, LOG2_LOW = 0.693145751953125, 1.42860682030941723212e-6
-TERMS = 11
+INVERSES = tuple(1.0 / (2 * k + 1) for k in range(12))  # of the odd numbers
 SQRT2 = 1.4142135623730951
 
 
@@ -117,8 +117,8 @@ def logarithm(x: Any) -> Any:
     mantissa, exponent = mantissa + mantissa * low, exponent - low * 1.0
     z = (mantissa - 1.0) / (mantissa + 1.0)
     square, total = z * z, 0.0 * z
-    for k in range(TERMS, -1, -1):
-        total = total * square + 1.0 / (2 * k + 1)
+    for each in reversed(INVERSES):
+        total = total * square + each
     return exponent * LOG2_HIGH + (exponent * LOG2_LOW + 2.0 * z * total)
 
 

@@ -192,8 +192,19 @@ class Part(SharedRows, CellPart):
             return self._gap(output)
         known = self._residual
         if known is None or not known[0].same(output):
-            known = self._residual = output, self._fill(self.loss.fill_residual, self._gap(output), self.target)
+            known = self._residual = output, self._with_losses(self._gap(output))[0]
         return known[1]
+
+    def _with_losses(self, gap: Integers) -> tuple[Integers, Integers]:
+        """The residuals that gaps amount to, and the limbs of the sum of the losses."""
+        residual = np.empty_like(gap)
+
+        def part(span: tuple[int, int]) -> Integers:
+            limbs = np.zeros(4, np.int64)
+            self.loss.fill_residual(gap, self.target, self.weight, span[0], span[1], residual, limbs)
+            return limbs
+
+        return residual, np.sum(self.each(part, self._spans), axis=0)
 
     def _gap(self, output: Output) -> Integers:
         """The gaps that `output` leaves; the current output's and the last ones are remembered."""
@@ -234,7 +245,15 @@ class Part(SharedRows, CellPart):
         gap = self._gap(output)
         self.output, self._known, self._last = output, [(output, (gap, *_NO_SHIFT))], None
         self._correlations = {}
-        return self._limbs(gap)
+        if self.loss.quadratic:
+            return self._limbs(gap)
+        residual, limbs = self._with_losses(gap)
+        self._remember(output, residual)
+        return limbs
+
+    def _remember(self, output: Output, residual: Integers) -> None:
+        """Keep a residual, which is likely to be asked for."""
+        self._residual = output, residual
 
     def forget(self) -> None:
         """Drop everything that can be worked out again."""

@@ -188,8 +188,10 @@ class Loss(Protocol):
     def residual(self, gap: Any, target: Any) -> Any:
         """Half of how fast the loss of each row falls as its score rises, in steps."""
 
-    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
-        """Write the residuals of some rows to their places in `out`; compiled."""
+    def fill_residual(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+    ) -> None:
+        """Write the residuals of some rows to their places in `out`, and add their losses to `limbs`; compiled."""
 
     def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The loss of each row in four limbs, which :meth:`total` puts together once they are added up."""

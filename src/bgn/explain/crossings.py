@@ -183,16 +183,36 @@ def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iter
 
 
 def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
-    """Return the crossings along a column, shape (rows, readers), and the predictions between them."""
+    """Return the crossings along a column, shape (rows, readers), and the scores between them."""
     places, answers = answers_along(network.layers[0], column, rows)
-    return places, np.column_stack([after_first(network, each) for each in answers])
+    return places, np.stack([after_first(network, each) for each in answers], axis=1)
 
 
 def after_first(network: Network, answers: Floats) -> Floats:
-    """Return the predictions from the first hidden layer's answers, summed as the network sums."""
+    """Return the scores, before the link, from the first hidden layer's answers, summed as the network sums."""
     for layer in network.layers[1:]:
         answers = layer.fire(answers)
-    total = np.full(len(answers), network.base)
-    for column, weight in enumerate(network.output_weights):
-        total += answers[:, column] * weight
-    return total
+    return after_last(network, answers)
+
+
+def after_last(network: Network, answers: Floats) -> Floats:
+    """Return the scores, before the link, from the last hidden layer's answers, summed as the network sums."""
+    base, weights, over = network.summands
+    total = np.tile(base, (len(answers), *(1,) * (weights.ndim - 1)))
+    sums = total.T
+    for answer, weight in zip(answers.T, weights, strict=True):
+        sums += np.multiply.outer(weight, answer)
+    return np.asarray(total if over == 1.0 else total / over)
+
+
+def lines_in_plane(neuron: Neuron, pair: list[int], rows: Floats) -> Floats:
+    """Return the lines in the plane of two columns where a neuron changes its answer, one per different row."""
+    first, second = (factor(neuron, column) for column in pair)
+    whole = neuron.projection
+    others = [place for place, column in enumerate(whole.columns) if column not in pair]
+    gaps = None if whole.gaps is None else tuple(whole.gaps[place] for place in others)
+    columns = tuple(whole.columns[place] for place in others)
+    each = tuple(whole.coefficients[place] for place in others)
+    offsets = np.unique(neuron.threshold - Projection(columns, each, gaps).values(rows))
+    offsets = offsets[~np.isnan(offsets)]
+    return np.column_stack([np.full(len(offsets), first), np.full(len(offsets), second), offsets])

@@ -2,7 +2,8 @@
 
 The effect of a feature is its partial dependence: the mean prediction over a background when the feature is set to a
 value in every row. A network is constant between thresholds, so the effect of a number is a step function whose
-breakpoints are known to the last bit; that of a category has one value per level.
+breakpoints are known to the last bit; that of a category has one value per level. So is the mean of a probability over
+the background, which is not the probability of the mean score.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.crossings import add_steps, crossings, factor, walks
+from bgn.explain.classes import class_number, mean_probabilities, probabilities_of, probability_title, score_of
+from bgn.explain.crossings import add_steps, crossings, factor, lines_in_plane, walks
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
-from bgn.explain.subject import background_of, column_of, gap_of, network_of_questions
+from bgn.explain.subject import background_of, binary_network, column_of, gap_of
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column
-from bgn.model.step import Floats
+from bgn.model.step import Floats, any_output
+from bgn.model.terms import outputs_of
 from bgn.pipelines import through_pipelines
 
 
@@ -39,12 +41,15 @@ class Effect:
         Mean prediction below the first breakpoint, from it on, and so forth.
     missing : float or None
         Mean prediction when the feature has a gap; None where the network refuses a gap in it.
+    target : str or None
+        What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
     """
 
     column: Column
     breakpoints: Floats
     levels: Floats
     missing: float | None = None
+    target: str | None = None
 
     @property
     def feature(self) -> str:
@@ -80,6 +85,8 @@ class PairEffect:
         What the effect is of.
     background : ndarray, shape (any number of rows, features)
         The rows over which the other columns vary, as the network reads them.
+    number : int or None
+        Of classes, the one whose probability is meant; all of it is then joint. None for a number or a score.
     """
 
     base: float
@@ -88,6 +95,7 @@ class PairEffect:
     lines: Floats
     network: Network
     background: Floats
+    number: int | None = None
 
     @property
     def features(self) -> tuple[str, str]:
@@ -103,6 +111,9 @@ class PairEffect:
         pair = [self.network.names.index(name) for name in self.features]
         parts = zip(pair, (self.first, self.second), (first, second), strict=True)
         a, b = np.broadcast_arrays(*(_encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
+        if self.number is not None:
+            pairs = np.column_stack([a.ravel(), b.ravel()])
+            return mean_probabilities(self.network, self.number, pair, pairs, self.background).reshape(a.shape)
         deep = self.network.depth > 1
         neurons = list(range(self.network.widths[-1])) if deep else _readers(self.network, pair, every=True)
         found = _means_at(self.network, neurons, pair, np.column_stack([a.ravel(), b.ravel()]), self.background)
@@ -146,7 +157,9 @@ class PairEffect:
 
 
 @through_pipelines("background")
-def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEffect:
+def effect(
+    model: Any, feature: Any, background: Any = None, *, of: Any = None, scale: str | None = None
+) -> Effect | PairEffect:
     """Return the exact effect of a feature, or of a pair, on the prediction.
 
     Parameters
@@ -156,6 +169,11 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
         The column or columns: numbers, whose effect steps, or categories, which have one value per level.
     background : array_like or frame
         Rows over which the other columns vary; all are used. May be left out when the model has ``background_``.
+    of : label, optional
+        Of classes, the one whose probability or score is meant; of two the second by default.
+    scale : {"probability", "score"}, optional
+        With classes, what is averaged over the background: the probability, by default, or the score, for two classes
+        the log-odds.
 
     Returns
     -------
@@ -173,18 +191,34 @@ def effect(model: Any, feature: Any, background: Any = None) -> Effect | PairEff
     array([1.5 , 1.83, 3.83, 4.5 ])
     >>> effect(network, ("rooms", "age"), background)(2.0, [3.0, 2.0])
     array([4.5, 3.5])
+    >>> effect(network.changed(link="logistic"), "age", background).levels.round(4)
+    array([0.8686, 0.8747, 0.9102, 0.9458])
     """
-    network = network_of_questions(model)
-    return effect_over(network, feature, background_of(model, network, background))
+    network = binary_network(model)
+    rows = background_of(model, network, background)
+    if network.link == "identity" and scale is not None:
+        raise ValueError(f"scale is for classes; the model predicts a number. Leave it out; got {scale!r}.")
+    if scale not in (None, "probability", "score"):
+        raise ValueError(f"scale must be 'probability' or 'score'; got {scale!r}.")
+    score = score_of(network, of)
+    if score is network or scale == "score":
+        return effect_over(score, feature, rows)
+    number = 1 if of is None else class_number(network, of, "of")
+    return effect_over(network, feature, rows, number)
 
 
-def effect_over(network: Network, feature: Any, rows: Floats) -> Effect | PairEffect:
-    """Return the effect of a feature, or of a pair, over background rows as the network reads them."""
+def effect_over(network: Network, feature: Any, rows: Floats, number: int | None = None) -> Effect | PairEffect:
+    """Return the effect of a feature, or of a pair, over background rows as the network reads them.
+
+    On the number that is predicted, or on the probability of the class `number`.
+    """
     if isinstance(feature, Iterable) and not isinstance(feature, str):
         pair = [column_of(network, each, "feature") for each in feature]
         if len(pair) != 2 or pair[0] == pair[1]:
             raise ValueError(f"feature must be one column or two different ones; got {feature!r}.")
-        return _pair_effect(network, pair, rows)
+        return _pair_effect(network, pair, rows, number)
+    if number is not None:
+        return _probability_effect(network, column_of(network, feature, "feature"), rows, number)
     neurons = np.flatnonzero(network.output_weights).tolist()
     return _effect(network, neurons, column_of(network, feature, "feature"), rows, network.base)
 
@@ -209,7 +243,7 @@ def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
     read = network.layers[0].reads[:, columns]
     reads = read.all(axis=1) if every else read.any(axis=1)
     if network.depth == 1:
-        reads &= network.output_weights != 0
+        reads &= any_output(network.output_weights)
     return [int(neuron) for neuron in np.flatnonzero(reads)]
 
 
@@ -241,8 +275,28 @@ def _effect(network: Network, neurons: list[int], column: int, rows: Floats, bas
     gap = gap_of(network, column)
     if gap is not None:
         missing = base + float(_means_at(network, neurons, [column], np.array([[gap]]), rows)[0])
+    return _stepping(kind, points, levels, missing, network.target_name)
+
+
+def _stepping(kind: Column, points: Floats, levels: Floats, missing: float | None, target: str | None) -> Effect:
+    """Return an effect from where it may step, and its levels."""
     changed = np.diff(levels) != 0
-    return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing)
+    return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing, target)
+
+
+def _probability_effect(network: Network, column: int, rows: Floats, number: int) -> Effect:
+    """Return the effect of a column on the probability of a class."""
+    kind, missing, gap = network.schema.columns[column], None, gap_of(network, column)
+    if kind.levels is not None:
+        points = np.arange(max(len(kind.levels), 1), dtype=np.float64)
+        levels = mean_probabilities(network, number, [column], points[:, np.newaxis], rows)
+    else:
+        places, scores = walks(network, column, rows)
+        found = probabilities_of(network, scores.reshape(-1, *scores.shape[2:]))[:, number]
+        points, levels = _averaged(places, found.reshape(scores.shape[:2]))
+    if gap is not None:
+        missing = float(mean_probabilities(network, number, [column], np.array([[gap]]), rows)[0])
+    return _stepping(kind, points, levels, missing, probability_title(network, number))
 
 
 def _counted(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> tuple[Floats, Floats]:
@@ -263,40 +317,32 @@ def _counted(network: Network, neurons: list[int], column: int, rows: Floats, ba
 
 def _walked(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
     """Return where the effect of a number in a deeper network may step, and its levels: the mean of the rows' steps."""
-    places, predictions = walks(network, column, rows)
+    return _averaged(*walks(network, column, rows))
+
+
+def _averaged(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
+    """Return where the mean of the rows' steps may step, and its levels."""
     where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
     finite = np.isfinite(where)
     unique, slot = np.unique(where[finite], return_inverse=True)
     rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
     level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
-    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(rows)
+    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(places)
     return np.append(-np.inf, unique), levels
 
 
-def _pair_effect(network: Network, pair: list[int], rows: Floats) -> PairEffect:
-    """Return the effect of two columns."""
-    deep, joint = network.depth > 1, _readers(network, pair, every=network.depth == 1)
+def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | None) -> PairEffect:
+    """Return the effect of two columns; in a deeper network, and on a probability, all of it is joint."""
+    deep = network.depth > 1 or number is not None
+    joint = _readers(network, pair, every=not deep)
     parts, lines, base = [], [np.empty((0, 3))], 0.0
     for column in pair:
         alone = [] if deep else [k for k in _readers(network, [column], every=True) if k not in joint]
-        parts.append(_effect(network, alone, column, rows, 0.0))
+        parts.append(_effect(outputs_of(network)[0], alone, column, rows, 0.0))
     if not deep:
         still = [k for k in range(network.widths[-1]) if k not in _readers(network, pair, every=False)]
         means = network.layers[0].fire(rows)[:, still].mean(axis=0)
         base = float(network.base + means @ network.output_weights[still])
     if all(part.column.levels is None for part in parts):
-        lines += [_lines(network.layers[0].neurons[k], pair, rows) for k in joint]
-    return PairEffect(base, parts[0], parts[1], np.concatenate(lines), network, rows)
-
-
-def _lines(neuron: Neuron, pair: list[int], rows: Floats) -> Floats:
-    """Return the lines in the plane of two columns where a neuron changes its answer, one per different row."""
-    first, second = (factor(neuron, column) for column in pair)
-    whole = neuron.projection
-    others = [place for place, column in enumerate(whole.columns) if column not in pair]
-    gaps = None if whole.gaps is None else tuple(whole.gaps[place] for place in others)
-    columns = tuple(whole.columns[place] for place in others)
-    each = tuple(whole.coefficients[place] for place in others)
-    offsets = np.unique(neuron.threshold - Projection(columns, each, gaps).values(rows))
-    offsets = offsets[~np.isnan(offsets)]
-    return np.column_stack([np.full(len(offsets), first), np.full(len(offsets), second), offsets])
+        lines += [lines_in_plane(network.layers[0].neurons[k], pair, rows) for k in joint]
+    return PairEffect(base, parts[0], parts[1], np.concatenate(lines), network, rows, number)

@@ -8,33 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.linear import as_numbers, linear_predictions
-from bgn.explain.subject import rows_and_target
+from bgn.explain.classes import class_labels
+from bgn.explain.evaluate import evaluation
+from bgn.explain.evaluate.judged import JudgedRows
+from bgn.explain.linear import as_numbers, linear_predictions, logistic_scores
+from bgn.explain.subject import rows_and_target, rows_of
+from bgn.inputs.classes import codes_of
+from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Mean squared errors of a model at every size it had while it grew, in the target's units squared.
+    """Errors of a model at every size it had while it grew: mean squared errors, or log losses where it has classes.
 
     Attributes
     ----------
     errors : mapping of str to ndarray of float64, shape (sizes,)
         By the rows they were measured on, those that are known: "training", "validation", "test", in this order. Entry
-        k belongs to k questions in the last hidden layer; entry 0 is predicting the mean.
+        k belongs to k questions in the last hidden layer; entry 0 is predicting the mean, or the shares of the classes.
     linear : mapping of str to float
-        The error of a linear model, by the rows it could be measured on.
+        The error of a linear model, for classes of logistic regression, by the rows it could be measured on.
     chosen : int
         The size of the model itself.
     cross_validated : bool
         Whether the validation error comes from cross-validation rather than from rows set apart.
+    loss : {"mse", "log_loss"}
+        Which error it is.
     """
 
     errors: Mapping[str, Floats]
     linear: Mapping[str, float]
     chosen: int
     cross_validated: bool = False
+    loss: str = "mse"
 
     @property
     def judged(self) -> str:
@@ -60,7 +68,8 @@ class Frontier:
             lines.append(f"{size:>9}" + "".join(cells) + mark)
         if self.linear:
             figures = {rows: f"{self.linear[rows]:.4g}" if rows in self.linear else "" for rows in self.errors}
-            lines.append("   linear" + "".join(f"{cell:>{wide[rows]}}" for rows, cell in figures.items()).rstrip())
+            name = "logistic" if self.loss == "log_loss" else "linear"
+            lines.append(f"{name:>9}" + "".join(f"{cell:>{wide[rows]}}" for rows, cell in figures.items()).rstrip())
         return "\n".join(lines)
 
 
@@ -79,6 +88,7 @@ def history_of(model: Any) -> Any:
 def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_test: Any = None) -> Frontier:
     """Return a model's error at every size it had while it grew, beside a linear model's and the mean's.
 
+    Of a model for classes these are log losses, beside those of logistic regression and of the shares of the classes.
     Training and validation errors are known from growth. Rows given here count equally.
 
     Parameters
@@ -108,28 +118,49 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     """
     history = history_of(model)
     path = history.paths[history.best_layer]
-    errors = {"training": np.array([each.train_mse for each in path])}
-    if not np.isnan(path[0].validation_mse):
-        errors["validation"] = np.array([each.validation_mse for each in path])
+    errors = {"training": np.array([each.train_loss for each in path])}
+    if not np.isnan(path[0].validation_loss):
+        errors["validation"] = np.array([each.validation_loss for each in path])
     train, test = _rows(history, X, y, "X", "y"), _rows(history, X_test, y_test, "X_test", "y_test")
     if test is not None:
-        networks = map(history.network, range(len(path)))
-        errors["test"] = np.array([_mse(network.predict_encoded(test[0]), test[1]) for network in networks])
+        errors["test"] = np.array([_loss(history.network(k), *test) for k in range(len(path))])
     linear = {}
     if train is not None:
         judged, schema = {"training": train} | ({} if test is None else {"test": test}), history.network().schema
         rows = {name: as_numbers(schema, each, train[0]) for name, (each, _) in judged.items()}
         told = (rows["training"], train[1])
-        linear = {name: _mse(linear_predictions(*told, rows[name]), truth) for name, (_, truth) in judged.items()}
-    return Frontier(errors, linear, history.best_width, history.cross_validated)
+        linear = {name: _linear_loss(history, told, rows[name], truth) for name, (_, truth) in judged.items()}
+    loss = "mse" if history.link == "identity" else "log_loss"
+    return Frontier(errors, linear, history.best_width, history.cross_validated, loss)
 
 
 def _rows(history: Any, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats] | None:
     """Return rows and their target, None where there are none."""
     if (X is None) != (y is None):
         raise ValueError(f"{x_name} and {y_name} go together; got one without the other.")
-    return None if X is None else rows_and_target(history.network(), X, y, x_name, y_name)
+    if X is None:
+        return None
+    network = history.network()
+    if network.link != "identity":
+        rows = rows_of(network, X, x_name)
+        return rows, codes_of(network, y, len(rows), y_name)
+    return rows_and_target(network, X, y, x_name, y_name)
 
 
-def _mse(predicted: Floats, truth: Floats) -> float:
-    return float(np.mean((predicted - truth) ** 2))
+def _loss(network: Network, rows: Floats, truth: Floats) -> float:
+    """The mean loss of a network on encoded rows."""
+    if network.link == "identity":
+        return float(np.mean((network.predict_encoded(rows) - truth) ** 2))
+    return _log_loss(class_labels(network), network.predict_encoded(rows, scores=True), truth)
+
+
+def _linear_loss(history: Any, train: tuple[Floats, Floats], rows: Floats, truth: Floats) -> float:
+    """The mean loss of a linear model, or of logistic regression, that was fitted to other rows."""
+    if history.link == "identity":
+        return float(np.mean((linear_predictions(*train, rows) - truth) ** 2))
+    classes = class_labels(history.network())
+    return _log_loss(classes, logistic_scores(*train, rows, len(classes)), truth)
+
+
+def _log_loss(classes: Any, scores: Floats, truth: Floats) -> float:
+    return evaluation(JudgedRows.scored(classes, scores, truth)).scores["log_loss"]

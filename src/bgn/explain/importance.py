@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,11 @@ from bgn.explain.crossings import summands
 from bgn.explain.shap import explain_rows
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, shapley_weights
 from bgn.explain.shap.counting import count_differing
-from bgn.explain.subject import background_of, network_of_questions, rows_of
+from bgn.explain.subject import background_of, binary_network, rows_of
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
+from bgn.model.terms import outputs_of
 from bgn.pipelines import through_pipelines
 
 
@@ -32,7 +33,8 @@ class Importance:
     Attributes
     ----------
     features : ndarray, shape (features,)
-        SI in the paper, in the units of the prediction.
+        SI in the paper, in the units of the prediction; with classes in those of the scores, and the mean over the
+        classes where there are more than two.
     connections : ndarray, shape (features, neurons)
         R in the paper: of a feature for a neuron of the last hidden layer.
     neurons : ndarray, shape (neurons,)
@@ -41,6 +43,8 @@ class Importance:
         Names of the columns.
     kind : {"shap", "paper"}
         How features and connections are measured.
+    by_class : ndarray of shape (features, classes), or None
+        With more than two classes, the importance of the features for each class's score.
     """
 
     features: Floats
@@ -48,6 +52,7 @@ class Importance:
     neurons: Floats
     feature_names: tuple[str, ...]
     kind: str
+    by_class: Floats | None = None
 
     @property
     def relative_features(self) -> Floats:
@@ -109,21 +114,31 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     >>> importance(network, rows, kind="paper").relative_neurons
     array([0.66666667, 0.33333333])
     """
-    network = network_of_questions(model)
+    network = binary_network(model)
     rows = rows_of(network, X, "X")
     drawn = rows if background is None else background_of(model, network, background)
-    if kind == "shap":
+    if kind not in ("shap", "paper"):
+        raise ValueError(f"kind must be 'shap' or 'paper'; got {kind!r}.")
+    if kind == "paper" and network.depth > 1:
+        raise ValueError(f"kind='paper' needs one hidden layer; got {network.depth}. Use kind='shap'.")
+    each = [_of_score(score, rows, drawn, kind) for score in outputs_of(network)]
+    if len(each) == 1:
+        return each[0]
+    parts = ("features", "connections", "neurons")
+    means = {name: np.mean([getattr(one, name) for one in each], axis=0) for name in parts}
+    return replace(each[0], **means, by_class=np.stack([one.features for one in each], axis=1))
+
+
+def _of_score(network: Network, rows: Floats, drawn: Floats, kind: str) -> Importance:
+    """Return the importance for one output."""
+    if kind == "paper":
+        matrix = _paper(network, rows, drawn)
+        features = matrix.sum(axis=1)
+    else:
         explanation = explain_rows(network, rows, drawn)
         features = np.abs(explanation.values).mean(axis=0)
         matrix = np.zeros((network.n_inputs, network.widths[-1]))
         matrix[tuple(explanation.connections.T)] = np.abs(explanation.connection_values).mean(axis=0)
-    elif kind == "paper":
-        if network.depth > 1:
-            raise ValueError(f"kind='paper' needs one hidden layer; got {network.depth}. Use kind='shap'.")
-        matrix = _paper(network, rows, drawn)
-        features = matrix.sum(axis=1)
-    else:
-        raise ValueError(f"kind must be 'shap' or 'paper'; got {kind!r}.")
     expected = network._hidden(drawn).mean(axis=0)
     neurons = np.abs((network._hidden(rows) - expected) * network.output_weights).mean(axis=0)
     return Importance(features, matrix, neurons, network.names, kind)

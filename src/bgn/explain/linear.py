@@ -1,6 +1,8 @@
-"""Least squares on all columns: what models are compared with."""
+"""Least squares and logistic regression on all columns: what models are compared with."""
 
 from __future__ import annotations
+
+import warnings
 
 import numpy as np
 from scipy.linalg import solve
@@ -9,6 +11,7 @@ from bgn.model.schema import Schema
 from bgn.model.step import Floats
 
 _RIDGE = 1e-9  # of a standardised column's own size
+_NEVER = 700.0  # a score so low that its probability is next to nothing
 _FAR = 1e30  # standard deviations; scikit-learn's trees read single precision
 
 
@@ -56,3 +59,31 @@ def linear_predictions(rows: Floats, target: Floats, judged: Floats) -> Floats:
     residual = target - target.mean()
     solved = solve(products, residual if wide else table.T @ residual, assume_a="pos", check_finite=False)
     return np.asarray(target.mean() + asked @ (table.T @ solved if wide else solved))
+
+
+def logistic_scores(rows: Floats, codes: Floats, judged: Floats, count: int) -> Floats:
+    """Return the scores that logistic regression on `rows` gives the rows `judged`: one column per class.
+
+    It is scikit-learn's, on standardised columns with its usual penalty; a class that `rows` lack is never said.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    table, asked = standardised(rows, judged)
+    found = np.full((len(asked), count), -_NEVER)
+    known = np.unique(codes).astype(int)
+    if len(known) == 1:
+        found[:, known[0]] = 0.0
+        return found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # after so many steps the rest does not matter here
+        model = LogisticRegression(max_iter=500).fit(table, codes.astype(int))
+    scores = model.decision_function(np.clip(asked, -1e6, 1e6))
+    found[:, known] = np.stack([np.zeros(len(asked)), scores], axis=1) if scores.ndim == 1 else scores
+    return found
+
+
+def majority_scores(codes: Floats, judged: int, count: int) -> Floats:
+    """Return the scores that say the same of all rows: the shares of the classes."""
+    shares = np.bincount(codes.astype(int), minlength=count) / len(codes)
+    logs = np.log(shares, out=np.full(count, -_NEVER), where=shares > 0)
+    return np.tile(logs, (judged, 1))

@@ -1,4 +1,4 @@
-"""How far a row is from another prediction: along each column, and straight, all columns free."""
+"""How far a row is from another prediction, or class: along each column, and straight, all columns free."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.subject import network_of_questions, positive_of, rows_of
+from bgn.explain.subject import binary_network, positive_of, rows_of
 from bgn.model.decimals import EXACT, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network, on_gpu
@@ -25,9 +25,29 @@ from bgn.pipelines import through_pipelines
 _INSIDE = 1e-9
 
 
+@dataclass(frozen=True)
+class Change:
+    """What counts as another prediction: another class, or scores that differ by more than rounding.
+
+    Scores may have any shape; their last axis is that of the classes where there are `several`.
+    """
+
+    of_class: bool
+    several: bool
+    tolerance: float
+
+    def between(self, scores: Floats, others: Floats) -> Bools:
+        """Return where scores and others stand for different predictions; shapes broadcast."""
+        if not self.of_class:
+            apart = np.abs(scores - others) > self.tolerance
+            return np.asarray(apart.any(axis=-1) if self.several else apart)
+        numbers = (each.argmax(axis=-1) if self.several else each > 0 for each in (scores, others))
+        return np.asarray(np.not_equal(*numbers))
+
+
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """Distances to the nearest other prediction.
+    """Distances to the nearest other prediction: with classes, to the nearest other class unless asked otherwise.
 
     Attributes
     ----------
@@ -61,7 +81,10 @@ class Margin:
 
 
 @through_pipelines("X")
-def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = None, max_cells: int = 1000) -> Margin:
+def margin(
+    model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = None, max_cells: int = 1000,
+    change: str | None = None,
+) -> Margin:  # fmt: skip
     """Return how far each row is from the nearest threshold that would change its prediction, and at which levels.
 
     Thresholds whose crossing changes nothing (two neurons that cancel, a neuron that a deeper layer ignores) do not
@@ -75,7 +98,10 @@ def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = N
         What counts as one unit of each column in the Euclidean distance, such as its standard deviation; 1 by
         default, also for names left out of a mapping.
     max_cells : int, default 1000
-        Most regions searched for a row's Euclidean margin in a deeper network.
+        Most regions searched for a row's Euclidean margin in a deeper network, or to another class.
+    change : {"class", "score"}, optional
+        With classes, what must change: the class that is predicted, by default, or any score, as at the nearest
+        threshold that matters.
 
     Returns
     -------
@@ -91,46 +117,64 @@ def margin(model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = N
     >>> found.euclidean, found.nearest
     (array([1.]), array([[2., 2.]]))
     """
-    network = network_of_questions(model)
+    network = binary_network(model)
     rows = rows_of(network, X, "X")
     gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, gaps=True))
     scale = positive_of(network, units, "units")
-    tolerance = 1e-12 * (abs(network.base) + float(np.abs(network.output_weights).sum()))
+    change_of = _change(network, change)
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
     levels = {}
     for column in network.features_used:
         kind, known = network.schema.columns[column], ~gaps[:, column]
         if kind.levels is not None:
-            levels[kind.name] = _other_levels(network, column, rows, tolerance) & known[:, np.newaxis]
+            levels[kind.name] = _other_levels(network, column, rows, change_of) & known[:, np.newaxis]
         elif known.any():
-            up[known, column], down[known, column] = _along(network, column, rows[known], tolerance)
+            up[known, column], down[known, column] = _along(network, column, rows[known], change_of)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
+    return Margin(up, down, distance, *_euclidean(network, rows, gaps, scale, change_of, max_cells), levels)
+
+
+def _euclidean(
+    network: Network, rows: Floats, gaps: Bools, scale: Floats, change_of: Change, max_cells: int
+) -> tuple[Floats, Floats, Bools]:
+    """Return the distances to the nearest hyperplanes that matter, their feet, and which are proven."""
     if gaps.any() or not network.plain:
-        found = [_nearest_numbers(network, row, gap, scale, tolerance, max_cells)
+        found = [_nearest_numbers(network, row, gap, scale, change_of, max_cells)
                  for row, gap in zip(rows, gaps, strict=True)]  # fmt: skip
         euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
     elif network.depth == 1:
-        euclidean, nearest = _nearest_shallow(network, rows, scale, tolerance)
+        euclidean, nearest = _nearest_shallow(network, rows, scale, change_of)
         exact = np.ones(len(rows), dtype=bool)
     else:
-        found = [_nearest_deep(network, row, scale, tolerance, max_cells) for row in rows]
+        found = [_nearest_deep(network, row, scale, change_of, max_cells) for row in rows]
         euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
-    return Margin(up, down, distance, euclidean, nearest, exact, levels)
+    return euclidean, nearest, exact
 
 
-def _other_levels(network: Network, column: int, rows: Floats, tolerance: float) -> Bools:
+def _change(network: Network, asked: str | None) -> Change:
+    """Return what counts as another prediction."""
+    if network.link == "identity" and asked is not None:
+        raise ValueError(f"change is for classes; the model predicts a number. Leave it out; got {asked!r}.")
+    if asked not in (None, "class", "score"):
+        raise ValueError(f"change must be 'class' or 'score'; got {asked!r}.")
+    sizes = np.abs(network.base) + np.abs(network.output_weights).sum(axis=0)
+    of_class = network.link != "identity" and asked != "score"
+    return Change(of_class, np.ndim(network.base) == 1, 1e-12 * float(np.max(sizes)))
+
+
+def _other_levels(network: Network, column: int, rows: Floats, change: Change) -> Bools:
     """Return for every row at which levels of a category the prediction is another."""
     here = after_first(network, network.layers[0].fire(rows))
     other = []
     for code in range(len(network.schema.columns[column].levels or ())):
         moved = rows.copy()
         moved[:, column] = code
-        other.append(np.abs(after_first(network, network.layers[0].fire(moved)) - here) > tolerance)
+        other.append(change.between(after_first(network, network.layers[0].fire(moved)), here))
     return np.stack(other, axis=1)
 
 
 def _nearest_numbers(
-    network: Network, row: Floats, gap: Bools, scale: Floats, tolerance: float, max_cells: int
+    network: Network, row: Floats, gap: Bools, scale: Floats, change: Change, max_cells: int
 ) -> tuple[float, Floats, bool]:
     """Return distance to and foot on the nearest hyperplane that matters where only numbers move; tell if proven."""
     columns = network.schema.columns
@@ -141,11 +185,11 @@ def _nearest_numbers(
     neurons = [_over_numbers(neuron, row, free) for neuron in network.layers[0].neurons]
     layers = (Layer.of(neurons, len(numbers)), *network.layers[1:])
     plain = network.changed(layers=layers, schema=Schema.of_numbers(len(numbers)))
-    if network.depth == 1:
-        found, feet = _nearest_shallow(plain, row[np.newaxis, numbers], scale[numbers], tolerance)
+    if network.depth == 1 and not change.of_class:
+        found, feet = _nearest_shallow(plain, row[np.newaxis, numbers], scale[numbers], change)
         distance, foot, exact = float(found[0]), feet[0], True
     else:
-        distance, foot, exact = _nearest_deep(plain, row[numbers], scale[numbers], tolerance, max_cells)
+        distance, foot, exact = _nearest_deep(plain, row[numbers], scale[numbers], change, max_cells)
     nearest = np.where(gap, np.nan, row)
     nearest[numbers] = foot
     return distance, nearest if np.isfinite(distance) else np.full(len(row), np.nan), exact
@@ -167,12 +211,12 @@ def _over_numbers(neuron: Neuron, row: Floats, free: Bools) -> Neuron:
     return Neuron(Projection(columns, tuple(projection.coefficients[place] for place in places)), float(threshold))
 
 
-def _along(network: Network, column: int, rows: Floats, tolerance: float) -> tuple[Floats, Floats]:
+def _along(network: Network, column: int, rows: Floats, change: Change) -> tuple[Floats, Floats]:
     """Return the nearest values above and below at which the prediction is another."""
     places, predictions = walks(network, column, rows)
     edges = np.column_stack([np.full(len(rows), -np.inf), places, np.full(len(rows), np.inf)])
     own = np.sum(places <= rows[:, [column]], axis=1)
-    other = np.abs(predictions - np.take_along_axis(predictions, own[:, np.newaxis], axis=1)) > tolerance
+    other = change.between(predictions, predictions[np.arange(len(rows)), own][:, np.newaxis])
     other &= edges[:, :-1] < edges[:, 1:]
     pieces = np.arange(predictions.shape[1])
     above, below = other & (pieces > own[:, np.newaxis]), other & (pieces < own[:, np.newaxis])
@@ -183,7 +227,7 @@ def _along(network: Network, column: int, rows: Floats, tolerance: float) -> tup
     return up, down
 
 
-def _nearest_shallow(network: Network, rows: Floats, scale: Floats, tolerance: float) -> tuple[Floats, Floats]:
+def _nearest_shallow(network: Network, rows: Floats, scale: Floats, change: Change) -> tuple[Floats, Floats]:
     """Return the distance to, and foot on, the nearest hyperplane that matters, for a single hidden layer.
 
     Crossing a hyperplane alone is always possible at its nearest point or beside it, so that the nearest one whose
@@ -195,7 +239,7 @@ def _nearest_shallow(network: Network, rows: Floats, scale: Floats, tolerance: f
     for neurons, states in _hyperplanes(network):
         now = answers[:, neurons] @ network.output_weights[neurons]
         then = np.array(states) @ network.output_weights[neurons]
-        matters = (np.abs(then - now[:, np.newaxis]) > tolerance).any(axis=1)
+        matters = change.between(then, now[:, np.newaxis]).any(axis=1)
         first = neurons[0]
         across = normal(layer.neurons[first], network.n_inputs) * scale
         length = np.linalg.norm(across)
@@ -215,7 +259,7 @@ def _hyperplanes(network: Network) -> list[tuple[list[int], list[Floats]]]:
     groups: dict[tuple[Projection, float], list[int]] = {}
     signs = np.zeros(network.widths[0])
     for number, neuron in enumerate(network.layers[0].neurons):
-        if neuron.projection.columns and (network.depth > 1 or network.output_weights[number] != 0):
+        if neuron.projection.columns and (network.depth > 1 or network.output_weights[number].any()):
             lead = neuron.projection.factors[0]
             signs[number] = np.sign(lead)
             groups.setdefault((direction(neuron), neuron.threshold / lead), []).append(number)
@@ -227,7 +271,7 @@ def _hyperplanes(network: Network) -> list[tuple[list[int], list[Floats]]]:
 
 
 def _nearest_deep(
-    network: Network, row: Floats, scale: Floats, tolerance: float, max_cells: int
+    network: Network, row: Floats, scale: Floats, change: Change, max_cells: int
 ) -> tuple[float, Floats, bool]:
     """Search the regions around a row, nearest first, until one predicts something else; tell if that is proven.
 
@@ -243,10 +287,10 @@ def _nearest_deep(
     size = _INSIDE * float(np.abs(missing).max(initial=1e-300))
     answers = layer.fire(row[np.newaxis])
 
-    def predict(states: tuple[int, ...]) -> float:
+    def predict(states: tuple[int, ...]) -> Floats:
         for (neurons, options), state in zip(planes, states, strict=True):
             answers[0, neurons] = options[state]
-        return float(after_first(network, answers)[0])
+        return np.asarray(after_first(network, answers)[0])
 
     own = tuple(
         max(state for state in range(3) if np.array_equal(options[state], answers[0, neurons]))
@@ -259,7 +303,7 @@ def _nearest_deep(
         if not queue:
             return np.inf, np.full(len(row), np.nan), True
         distance, states, move = heapq.heappop(queue)
-        if move is not None and abs(predict(states) - here) > tolerance:
+        if move is not None and change.between(predict(states), here):
             return distance, row + move * scale, True
         for place, (_, options) in enumerate(planes):
             facing = not any(np.array_equal(options[1], options[side]) for side in (0, 2))

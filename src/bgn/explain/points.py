@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from math import floor, log10
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +36,40 @@ def asking_weights(network: Network) -> Floats:
     """Return the output weights, 0 for neurons that read nothing: they are part of the base."""
     asks = [bool(neuron.projection.columns) for neuron in network.layers[-1].neurons]
     return np.where(asks, network.output_weights, 0.0)
+
+
+def rounding_power(steps: Floats, digits: int) -> int | None:
+    """Return the power of ten to which amounts are rounded so that the largest has so many digits; None for none."""
+    largest = float(np.abs(steps).max(initial=0.0))
+    return floor(log10(largest)) - digits + 1 if largest else None
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredError:
+    """What is lost on rows whose target is a number."""
+
+    rows: Floats
+    target: Floats
+    measure: ClassVar[str] = "mean squared error"
+
+    def of(self, network: Network) -> float:
+        """Return the mean squared error of a network."""
+        return float(np.mean((network.predict(self.rows) - self.target) ** 2))
+
+    def rounded(self, network: Network, digits: int) -> Network:
+        """Return the network with amounts (twice the weights) rounded to one decimal place, and its start refitted."""
+        steps = 2.0 * asking_weights(network)
+        power = rounding_power(steps, digits)
+        if power is None:
+            return network
+        amounts = [written(rounded(step, power)) for step in steps.tolist()]
+        from_zero = with_amounts(network, amounts, written(0.0))
+        start = float(np.mean(self.target - from_zero.predict(self.rows)))
+        return with_amounts(network, amounts, written(rounded(start, power)))
+
+    def points(self, network: Network, most: int) -> Network:
+        """Return the network whose amounts are whole multiples, up to `most`, of one unit."""
+        return fit_points(network, self.rows, self.target, most)
 
 
 def fit_points(network: Network, rows: Floats, target: Floats, most: int) -> Network:

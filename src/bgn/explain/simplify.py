@@ -2,7 +2,8 @@
 
 A threshold may slide anywhere between the projections of the rows on its two sides without changing one answer on
 them, so the shortest number there costs nothing. So does a rounder direction that still separates the same rows.
-Output weights are rounded next, or become whole points, and the loss is told.
+Output weights are rounded next, or become whole points, and the loss is told: the squared error, or the log loss of
+classes.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import localcontext
-from math import floor, log10
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.points import asking_weights, fit_points, with_amounts
-from bgn.explain.subject import network_of_questions, of_codes
+from bgn.explain.class_points import LogLoss
+from bgn.explain.points import SquaredError
+from bgn.explain.subject import binary_network, of_codes
+from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
-from bgn.model.decimals import EXACT, rounded, shortest, written
+from bgn.model.decimals import EXACT, shortest, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
@@ -42,28 +44,32 @@ class Simplified:
         Thresholds, directions and output weights rounded; neurons whose weight became 0 are gone.
     free : Network
         Thresholds and directions rounded only: not one prediction on the rows has changed.
-    mse_before, mse_after : float
-        Mean squared error of the model and of `network` on the rows.
+    before, after : float
+        The `measure` of the model and of `network` on the rows.
+    measure : {"mean squared error", "log loss"}
+        What is lost: the latter for classes.
     """
 
     network: Network
     free: Network
-    mse_before: float
-    mse_after: float
+    before: float
+    after: float
+    measure: str = "mean squared error"
 
     @property
     def loss(self) -> float:
-        """How much the mean squared error rose, relative to what it was."""
-        return self.mse_after / self.mse_before - 1.0 if self.mse_before > 0 else float(self.mse_after > 0)
+        """How much the measure rose, relative to what it was."""
+        return self.after / self.before - 1.0 if self.before > 0 else float(self.after > 0)
 
     def __repr__(self) -> str:
-        return f"Simplified({self.network!r}, MSE {self.mse_before:.6g} -> {self.mse_after:.6g})"
+        return f"Simplified({self.network!r}, {self.measure} {self.before:.6g} -> {self.after:.6g})"
 
 
 @through_pipelines("X", targets=("y",))
 def simplify(
-    model: Any, X: Any, y: ArrayLike, *, digits: int | None = None, max_loss: float = 0.01, points: int | None = None
-) -> Simplified:
+    model: Any, X: Any, y: ArrayLike, *, digits: int | None = None, max_loss: float = 0.01, points: int | None = None,
+    calibrate_on: tuple[Any, Any] | None = None,
+) -> Simplified:  # fmt: skip
     """Round a network's numbers: thresholds and directions for free, then output weights, perhaps to whole points.
 
     Parameters
@@ -72,16 +78,20 @@ def simplify(
     X : array_like or frame, shape (rows, features)
         The rows whose answers must not change, usually the training rows.
     y : array_like, shape (rows,)
-        Their target.
+        Their target: numbers, or labels of classes.
     digits : int, optional
         Significant digits of the largest output weight; the others are rounded to the same decimal place. By default
         the fewest whose loss is at most `max_loss`.
     max_loss : float, default 0.01
-        Most relative rise of the mean squared error that choosing `digits` may cost.
+        Most relative rise of the mean squared error, or log loss, that choosing `digits` may cost.
     points : int, optional
         Most points of a question. With it, every question is worth a whole number of points, and a prediction is
         ``start + unit * total`` of the points of the questions answered yes, with a short start and a short unit:
-        what :func:`bgn.scorecard` prints. Whatever the loss, which `Simplified.loss` tells.
+        what :func:`bgn.scorecard` prints. Whatever the loss, which `Simplified.loss` tells. With two classes it is the
+        log-odds that are ``start + unit * total``; with more, every class has its total.
+    calibrate_on : (X, y), optional
+        Other rows, such as those held out, from which start and unit take their values where there are classes, so that
+        the card's probabilities fit them; by default `X` and `y`.
 
     Returns
     -------
@@ -100,25 +110,48 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
-    original = network_of_questions(model)
-    rows, network = rows_of(original, X, "X"), of_codes(original)
-    target = np.asarray(y, dtype=np.float64)
-    if target.shape != (len(rows),) or not np.isfinite(target).all():
-        raise ValueError(f"y must have one finite number per row ({len(rows)}); got shape {target.shape}.")
-    if np.abs(target).max() > LARGEST_SQUARED:
-        raise ValueError(f"y must stay within {LARGEST_SQUARED:g}; got {np.abs(target).max():g}. Rescale it.")
+    original = binary_network(model)
     if digits is not None and points is not None:
         raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
     _check_range("digits", digits, 17)
     _check_range("points", points, _MOST_POINTS)
-    free, before = _free(network, rows), _mse(network, rows, target)
-    if points is not None:
-        simple = fit_points(free, rows, target, points)
-    else:
-        simple = _round_outputs(free, rows, target, digits, (1.0 + max_loss) * before)
-    after = _mse(simple, rows, target)
+    rows, network = rows_of(original, X, "X"), of_codes(original)
+    loss = _loss(original, rows, y, calibrate_on)
+    free, before = _free(network, rows), loss.of(network)
+    simple = (
+        _round_outputs(free, loss, digits, (1.0 + max_loss) * before) if points is None else loss.points(free, points)
+    )
+    after = loss.of(simple)
     simple, free = simple.changed(schema=original.schema), free.changed(schema=original.schema)
-    return Simplified(simple, free, before, after)
+    return Simplified(simple, free, before, after, loss.measure)
+
+
+def _loss(network: Network, rows: Floats, y: Any, calibrate_on: tuple[Any, Any] | None) -> SquaredError | LogLoss:
+    """Return what is lost on rows, by what the network predicts."""
+    if network.link != "identity":
+        return LogLoss(rows, codes_of(network, y, len(rows)), _other_rows(network, calibrate_on))
+    if calibrate_on is not None:
+        raise ValueError("calibrate_on is for classes; the model predicts a number. Leave it out.")
+    return SquaredError(rows, _checked_target(y, len(rows)))
+
+
+def _checked_target(y: ArrayLike, rows: int) -> Floats:
+    """Return targets that are numbers with squares, one per row."""
+    target = np.asarray(y, dtype=np.float64)
+    if target.shape != (rows,) or not np.isfinite(target).all():
+        raise ValueError(f"y must have one finite number per row ({rows}); got shape {target.shape}.")
+    if np.abs(target).max() > LARGEST_SQUARED:
+        raise ValueError(f"y must stay within {LARGEST_SQUARED:g}; got {np.abs(target).max():g}. Rescale it.")
+    return target
+
+
+def _other_rows(network: Network, given: tuple[Any, Any] | None) -> tuple[Floats, Floats] | None:
+    """Return the rows that probabilities are fitted to, and the numbers of their classes."""
+    if given is None:
+        return None
+    X, y = given
+    rows = rows_of(network, X, "X of calibrate_on")
+    return rows, codes_of(network, y, len(rows), "y of calibrate_on")
 
 
 def _check_range(name: str, value: Any, most: int) -> None:
@@ -126,10 +159,6 @@ def _check_range(name: str, value: Any, most: int) -> None:
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if value is not None and not (whole and 1 <= value <= most):
         raise ValueError(f"{name} must be a whole number from 1 to {most}; got {value!r}.")
-
-
-def _mse(network: Network, rows: Floats, target: Floats) -> float:
-    return float(np.mean((network.predict(rows) - target) ** 2))
 
 
 def _free(network: Network, rows: Floats) -> Network:
@@ -198,22 +227,9 @@ def _rounder(factors: tuple[float, ...]) -> Iterator[tuple[float, tuple[float, .
     yield 1.0, factors
 
 
-def _round_outputs(network: Network, rows: Floats, target: Floats, digits: int | None, most: float) -> Network:
-    """Return the network with rounder output weights: to `digits`, or to the fewest whose error is at most `most`."""
+def _round_outputs(network: Network, loss: SquaredError | LogLoss, digits: int | None, most: float) -> Network:
+    """Return the network with rounder output weights: to `digits`, or to the fewest whose loss is at most `most`."""
     if digits is not None:
-        return _round_to(network, rows, target, digits)
-    tried = (_round_to(network, rows, target, few) for few in range(1, 17))
-    return next((simple for simple in tried if _mse(simple, rows, target) <= most), network)
-
-
-def _round_to(network: Network, rows: Floats, target: Floats, digits: int) -> Network:
-    """Return the network with amounts (twice the weights) rounded to one decimal place, and its start refitted."""
-    steps = 2.0 * asking_weights(network)
-    largest = float(np.abs(steps).max(initial=0.0))
-    if largest == 0:
-        return network
-    power = floor(log10(largest)) - digits + 1
-    amounts = [written(rounded(step, power)) for step in steps.tolist()]
-    from_zero = with_amounts(network, amounts, written(0.0))
-    start = float(np.mean(target - from_zero.predict(rows)))
-    return with_amounts(network, amounts, written(rounded(start, power)))
+        return loss.rounded(network, digits)
+    tried = (loss.rounded(network, few) for few in range(1, 17))
+    return next((simple for simple in tried if loss.of(simple) <= most), network)

@@ -29,6 +29,16 @@ def network_of_questions(model: Any) -> Network:
     return network
 
 
+def binary_network(model: Any) -> Network:
+    """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
+    network = network_of(model, plain=False)
+    if network.slopes is not None:
+        raise ValueError(
+            "model must predict by questions alone; a network with slopes can predict, and no more, so far."
+        )
+    return network
+
+
 def of_codes(network: Network) -> Network:
     """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
     if network.plain:
@@ -45,6 +55,15 @@ def decoded(network: Network, rows: Any) -> Any:
     for j, kind in enumerate(network.schema.columns):
         if kind.levels is not None:
             told[:, j] = [None if code != code else kind.levels[int(code)] for code in rows[:, j]]
+    return told
+
+
+def table_row(network: Network, row: Floats) -> Any:
+    """Return one encoded row as the table has it: floats where all columns are numbers, else words and None."""
+    if network.schema.all_numbers:
+        return row
+    told = decoded(network, row[np.newaxis])[0]
+    told[[value != value for value in told]] = None
     return told
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bgn.export.class_table import class_table
 from bgn.export.condition import describe
 from bgn.export.html import Html
 from bgn.export.latex import Latex
@@ -14,7 +15,8 @@ from bgn.export.remarks import remarks
 from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
 from bgn.model.decimals import written
-from bgn.model.terms import Terms, as_terms, outputs_of
+from bgn.model.term_table import TermTable, as_table
+from bgn.model.terms import Terms, as_terms, network_of, outputs_of
 from bgn.pipelines import is_wrapped, see_through
 from bgn.printable import clean
 
@@ -35,12 +37,13 @@ def equation(
 ) -> str:
     """Write a model as an equation: a base value plus weighted yes/no terms, the heaviest first.
 
-    Numbers are written whole: what is printed, added up by hand, is what the model predicts.
+    Numbers are written whole: what is printed, added up by hand, is what the model predicts. For two classes it is the
+    log-odds of the second; for more, one table of questions by classes.
 
     Parameters
     ----------
     model : Network, Terms or fitted estimator
-        One of several outputs gets one equation per output.
+        One with slopes for several classes gets one equation per class.
     format : {"text", "latex", "markdown", "html"}, default "text"
         LaTeX is an ``align*`` that needs amsmath. HTML is one table without scripts.
     digits : int, optional
@@ -75,14 +78,24 @@ def equation(
     if is_wrapped(model):
         seen = see_through(model)
         model, undone, rows = seen.model, seen.note, seen.rows(rows)
+    outputs = [model] if isinstance(model, Terms) else _outputs(model)
+    if isinstance(outputs, TermTable):
+        return class_table(outputs, format, digits, units, undone, rows)
     texts = []
-    outputs = [model] if isinstance(model, Terms) else [as_terms(output) for output in outputs_of(model)]
     for terms in outputs:
         shown = terms if digits is None else rounded(terms, digits)
-        note = "" if digits is None else loss(terms, shown, digits, rows)
-        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [note, undone]))))
+        note = [undone] if digits is None else [loss(terms, shown, digits, rows), undone]
+        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, note))))
         undone = ""  # said once
     return "\n\n".join(texts)
+
+
+def _outputs(model: Any) -> list[Terms] | TermTable:
+    """Return what is written of a model: one equation, one table of classes or, with slopes, an equation per class."""
+    network = network_of(model, plain=False)
+    if network.link == "softmax":
+        return as_table(network) if network.slopes is None else list(map(as_terms, outputs_of(network)))
+    return [as_terms(network)]
 
 
 def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: str) -> str:
@@ -105,6 +118,13 @@ def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: s
                 for layer in terms.hidden
                 for each in layer
             ],
-            notes=[*remarks(terms, style, units), *([style.words(note)] if note else [])],
+            notes=[*remarks(terms, style, units), *map(style.words, filter(None, [_chance(terms), note]))],
         )
     )
+
+
+def _chance(terms: Terms) -> str:
+    """Say how a probability follows from log-odds; nothing for numbers."""
+    if terms.link != "logistic":
+        return ""
+    return "The probability is 1 / (1 + exp(-log-odds)): 50 % at log-odds of 0, 73 % at 1, 88 % at 2, 95 % at 3."

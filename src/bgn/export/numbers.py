@@ -84,3 +84,23 @@ def amounts(values: list[float], scale: list[float], digits: int) -> list[str]:
     nothing = f"{-0.0:.{places}f}"
     written = [f"{value:.{places}f}" for value in values]
     return [text[1:] if text == nothing else text for text in written]
+
+
+def plain(value: Decimal) -> str:
+    """Write a decimal with all its digits."""
+    return f"{value:f}" if -7 < value.adjusted() < 16 else f"{value.normalize(EXACT):e}"
+
+
+def percent(probability: float) -> str:
+    """Write a probability with one decimal of a percent; what is next to 0 or 1 is not written as either.
+
+    Examples
+    --------
+    >>> percent(0.1234), percent(0.0), percent(1e-9), percent(0.99999)
+    ('12.3 %', '0 %', 'below 0.1 %', 'above 99.9 %')
+    """
+    if probability in (0.0, 1.0):
+        return f"{probability * 100:.0f} %"
+    if probability < 0.001:
+        return "below 0.1 %"
+    return "above 99.9 %" if probability > 0.999 else f"{probability * 100:.1f} %"

@@ -1,36 +1,38 @@
 """A network as a card of whole points, in any format: questions, points, and the line from total to prediction.
 
-A card is a few paragraphs and tables, so a format is how it writes either; questions are worded by
+A card is a few paragraphs and tables (:mod:`bgn.export.layouts`); questions are worded by
 :func:`bgn.export.condition.describe`, as everywhere.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
-from math import gcd
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
+
+from bgn.export.class_card import MOST_POINTS, ClassCard, class_card, common_unit
 from bgn.export.condition import describe
-from bgn.export.html import Html
-from bgn.export.latex import Latex
-from bgn.export.markdown import Markdown
+from bgn.export.layouts import PageLayout, layout_of
+from bgn.export.numbers import percent, plain
 from bgn.export.remarks import remarks
 from bgn.export.text import Text
 from bgn.model.decimals import EXACT, whole_numbers
-from bgn.model.terms import Term, Terms, as_terms, outputs_of
+from bgn.model.link import LINKS
+from bgn.model.terms import Term, Terms, as_terms, network_of, outputs_of
 from bgn.printable import clean
 
-MOST_POINTS = 1000
 _MOST_TOTALS = 10
-Pairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Scorecard:
     """``prediction = start + unit * total``, the total being the points of the questions answered yes.
+
+    For two classes that is the log-odds of the second, and :meth:`probability` what follows from it.
 
     Attributes
     ----------
@@ -55,9 +57,33 @@ class Scorecard:
         return tuple(describe(term.condition, self.terms, Text()) for term in self.terms.terms)
 
     def prediction(self, total: int) -> Decimal:
-        """Return the prediction of a total, exactly; the float nearest to it is what the network predicts."""
+        """Return the prediction of a total, exactly; the float nearest to it is what the network predicts.
+
+        For two classes, the log-odds.
+        """
         with localcontext(EXACT):
             return self.start + self.unit * total
+
+    @property
+    def target(self) -> str:
+        """What the card tells: the target's name, or the class whose probability it is, such as "Churn = Yes"."""
+        return self.terms.target.removeprefix("log-odds of ") if self.of_class else self.terms.target
+
+    @property
+    def of_class(self) -> bool:
+        """Whether totals stand for probabilities."""
+        return self.terms.link == "logistic"
+
+    def probability(self, total: int) -> float:
+        """Return the probability that a total stands for, to the bit what the network predicts; for two classes."""
+        if not self.of_class:
+            raise ValueError("probability is for cards of two classes; this one predicts a number. Use prediction.")
+        return float(LINKS["logistic"](np.array([float(self.prediction(total))]))[0])
+
+    def likely_from(self) -> int | None:
+        """Return the lowest total at which the second class is predicted; None where no total reaches it."""
+        totals = range(sum(self.points) + 1)
+        return next((total for total in totals if self.prediction(total) > 0), None)
 
     def totals(self) -> tuple[int, ...]:
         """Return totals to print: all from 0 to the largest where they are few, else every second, fifth, tenth, ..."""
@@ -80,10 +106,8 @@ class Scorecard:
         -------
         str
         """
-        if format not in CARD_FORMATS:
-            raise ValueError(f"format must be one of {', '.join(map(repr, CARD_FORMATS))}; got {format!r}.")
-        layout = CARD_FORMATS[format]
-        return layout.page(_blocks(self, layout, units))
+        layout = layout_of(format)
+        return layout.page(_blocks(self, layout, units), "scorecard")
 
     def __str__(self) -> str:
         return self.format()
@@ -92,10 +116,11 @@ class Scorecard:
         return self.format("html")
 
 
-def scorecard(model: Any) -> Scorecard:
-    """Return a network as a card: questions with whole points, and a line from their total to the prediction.
+def scorecard(model: Any) -> Scorecard | ClassCard:
+    """Return a network as a card: questions with whole points, and what their total stands for.
 
-    The card is the network: who adds up points and follows the line gets what `predict` returns, on every row.
+    That is a number, for two classes a probability; of more classes each has its total. The card is the network: who
+    adds up points and follows the line gets what `predict` returns, on every row.
 
     Parameters
     ----------
@@ -104,8 +129,8 @@ def scorecard(model: Any) -> Scorecard:
 
     Returns
     -------
-    Scorecard
-        To print, or to write with its `format` in LaTeX, Markdown or HTML.
+    Scorecard or ClassCard
+        To print, or to write with its `format` in LaTeX, Markdown or HTML; the latter for more than two classes.
 
     Examples
     --------
@@ -135,25 +160,22 @@ def scorecard(model: Any) -> Scorecard:
     >>> network.predict([[70.0, 30.0]]), float(card.prediction(4 + 3))
     (array([1.93]), 1.93)
     """
-    terms = as_terms(model)
-    if terms.slopes:
+    whole = network_of(model, plain=False)
+    if whole.slopes is not None:
         raise ValueError("model must predict by questions alone; this one has slopes, which no points can stand for.")
+    if whole.link == "softmax":
+        return class_card(whole)
+    terms = as_terms(model)
     (network,) = outputs_of(model)
     weights = network.output_weights.tolist()
     with localcontext(EXACT):
         amounts = [term.amount for term in terms.terms]
-        unit = _common_unit(amounts)
+        unit = common_unit(amounts)
         points = [int(amount / unit) for amount in amounts]
     _check(points, unit, exact=not weights or whole_numbers([network.base, *weights]) is not None)
     order = _by_columns(terms.terms, points)
     ordered = replace(terms, terms=tuple(terms.terms[k] for k in order))
     return Scorecard(tuple(points[k] for k in order), terms.start.normalize(EXACT), unit.normalize(EXACT), ordered)
-
-
-def _common_unit(amounts: Sequence[Decimal]) -> Decimal:
-    """Return the largest decimal of which all amounts are whole multiples; 0 for none."""
-    power = min((int(amount.as_tuple().exponent) for amount in amounts), default=0)
-    return Decimal(gcd(*(int(amount.scaleb(-power, EXACT)) for amount in amounts))).scaleb(power, EXACT)
 
 
 def _check(points: Sequence[int], unit: Decimal, exact: bool) -> None:
@@ -183,19 +205,14 @@ def _by_columns(terms: Sequence[Term], points: Sequence[int]) -> list[int]:
     return sorted(range(len(terms)), key=place)
 
 
-def _plain(value: Decimal) -> str:
-    """Write a decimal with all its digits."""
-    return f"{value:f}" if -7 < value.adjusted() < 16 else f"{value.normalize(EXACT):e}"
-
-
-def _blocks(card: Scorecard, layout: CardFormat, units: Mapping[str, str] | None) -> list[str]:
+def _blocks(card: Scorecard, layout: PageLayout, units: Mapping[str, str] | None) -> list[str]:
     """Write the parts of a card: what its questions are about, the questions, the line, the table of totals."""
     terms, style = card.terms, layout.style
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
     target = style.name(terms.target) + (style.words(f" ({clean(unit)})") if unit else "")
-    start = style.number(_plain(card.start))
+    start = style.number(plain(card.start))
     if not card.points:
-        return [layout.lines([f"{target} = {start}"])]
+        return [layout.lines([f"{target} = {start}", *_chances(card, layout)])]
     names = {place: style.name(name) + style.words(": ") for place, name in terms.hidden_names.items()}
     below = [each for layer in terms.hidden for each in layer]
     hidden = [names[each.layer, each.neuron] + describe(each, terms, style, units) for each in below]
@@ -203,72 +220,33 @@ def _blocks(card: Scorecard, layout: CardFormat, units: Mapping[str, str] | None
     questions = [describe(term.condition, terms, style, units) for term in terms.terms]
     asked = list(zip(questions, map(str, card.points), strict=True))
     asked.append((total, f"0{style.words(' to ')}{sum(card.points)}"))
-    worth = [(f"{each}", style.number(_plain(card.prediction(each)))) for each in card.totals()]
+    said, line = remarks(terms, style, units), f"{start} + {style.number(plain(card.unit))} {layout.times} {total}"
     return [
         *([layout.lines(hidden)] if hidden else []),
         layout.table((style.words("question"), style.words("points if yes")), asked),
-        *([layout.lines(said)] if (said := remarks(terms, style, units)) else []),
-        layout.lines([f"{target} = {start} + {style.number(_plain(card.unit))} {layout.times} {total}"]),
-        layout.table((total, target), worth),
+        *([layout.lines(said)] if said else []),
+        layout.lines([f"{target} = {line}", *_chances(card, layout)]),
+        _worth(card, layout, target),
     ]
 
 
-# -- formats -----------------------------------------------------------------------------------------------
+def _worth(card: Scorecard, layout: PageLayout, target: str) -> str:
+    """Write the table of totals and what they stand for."""
+    style, total = layout.style, layout.style.words("total")
+    if not card.of_class:
+        rows = [(f"{each}", style.number(plain(card.prediction(each)))) for each in card.totals()]
+        return layout.table((total, target), rows)
+    chances = [(f"{each}", style.words(percent(card.probability(each)))) for each in card.totals()]
+    return layout.table((total, style.words("probability of ") + style.name(card.target)), chances)
 
 
-@dataclass(frozen=True)
-class BareLatex(Latex):
-    """LaTeX in mathematical mode that needs no package."""
-
-    def words(self, words: str) -> str:
-        written = super().words(words).replace(r"\textquotedbl{}", r"{\char34}")
-        return r"\mbox" + written.removeprefix(r"\text")
-
-
-class CardFormat(NamedTuple):
-    """How a format writes words and numbers, a paragraph of lines, a table of two columns with its head, and a page."""
-
-    style: Text
-    times: str
-    lines: Callable[[Sequence[str]], str]
-    table: Callable[[tuple[str, str], Pairs], str]
-    page: Callable[[Sequence[str]], str]
-
-
-def _text_table(head: tuple[str, str], rows: Pairs) -> str:
-    left, right = (max(len(row[k]) for row in (head, *rows)) for k in (0, 1))
-    return "\n".join(f"{first:<{left}}  {second:>{right}}" for first, second in (head, *rows))
-
-
-def _markdown_table(head: tuple[str, str], rows: Pairs) -> str:
-    lines = ["| {} | {} |".format(*row) for row in (head, *rows)]
-    return "\n".join([lines[0], "|:---|---:|", *lines[1:]])
-
-
-def _latex_table(head: tuple[str, str], rows: Pairs) -> str:
-    lines = ["${}$ & ${}$ \\\\".format(*row) for row in (head, *rows)]
-    return "\n".join([r"\begin{tabular}{lr}", lines[0] + r" \hline", *lines[1:], r"\end{tabular}"])
-
-
-def _html_table(head: tuple[str, str], rows: Pairs) -> str:
-    cell = '<{0} style="text-align:{1};padding:2px 8px">{2}</{0}>'
-    tags = ("th", *("td" for _ in rows))
-    cells = [
-        cell.format(tag, "left", row[0]) + cell.format(tag, "right", row[1])
-        for tag, row in zip(tags, (head, *rows), strict=True)
-    ]
-    body = "".join(f'<tr style="background:none;border-bottom:1px solid #8888">{row}</tr>' for row in cells)
-    return f'<table style="border-collapse:collapse;max-width:100%;color:inherit">{body}</table>'
-
-
-CARD_FORMATS = {
-    "text": CardFormat(Text(), "x", "\n".join, _text_table, "\n\n".join),
-    "latex": CardFormat(
-        BareLatex(), r"\times", lambda lines: " \\\\\n".join(f"${line}$" for line in lines), _latex_table, "\n\n".join
-    ),
-    "markdown": CardFormat(Markdown(), "\N{MULTIPLICATION SIGN}", "  \n".join, _markdown_table, "\n\n".join),
-    "html": CardFormat(
-        Html(), "\N{MULTIPLICATION SIGN}", lambda lines: f"<p>{'<br>'.join(lines)}</p>", _html_table,
-        lambda blocks: f'<div class="bgn-scorecard" style="overflow-wrap:anywhere">{"".join(blocks)}</div>',
-    ),
-}  # fmt: skip
+def _chances(card: Scorecard, layout: PageLayout) -> list[str]:
+    """Say how probabilities follow from log-odds, and from which total on the second class is predicted."""
+    if not card.of_class:
+        return []
+    style, likely = layout.style, card.likely_from() if card.points else None
+    said = style.words("The probability is 1 / (1 + exp(-log-odds))")
+    if not card.points:
+        return [said + style.words(f", {percent(card.probability(0))}.")]
+    ends = " is predicted for no total." if likely is None else f" is predicted from a total of {likely} on."
+    return [said + style.words("; ") + style.name(card.target) + style.words(ends)]

@@ -135,10 +135,12 @@ class Logistic(_Classes):
         lacks = (fixed_point.logistic(self._margin(gap, target)) + half) >> self._shift
         return lacks * (2 * target - 1)
 
-    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
-        """Write the residuals of some rows."""
-        table = fixed_point.logistic_table()
-        kernels.logistic_residuals(gap, target, table, self._limit, self._shift, start, stop, out)
+    def fill_residual(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+    ) -> None:
+        """Write the residuals of some rows, and add up their losses."""
+        about = fixed_point.logistic_table(), self._limit, self._shift
+        kernels.logistic_residuals(gap, target, weight, about, start, stop, out, limbs)
 
     def add_limbs(
         self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
@@ -212,10 +214,12 @@ class Softmax(_Classes):
         numbers = np.arange(self.outputs)
         return numbers[:, None] if isinstance(target, np.ndarray) else target.new_tensor(numbers)[:, None]
 
-    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
-        """Write the residuals of some rows."""
-        table = fixed_point.exponential_table()
-        kernels.softmax_residuals(gap, target, table, self._limit, self._shift, start, stop, out)
+    def fill_residual(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+    ) -> None:
+        """Write the residuals of some rows, and add up their losses."""
+        about = fixed_point.exponential_table(), self._limit, self._shift
+        kernels.softmax_residuals(gap, target, weight, about, start, stop, out, limbs)
 
     def add_limbs(
         self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers

@@ -52,9 +52,12 @@ class Squared:
         """The gaps themselves."""
         return gap
 
-    def fill_residual(self, gap: Integers, target: Integers, start: int, stop: int, out: Integers) -> None:
-        """Write the residuals of some rows."""
+    def fill_residual(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
+    ) -> None:
+        """Write the residuals of some rows, and add up their losses."""
         out[start:stop] = self.residual(gap[start:stop], target[start:stop])
+        self.add_limbs(gap, target, weight, start, stop, limbs)
 
     def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
         """The squares of the gaps, clipped to what can be added up."""

@@ -296,7 +296,7 @@ class _Learnt:
     """What steps have told of the curvature, beside its bound: pairs of steps and of what they did to the slope."""
 
     def __init__(self, inverse: Floats, curvature: float) -> None:
-        self._inverse, self._curvature = inverse, curvature
+        self._inverse, self._curvature, self._scale = inverse, curvature, 1.0
         self.pairs: list[tuple[Floats, Floats, float]] = []
 
     def take_in(self, step: Floats, fell: Floats) -> None:
@@ -304,6 +304,7 @@ class _Learnt:
         along = float((step * fell).sum())
         if along > 0:
             self.pairs.append((step, fell, along))
+            self._scale = along / float((fell * self._bounded(fell)).sum())
 
     def step(self, slope: Floats) -> Floats:
         """The step to take: two loops over the pairs (Nocedal 1980), around the inverse of the bound."""
@@ -312,13 +313,15 @@ class _Learnt:
             share = float((step * slope).sum()) / along
             slope = slope - share * fell
             shares.append(share)
-        if slope.ndim == 1:
-            found = (self._inverse * slope).sum(axis=1) / self._curvature
-        else:
-            found = (self._inverse[:, :, None] * slope).sum(axis=1) / self._curvature
+        found = self._bounded(slope) * (self._scale if self.pairs else 1.0)
         for (step, fell, along), share in zip(self.pairs, reversed(shares), strict=True):
             found = found + (share - float((fell * found).sum()) / along) * step
-        return np.asarray(found)
+        return found
+
+    def _bounded(self, slope: Floats) -> Floats:
+        """The step that the bound alone tells."""
+        inverse = self._inverse if slope.ndim == 1 else self._inverse[:, :, None]
+        return np.asarray((inverse * slope).sum(axis=1) / self._curvature)
 
 
 def _rounded(weights: Floats) -> Output:

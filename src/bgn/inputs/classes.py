@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from bgn.inputs.per_row import array_of, no_dates, unmasked
+from bgn.model.network import Network
 from bgn.model.raw import Coded, Misread, Nothing, Numbers
 from bgn.model.reading import values_of
 from bgn.model.schema import level_word
@@ -52,6 +53,25 @@ class Classes:
             return weight
         own = np.array(self.weights)[codes.astype(np.intp)]
         return own if weight is None else own * np.asarray(weight, np.float64)
+
+
+def codes_of(network: Network, y: Any, rows: int, name: str = "y") -> Floats:
+    """Return the number of every label's class in a network, or say what is wrong with the labels.
+
+    Where the network does not name its classes, labels are their numbers from 0.
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network
+    >>> from bgn.inputs.classes import codes_of
+    >>> codes_of(Network([Layer([[1.0]], [0.0])], [1.0], 0.0, link="logistic"), [True, False], 2)
+    array([1., 0.])
+    """
+    labels = network.schema.classes or tuple(range(max(2, np.size(network.base))))
+    codes = Classes(labels).codes(y, name)
+    if codes.shape != (rows,):
+        raise ValueError(f"{name} must have one label per row ({rows}); got shape {codes.shape}.")
+    return codes
 
 
 def _one_per_row(y: Any) -> Any:

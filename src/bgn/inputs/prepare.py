@@ -36,6 +36,7 @@ class Choices:
     categorical: Collection[str] = ()
     date_format: str | None = None
     missing: str = "keep"
+    task: str | None = None
 
     def features(self, names: Sequence[str], origin: str, units: Collection[str] = ()) -> list[str]:
         """Return the columns to learn from; name those that are not there."""

@@ -10,13 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bgn.inputs import cells, prepare
+from bgn.inputs import prepare
 from bgn.inputs.check import serious_notes
+from bgn.inputs.classes import Label
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.frames import schema_of
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
+from bgn.inputs.target import classes_of, labelled, target_values
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
@@ -24,7 +26,10 @@ from bgn.preparation import Preparation, Prepared
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """A whole raw table: as it was read, its features as estimators take them, and which rows can be learnt from."""
+    """A whole raw table: as it was read, its features as estimators take them, and which rows can be learnt from.
+
+    A target of `classes` is the number of each row's class.
+    """
 
     raw: pa.Table
     table: pa.Table
@@ -33,6 +38,7 @@ class Decided:
     missing: str
     reading: Preparation
     notes: tuple[str, ...]
+    classes: tuple[Label, ...] | None = None
 
     def learnt(self, rows: Bools) -> tuple[pa.Table, Preparation, tuple[str, ...]]:
         """Return all rows, gaps filled in if that was asked for, and what the columns of some of them are."""
@@ -51,14 +57,17 @@ def decide(
     target = choices.target
     table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
     problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
+    y, classes, noted = np.zeros(table.num_rows), None, ""
     with problems.gathered():
-        if target not in doubtful:
-            y = np.zeros(table.num_rows) if target is None else target_values(table.column(target), target)
+        if target is not None and target not in doubtful:
+            column = table.column(target)
+            classes, noted = classes_of([column], target, choices.task)
+            y, _ = target_values(column, classes)
     with problems.gathered():
         settled = prepare.learn(table.select([name for name in features if name not in doubtful]), choices.categorical)
     problems.tell()
     empty = prepare.empty_columns(settled)
-    notes = [*raw.met.notes, *serious_notes(table, features, target), *map(left_out, empty)]
+    notes = [*raw.met.notes, *[noted] * bool(noted), *serious_notes(table, features, target), *map(left_out, empty)]
     settled = settled.drop_columns(empty)
     if not settled.num_columns:
         raise Refused(f"{origin} has no column with values to learn from.")
@@ -70,7 +79,7 @@ def decide(
     usable = ~absent if choices.missing in ("keep", "impute") else ~(lacking | absent)
     met = raw.met.decimal, raw.met.written, raw.met.gaps, choices.date_format
     reading = Preparation(Schema((), target), *met)
-    return Decided(table, settled, y, usable, choices.missing, reading, tuple(notes))
+    return Decided(table, settled, y, usable, choices.missing, reading, tuple(notes), classes)
 
 
 def left_out(name: str) -> str:
@@ -135,17 +144,6 @@ def gap_notes(counts: tuple[int, int, int, int], holes: Mapping[str, int], choic
     return notes
 
 
-def target_values(column: pa.ChunkedArray, name: str) -> Floats:
-    """Return a target column as numbers, NaN where there is none."""
-    if not cells.is_number(column.type):
-        text = cells.plain(column)
-        values = text.unique().drop_null().to_pylist() if cells.is_text(text.type) else text.drop_null()[:1].to_pylist()
-        found = (prepare.not_numbers(values) or values)[:1]
-        told = cells.shown(found[0]) if found else "nothing"
-        raise Refused(f"{option('target')}: column {name!r} must hold numbers; it holds {told}.")
-    return prepare.finite(cells.numbers(column))
-
-
 def incomplete(rows: int, lacking: int, holes: Mapping[str, int], missing: str) -> str:
     """Say how many rows lack a value and in which columns, or refuse them."""
     where = ", ".join(f"{name!r} {number}" for name, number in holes.items() if number)
@@ -165,7 +163,7 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
         table.close()
     usable = found.usable
     rows, preparation, notes = found.learnt(usable)
-    y = None if choices.target is None else found.y[usable]
+    y = None if choices.target is None else labelled(found.y[usable], found.classes)
     return Prepared(preparation, rows.filter(pa.array(usable)), {}, y, np.flatnonzero(usable), notes)
 
 

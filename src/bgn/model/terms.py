@@ -75,6 +75,8 @@ class Terms:
         What some columns add per unit, beside the questions.
     filled : tuple of (int, float or None)
         Columns of which no question sees a gap, and what a gap counts as in all of them; None where it is refused.
+    link : {"identity", "logistic"}
+        What the sum means: the prediction, or log-odds.
     """
 
     start: Decimal
@@ -84,6 +86,7 @@ class Terms:
     widths: tuple[int, ...]
     slopes: tuple[tuple[int, float], ...] = ()
     filled: tuple[tuple[int, float | None], ...] = ()
+    link: str = "identity"
 
     @property
     def base(self) -> float:
@@ -222,8 +225,8 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
     network = network_of(model, plain=False)
     if network.link == "identity":
         return (network,)
-    weights = network.output_weights.reshape(len(network.output_weights), -1).T
-    slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(network.n_inputs, -1).T
+    weights = network.output_weights.reshape(-1, np.size(network.base)).T
+    slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(-1, np.size(network.base)).T
     titles = _titles(network)
     outputs = zip(titles, weights, np.ravel(network.base), slopes, strict=True)
     return tuple(
@@ -254,8 +257,8 @@ def as_terms(model: Any) -> Terms:
     Parameters
     ----------
     model : Network or fitted estimator
-        With one output. The terms of a probability add up to its log-odds; :func:`bgn.model.terms.outputs_of` parts
-        several outputs.
+        With one output. The terms of a probability add up to its log-odds; :func:`bgn.as_table` is for several
+        classes, and :func:`bgn.model.terms.outputs_of` parts their scores.
 
     Returns
     -------
@@ -276,7 +279,8 @@ def as_terms(model: Any) -> Terms:
     network, *others = outputs_of(model)
     if others:
         raise ValueError(
-            f"model must have one output; got {1 + len(others)}. Take one of bgn.model.terms.outputs_of(model)."
+            f"model must have one output; got {1 + len(others)}. Use bgn.as_table(model), or one of "
+            "bgn.model.terms.outputs_of(model)."
         )
     last, filled = network.depth - 1, _filled(network)
     start, terms = written(network.base), []
@@ -300,6 +304,7 @@ def as_terms(model: Any) -> Terms:
         widths=network.widths,
         slopes=tuple((column, slope) for column, slope in slopes if slope),
         filled=tuple(filled.items()),
+        link=network_of(model, plain=False).link,
     )
 
 

@@ -8,18 +8,23 @@ read back before it gets its name. New files have version 2; `version1` tells th
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 import bgn
+from bgn.conformal import Intervals
+from bgn.model.edits import Edit
 from bgn.model.network import Network
+from bgn.persist import estimator as estimators
 from bgn.persist import growth, parts, strict, version1
 from bgn.persist import network as networks
+from bgn.persist.edits import edits_in, edits_out
+from bgn.persist.intervals import intervals_in, intervals_out
+from bgn.persist.layout import layout
 from bgn.persist.parts import HeldOut
 from bgn.persist.strict import ModelFileError
 from bgn.pipelines import is_wrapped, see_through
@@ -30,7 +35,6 @@ __all__ = ["HeldOut", "ModelFile", "ModelFileError", "load", "read", "save"]
 
 _FORMAT = "bgn model"
 _VERSION = 2
-_LINE = 110
 _MANY = 1000
 
 Result = TypeVar("Result")
@@ -59,6 +63,10 @@ class ModelFile:
         How the columns of a data file become the network's inputs; None when they are the inputs.
     held_out : HeldOut, optional
         Which rows of the data file were not learnt from; None when nobody knows.
+    intervals : Intervals, optional
+        How far off the model was on rows that it did not learn from.
+    edits : tuple of Edit
+        What an expert changed in it, in order.
     """
 
     network: Network
@@ -69,12 +77,19 @@ class ModelFile:
     figures: Figures = field(default_factory=dict)
     preparation: Preparation | None = None
     held_out: HeldOut | None = None
+    intervals: Intervals | None = None
+    edits: tuple[Edit, ...] = ()
 
     def model(self) -> Any:
         """Build what was saved: the network, or the fitted estimator around it."""
         if self.settings is None:
             return self.network
-        return _regressor(self.network, self.settings, self.history)
+        model = estimators.estimator(self.network, self.settings, self.history)
+        if self.intervals is not None:
+            model.intervals_ = self.intervals
+        if self.edits:
+            model.edits_ = self.edits
+        return model
 
 
 def save(
@@ -86,20 +101,23 @@ def save(
     figures: Figures | None = None,
     preparation: Preparation | None = None,
     held_out: HeldOut | None = None,
+    intervals: Intervals | None = None,
+    edits: Sequence[Edit] | None = None,
 ) -> None:
     """Write a model to a JSON file that :func:`load` reads back, exact to the bit.
 
     Parameters
     ----------
-    model : Network or fitted BGNRegressor
+    model : Network, or fitted BGNRegressor or BGNClassifier
         What to keep. An estimator's settings that are not plain values (a random generator) are kept as null.
     path : str or path-like
         Where; an existing file is replaced, and only once the new one is whole.
     rows : array_like or frame, optional
         The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
         are made up when there are none.
-    units, figures, preparation, held_out : optional
-        See :class:`ModelFile`. Figures that are not finite are left out.
+    units, figures, preparation, held_out, intervals, edits : optional
+        See :class:`ModelFile`. Figures that are not finite are left out; an estimator's own ``intervals_`` and
+        ``edits_`` are kept.
 
     Examples
     --------
@@ -113,7 +131,9 @@ def save(
     model, rows = _undone(model, rows)
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
-        raise TypeError(f"model must be a bgn.Network or a fitted BGNRegressor; got {type(model).__name__}. Fit first.")
+        raise TypeError(
+            f"model must be a bgn.Network or a fitted estimator of bgn; got {type(model).__name__}. Fit first."
+        )
     if preparation is not None and preparation.schema.names != network.names:
         raise ValueError("preparation must make the network's features, in order; its names differ.")
     if sum(layer.width * layer.n_inputs for layer in network.layers) > networks.MOST_WEIGHTS:
@@ -121,7 +141,11 @@ def save(
     try:
         content = _content(model, network, rows, units or {}, figures or {}, preparation)
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
-        written = (_layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
+        sure = intervals or getattr(model, "intervals_", None)
+        content |= {} if sure is None or sure.network != network else {"intervals": intervals_out(sure)}
+        log = getattr(model, "edits_", ()) if edits is None else edits
+        content |= {"edits": edits_out(log)} if log else {}
+        written = (layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
         if len(written) > strict.MOST_BYTES:
             raise ModelFileError(f"it takes {len(written)} bytes, more than the {strict.MOST_BYTES} that load reads.")
         _read(strict.parse(written), len(written)).model()
@@ -148,15 +172,15 @@ def _content(
     model: Any, network: Network, rows: Any, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
-    alone = model is network
+    kind = "network" if model is network else estimators.kind_of(network)
     return {
         "format": _FORMAT,
         "version": _VERSION,
         "library": bgn.__version__,
-        "kind": "network" if alone else "regressor",
+        "kind": kind,
         "schema": networks.schema_out(network.schema),
         "units": dict(units),
-        "settings": None if alone else _settings_of(model),
+        "settings": None if kind == "network" else estimators.settings_out(model, kind),
         "network": networks.network_out(network),
         "history": _history(model, network),
         "figures": {who: _finite(each) for who, each in figures.items()},
@@ -175,7 +199,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    Network or BGNRegressor
+    Network, BGNRegressor or BGNClassifier
         What was saved; it predicts at once.
 
     Raises
@@ -211,41 +235,6 @@ def _finite(figures: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 
-def _plain(value: Any) -> Any:
-    """Return a setting as JSON can hold it; what is no plain value becomes null."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, (list, tuple)):
-        return None if any(map(callable, value)) else [_plain(each) for each in value]
-    finite = not isinstance(value, float) or np.isfinite(value)
-    return value if isinstance(value, (str, int, float, bool)) and finite else None
-
-
-def _layout(value: Any, margin: str = "") -> str:
-    """Write JSON with one short thing per line: a neuron, a check, a column; long lists of numbers fill their lines."""
-    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if len(margin) + len(compact) <= _LINE or not isinstance(value, (list, dict)) or not value:
-        return compact
-    inner = margin + "  "
-    if isinstance(value, dict):
-        lines = [f"{json.dumps(key, ensure_ascii=False)}: {_layout(each, inner)}" for key, each in value.items()]
-    else:
-        lines = [_layout(each, inner) for each in value]
-        if not any(isinstance(each, (list, dict)) for each in value):
-            lines = _filled(lines, _LINE - len(inner))
-    left, right = "{}" if isinstance(value, dict) else "[]"
-    return f"{left}\n" + ",\n".join(inner + line for line in lines) + f"\n{margin}{right}"
-
-
-def _filled(cells: list[str], room: int) -> list[str]:
-    """Return lines as full of cells as they may be, with room for a comma after each."""
-    lines = cells[:1]
-    for cell in cells[1:]:
-        if len(lines[-1]) + len(cell) + 3 <= room:
-            lines[-1] += f", {cell}"
-        else:
-            lines.append(cell)
-    return lines
 
 
 def _read(content: Any, size: int) -> ModelFile:
@@ -256,7 +245,7 @@ def _read(content: Any, size: int) -> ModelFile:
     if not 1 <= version <= _VERSION:
         raise ModelFileError(f"its format is version {version}; this bgn reads versions 1 to {_VERSION}. Upgrade bgn.")
     content = version1.upgraded(content) if version == 1 else content
-    found = strict.record(content, "", _fields(size), optional=("held_out",))
+    found = strict.record(content, "", _fields(size), optional=("held_out", "intervals", "edits"))
     network = networks.network_in(found["network"], "network", found["schema"])
     preparation, kind = found["preparation"], found["kind"]
     if preparation is not None and not preparation.schema.columns:
@@ -269,15 +258,26 @@ def _read(content: Any, size: int) -> ModelFile:
     if version == 1:  # predicts the bits that it did: the sum was one of floats, in order
         vars(network)["summands"] = np.asarray(network.base), network.output_weights, 1.0
     parts.verify(network, found["checks"], "checks")
-    if kind not in ("network", "regressor") or (kind == "regressor") != (found["settings"] is not None):
-        raise strict.refuse("kind", "'network', or 'regressor' with settings", kind)
+    _fitting(kind, network, found["settings"])
     for name in ("units", "figures"):
         if (entries := len(found[name])) > network.n_inputs + _MANY:
             raise ModelFileError(f"{name} has {entries} entries, too many for a model of {network.n_inputs} columns.")
     history = None if found["history"] is None else growth.history_in(found["history"], "history", network)
     kept = {name: found[name] for name in ("library", "settings", "units", "figures")}
-    held_out = found.get("held_out")
-    return ModelFile(network=network, history=history, preparation=preparation, held_out=held_out, **kept)
+    kept |= {"held_out": found.get("held_out"), "preparation": preparation, "edits": found.get("edits", ())}
+    sure = found.get("intervals")
+    kept["intervals"] = None if sure is None else intervals_in(sure, "intervals", network)
+    return ModelFile(network=network, history=history, **kept)
+
+
+def _fitting(kind: Any, network: Network, settings: Any) -> None:
+    """Refuse a kind that does not go with the network and its settings."""
+    if kind not in ("network", *estimators.KINDS) or (kind == "network") != (settings is None):
+        raise strict.refuse("kind", "'network', or 'regressor' or 'classifier' with settings", kind)
+    if kind != "network" and kind != estimators.kind_of(network):
+        raise ModelFileError(f"kind is {kind!r}, and the network's link {network.link!r} is that of another.")
+    if kind == "classifier" and network.schema.classes is None:
+        raise ModelFileError("schema lacks 'classes', the labels that a classifier predicts.")
 
 
 def _fields(size: int) -> dict[str, strict.Reader[Any]]:
@@ -289,42 +289,13 @@ def _fields(size: int) -> dict[str, strict.Reader[Any]]:
         "kind": strict.anything,
         "schema": networks.schema_in(size),
         "units": strict.mapping(strict.text),
-        "settings": strict.optional(strict.mapping(_setting)),
+        "settings": strict.optional(estimators.settings_in),
         "network": strict.anything,
         "history": strict.anything,
         "figures": strict.mapping(strict.mapping(strict.number)),
         "preparation": strict.optional(parts.preparation_in),
         "checks": strict.anything,
         "held_out": parts.held_out_in,
+        "intervals": strict.anything,
+        "edits": edits_in,
     }
-
-
-def _settings_of(model: Any) -> dict[str, Any]:
-    """Return the settings that the estimator a file is read as has, too; not a cluster's client."""
-    from bgn.estimators import BGNRegressor
-
-    known = BGNRegressor().get_params()
-    return {name: _plain(value) for name, value in model.get_params().items() if name in known}
-
-
-def _setting(value: Any, where: str) -> Any:
-    """Return a setting: a plain value, or a list of them."""
-    return (strict.array(strict.scalar) if isinstance(value, list) else strict.scalar)(value, where)
-
-
-def _regressor(network: Network, settings: Mapping[str, Any], history: Mapping[str, Any] | None) -> Any:
-    """Build a fitted estimator around a network."""
-    from bgn.estimators import BGNRegressor
-
-    unknown = sorted(set(settings) - set(BGNRegressor().get_params()))
-    if unknown:
-        name = strict.short(unknown[0])
-        raise ModelFileError(f"settings has {name}, which this version of bgn does not know. Upgrade bgn.")
-    model = BGNRegressor(**settings)
-    model.network_ = network
-    model.n_features_in_ = len(network.schema.raws)
-    if network.schema.named:
-        model.feature_names_in_ = np.array(network.schema.raws, dtype=object)
-    if history is not None:
-        model.history_ = growth.history_of(history, network)
-    return model

@@ -47,12 +47,17 @@ _HISTORY: dict[str, Reader[Any]] = {
     "n_validation": _COUNT,
 }  # fmt: skip
 _SNAPSHOT: dict[str, Reader[Any]] = {
-    "train_mse": _square, "validation_mse": _maybe, "validation_deviation": _maybe, "base": strict.number,
+    "train_loss": _square, "validation_loss": _maybe, "validation_deviation": _maybe,
 }  # fmt: skip
 _STEP: dict[str, Reader[Any]] = {
-    "layer": _COUNT, "width": _COUNT, "kind": strict.text, "neuron": _COUNT, "train_mse": _square,
-    "validation_mse": _maybe, "bound": _maybe,
+    "layer": _COUNT, "width": _COUNT, "kind": strict.text, "neuron": _COUNT, "train_loss": _square,
+    "validation_loss": _maybe, "bound": _maybe,
 }  # fmt: skip
+
+
+def _written(name: str, link: str) -> str:
+    """Return how a file calls a field: losses of numbers are squared errors."""
+    return name.replace("_loss", "_mse") if link == "identity" else name
 
 
 # -- out ----------------------------------------------------------------------------------------------------
@@ -61,14 +66,14 @@ _STEP: dict[str, Reader[Any]] = {
 def history_out(history: History) -> dict[str, Any] | None:
     """Return a history as plain values; None when it is too long to keep."""
     reads = [history.n_inputs, *(layer.width for layer in history.inputs)]
-    entries = sum(len(snapshot.neurons) for path in history.paths for snapshot in path)
+    entries = sum(len(snapshot.neurons) * np.size(snapshot.base) for path in history.paths for snapshot in path)
     if entries > _MOST_ENTRIES or not _fits([len(path[-1].neurons) for path in history.paths], reads):
         return None
     steps = [list(_kept(record, _STEP).values()) for record in _thinned(history.records)]
     return _kept(history, _HISTORY) | {
-        "steps": {"fields": list(_STEP), "values": steps},
+        "steps": {"fields": [_written(name, history.link) for name in _STEP], "values": steps},
         "inputs": [networks.layer_out(layer) for layer in history.inputs],
-        "paths": [_path_out(path) for path in history.paths],
+        "paths": [_path_out(path, history.link) for path in history.paths],
     }
 
 
@@ -89,11 +94,12 @@ def _thinned(records: tuple[Record, ...]) -> list[Record]:
     return list({(record.layer, record.width, record.kind): record for record in records}.values())
 
 
-def _path_out(path: Sequence[Snapshot]) -> dict[str, Any]:
+def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
     number: dict[Neuron, int] = {}
     snapshots = [
-        _kept(snapshot, _SNAPSHOT)
+        {_written(name, link): value for name, value in _kept(snapshot, _SNAPSHOT).items()}
         | {
+            "base": np.asarray(snapshot.base).tolist(),
             "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
             "output_weights": snapshot.output_weights.tolist(),
         }
@@ -111,13 +117,15 @@ def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
     None when it is too long to keep.
     """
     levels = networks.levels_of(network.schema)
-    others = {"steps": _steps_in, "inputs": networks.layers_in(levels), "paths": strict.array(strict.anything)}
+    others: dict[str, Reader[Any]] = {
+        "steps": _steps_in(network.link), "inputs": networks.layers_in(levels), "paths": strict.array(strict.anything)
+    }  # fmt: skip
     found = strict.record(value, where, _HISTORY | others)
     inputs: list[networks.Levels] = [levels, *([None] * layer.width for layer in found["inputs"])]
     if len(found["paths"]) != len(inputs):
         raise ModelFileError(f"{where}.paths must have one entry per layer ({len(inputs)}); got {len(found['paths'])}.")
     found["paths"] = [
-        _path_in(path, f"{where}.paths[{layer}]", inputs[layer]) for layer, path in enumerate(found["paths"])
+        _path_in(path, f"{where}.paths[{layer}]", inputs[layer], network) for layer, path in enumerate(found["paths"])
     ]
     most = _MANY_STEPS + 2 * sum(len(path["snapshots"]) for path in found["paths"])
     if len(found["steps"]) > most:
@@ -126,37 +134,55 @@ def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
     return found if _fits(widths, [len(each) for each in inputs]) else None
 
 
-def _steps_in(value: Any, where: str) -> list[dict[str, Any]]:
+def _steps_in(link: str) -> Reader[list[dict[str, Any]]]:
+    """Return the reader of steps that lower the loss of a link."""
+
     def step(value: Any, where: str) -> dict[str, Any]:
         cells = strict.array(strict.anything, len(_STEP))(value, where)
         return {name: _STEP[name](cell, f"{where}.{name}") for name, cell in zip(_STEP, cells, strict=True)}
 
-    found = strict.record(value, where, {"fields": strict.anything, "values": strict.array(step)})
-    if found["fields"] != list(_STEP):
-        raise ModelFileError(f"{where}.fields must be {', '.join(_STEP)}.")
-    steps: list[dict[str, Any]] = found["values"]
-    return steps
+    def read(value: Any, where: str) -> list[dict[str, Any]]:
+        found = strict.record(value, where, {"fields": strict.anything, "values": strict.array(step)})
+        fields = [_written(name, link) for name in _STEP]
+        if found["fields"] != fields:
+            raise ModelFileError(f"{where}.fields must be {', '.join(fields)}.")
+        steps: list[dict[str, Any]] = found["values"]
+        return steps
+
+    return read
 
 
-def _path_in(value: Any, where: str, inputs: networks.Levels) -> dict[str, Any]:
+def _path_in(value: Any, where: str, inputs: networks.Levels, network: Network) -> dict[str, Any]:
     """Return a layer's neurons, and its snapshots in plain values."""
     parts = {"neurons": strict.array(networks.neuron_in(inputs)), "snapshots": strict.array(strict.anything)}
     found = strict.record(value, where, parts)
     if not found["snapshots"]:
         raise ModelFileError(f"{where}.snapshots must hold one of width 0 at least.")
-    index = strict.whole(len(found["neurons"]) - 1)
+    index, shape = strict.whole(len(found["neurons"]) - 1), np.shape(network.base)
+    base: Reader[Any] = strict.array(strict.number, *shape) if shape else strict.number
+    read = {_written(name, network.link): reader for name, reader in _SNAPSHOT.items()} | {"base": base}
     found["snapshots"] = [
-        _snapshot_in(each, f"{where}.snapshots[{width}]", width, index) for width, each in enumerate(found["snapshots"])
+        _snapshot_in(
+            each,
+            f"{where}.snapshots[{width}]",
+            read | {"neurons": strict.array(index, width), "output_weights": strict.array(base, width)},
+        )
+        for width, each in enumerate(found["snapshots"])
     ]
     return found
 
 
-def _snapshot_in(value: Any, where: str, width: int, index: Reader[int]) -> dict[str, Any]:
-    lists = {"neurons": strict.array(index, width), "output_weights": strict.array(strict.number, width)}
-    found = strict.record(value, where, _SNAPSHOT | lists)
-    if not math.isfinite(abs(found["base"]) + sum(map(abs, found["output_weights"]))):
-        raise ModelFileError(f"{where} must predict what float64 can hold; its base and output_weights add up to more.")
-    return found
+def _snapshot_in(value: Any, where: str, readers: Mapping[str, Reader[Any]]) -> dict[str, Any]:
+    found = strict.record(value, where, readers)
+    base = np.array(found.pop("base"))
+    weights = np.array(found.pop("output_weights")).reshape(-1, *base.shape)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(base) + np.abs(weights).sum(axis=0)).all():
+            raise ModelFileError(
+                f"{where} must predict what float64 can hold; its base and output_weights add up to more."
+            )
+    losses = {name.replace("_mse", "_loss"): each for name, each in found.items()}
+    return losses | {"base": base if base.ndim else float(base), "output_weights": weights}
 
 
 def history_of(plain: Mapping[str, Any], network: Network) -> History:
@@ -164,14 +190,14 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
     from bgn.grow.history import History, Record, Snapshot
 
     def snapshot(neurons: Sequence[Neuron], values: Mapping[str, Any]) -> Snapshot:
-        chosen, weights = tuple(neurons[index] for index in values["neurons"]), np.array(values["output_weights"])
-        return Snapshot(chosen, weights, values["base"], *(values[name] for name in _SNAPSHOT if name != "base"))
+        chosen = tuple(neurons[index] for index in values["neurons"])
+        return Snapshot(chosen, values["output_weights"], values["base"], *(values[name] for name in _SNAPSHOT))
 
     paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
     history = History(
         tuple(Record(*[*step.values(), math.nan]) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
         network.n_inputs, **{name: plain[name] for name in _HISTORY},
-        schema=network.schema,
+        schema=network.schema, link=network.link,
     )  # fmt: skip
     try:
         grown = history.network()

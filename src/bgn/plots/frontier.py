@@ -45,19 +45,22 @@ def frontier(
     found = sizes.frontier(model, X, y, X_test, y_test)
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
+    word = "log loss" if found.loss == "log_loss" else "error"
     for rows, errors in found.errors.items():
         ax.plot(
-            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{found.name(rows)} error",
+            errors, "o-" if len(errors) <= 30 else "-", color=_COLOURS[rows], label=f"{found.name(rows)} {word}",
             linewidth=1.8, markersize=3.5,
         )  # fmt: skip
     last = list(found.linear)[-1:]  # the test rows come last
-    lines = [("the mean", found.judged, found.errors[found.judged][0])]
-    lines += [("a linear model", rows, found.linear[rows]) for rows in last]
+    classes = found.loss == "log_loss"
+    lines = [("shares of the classes" if classes else "the mean", found.judged, found.errors[found.judged][0])]
+    rival = "logistic regression" if classes else "a linear model"
+    lines += [(rival, rows, found.linear[rows]) for rows in last]
     for (name, rows, error), dash in zip(lines, (":", "-."), strict=False):
         measured = rows + " rows" if found.name(rows) == rows else found.name(rows)
         ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {measured}")
     ax.axvline(found.chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {found.chosen}")
-    ax.set(xlabel="yes/no questions", ylabel="mean squared error")
+    ax.set(xlabel="yes/no questions", ylabel="log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
     ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9)  # lines may run behind it

@@ -31,18 +31,20 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     records = list(history.records)
     if not records:
         raise ValueError("model has an empty history: nothing was grown.")
+    classes = history.link != "identity"
+    word = "log loss" if classes else "error"
     ends = _layer_ends(records)
     place = [ends[record.layer] + record.width for record in records]
     # What a width came to: the last record at each place, and the layer at that width.
     settled = sorted(dict(zip(place, records, strict=True)).items())
     grown = [(start, history.paths[layer]) for layer, start in ends.items() if layer < len(history.paths)]
     reached = [(start + width, path[width]) for start, path in grown for width in range(1, len(path))]
-    validated = "cross-validated error" if history.cross_validated else "validation error"
+    validated = f"{'cross-validated' if history.cross_validated else 'validation'} {word}"
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
     for label, values, colour, dash in (
-        ("training error", [(x, each.train_mse) for x, each in reached], FIRST, "-"),
-        (validated, [(x, each.validation_mse) for x, each in reached], SECOND, "-"),
+        (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
+        (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
         ("lower bound (Theorem 1)", [(x, record.bound) for x, record in settled], ink(0.6), ":"),
     ):
         line = [(x, value) for x, value in values if math.isfinite(value)]
@@ -51,16 +53,16 @@ def growth(model: Any, *, ax: Any = None) -> Any:
             ax.plot(
                 *zip(*line, strict=True), dash, color=colour, label=label, linewidth=1.8, marker=mark, markersize=3.5
             )
-    swaps = [(x, r.train_mse) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
+    swaps = [(x, r.train_loss) for x, r in zip(place, records, strict=True) if r.kind == "replacement"]
     if swaps:
         ax.plot(*zip(*swaps, strict=True), "x", color=FIRST, label="replacement accepted", markersize=5, zorder=3)
     _mark_layers(ax, ends)
     chosen = ends.get(history.best_layer, 0) + history.best_width
     ax.axvline(chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: width {history.best_width}")
-    errors = [value for _, each in reached for value in (each.train_mse, each.validation_mse) if value > 0]
+    errors = [value for _, each in reached for value in (each.train_loss, each.validation_loss) if value > 0]
     if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
-    ax.set(xlabel="neurons", ylabel="mean squared error")
+    ax.set(xlabel="neurons", ylabel="log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend(frameon=False)
     return ax

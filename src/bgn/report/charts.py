@@ -13,6 +13,8 @@ from bgn.export.text import Signs
 from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report import svg
+from bgn.report.class_charts import lines_for, probability_curves, reach
+from bgn.report.classes import words_of
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.curve import corners, few_wholes, histogram, levels_of
@@ -27,6 +29,8 @@ _MOST_LEVELS = 24  # of a category that are drawn
 def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     """Return the effect curve of every feature in use, the most important first, all on one scale."""
     markup = require("markupsafe", extra="report").Markup
+    if facts.classes:
+        return _probability_effects(facts)
     curves = _curves(facts)
     gaps = [each.missing for each in curves.values() if each.missing is not None]
     levels = np.concatenate([*(each.levels for each in curves.values()), gaps]) if curves else np.zeros(1)
@@ -38,6 +42,36 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         draw = _steps if curve.column.levels is None else _levels
         drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), digits)
         shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn)})
+    return shown
+
+
+def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
+    """Return the effects of every feature on probabilities: of two classes on the second's, of more on each."""
+    markup = require("markupsafe", extra="report").Markup
+    words = words_of(facts.network)
+    drawn, shown = lines_for(len(words)), []
+    for i, curves in probability_curves(facts).items():
+        of, column = facts.network.schema.columns[i], facts.rows[:, i]
+        name, share = title(of), percent(facts.importance.relative_features[i])
+        if of.levels is not None:
+            # One chart has room for one class: that which moves most.
+            most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
+            chart, text = _levels(curves[most], column, name, (0.0, 1.0), 3)
+            text = f"Probability of {words[drawn[most][0]]}. {text}"
+        else:
+            known = column[~np.isnan(column)]
+            known = known if len(known) else np.zeros(1)
+            counts, edges = histogram(known)
+            ends = (min(float(known.min()), float(edges[0])), max(float(known.max()), float(edges[-1])))
+            lines = [corners(each, known) for each in curves]
+            told = (reach(words[k], line[1]) for (k, _), line in zip(drawn, lines, strict=True))
+            text = f"Probability of {'; '.join(told)}."
+            drawing = svg.Chart((320, 170), ends, (0.0, 1.0), f"Effect of {name}. {text}", whole=few_wholes(known))
+            drawing.bars(edges.tolist(), counts.tolist())
+            for (_, kind), line in zip(drawn, lines, strict=True):
+                drawing.line(_thinned(*line), kind, steps=True)
+            chart = drawing.svg("effect")
+        shown.append({"name": name, "share": share, "text": text, "svg": markup(chart)})
     return shown
 
 
@@ -128,8 +162,8 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     settled = sorted({one.width: one for one in records}.items())
     path = list(enumerate(history.paths[history.best_layer]))[1:]
     values = {
-        "first": [(width, each.train_mse) for width, each in path],
-        "second": [(width, each.validation_mse) for width, each in path],
+        "first": [(width, each.train_loss) for width, each in path],
+        "second": [(width, each.validation_loss) for width, each in path],
         "bound": [(width, one.bound) for width, one in settled],
     }
     lines = {kind: [(float(x), y) for x, y in line if math.isfinite(y)] for kind, line in values.items()}
@@ -139,12 +173,14 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     log = min(errors) > 0 and max(errors) > 10 * min(errors)
     up = (0.8 * min(errors) if log else min(0.0, *errors), 1.05 * max(errors))
     text = f"Up to {settled[-1][0]} neurons were tried in the last layer; {history.best_width} were chosen."
-    label = f"Mean squared error against the number of neurons. {text}"
+    measure = "Mean squared error" if history.link == "identity" else "Log loss"
+    label = f"{measure} against the number of neurons. {text}"
     chart = svg.Chart((640, 280), (0.0, float(settled[-1][0])), up, label, log=log)
     chart.upright(float(history.best_width), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)
-    chart.dots([(float(one.width), one.train_mse) for one in records if one.kind == "replacement"], "swap")
+    chart.dots([(float(one.width), one.train_loss) for one in records if one.kind == "replacement"], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
-    return {"svg": markup(chart.svg("growth")), "text": text, "validation": validated if lines["second"] else None}
+    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure}
+    return {"svg": markup(chart.svg("growth"))} | told

@@ -91,4 +91,4 @@ def plain_network(network: Network) -> dict[str, Any]:
         for layer in network.layers
     ]
     base, output, unit = network.summands
-    return {"layers": layers, "output": output.tolist(), "base": float(base), "unit": unit}
+    return {"layers": layers, "output": output.tolist(), "base": base.tolist(), "unit": unit, "link": network.link}

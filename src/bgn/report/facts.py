@@ -13,19 +13,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.conformal import Intervals
+from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.subject import network_of_questions, of_codes, rows_and_target
+from bgn.explain.subject import binary_network, of_codes, rows_and_target, rows_of
+from bgn.inputs.classes import codes_of
+from bgn.model.edits import Edit
 from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
-from bgn.model.terms import Terms, as_terms
+from bgn.model.terms import Terms, as_terms, outputs_of
 from bgn.printable import clean
 from bgn.show.labels import title
 
 WORST = 10
 """Rows that the table of residuals lists."""
+SHARE = 0.9
+"""Share of rows whose target an interval holds."""
+_SECONDS = 2.0  # to prove how far predictions go
 _LEVELS = 6  # of a category that the table of columns names
 
 
@@ -50,21 +57,27 @@ class Facts:
     holds: Floats
     importance: Importance
     importance_note: str
+    edits: tuple[Edit, ...] = ()
 
     @classmethod
     def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
         """Check the arguments of a report and work out what it needs."""
-        network = network_of_questions(model)
+        network = binary_network(model)
         coded = of_codes(network)
-        rows, target = rows_and_target(network, X, y, "X", "y")
+        rows, target = _rows_and_target(network, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
         held_out = X_test is not None
-        tests = rows_and_target(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
-        terms, predictions = as_terms(network), coded.predict(tests[0])
+        tests = _rows_and_target(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
+        terms, predictions = questions_of(network), coded.predict(tests[0])
         holds = replace(terms, schema=coded.schema).holds(rows).mean(axis=0)
-        measured = _importance(coded, rows)
+        measured = _mean_importance(coded, rows)
         return cls(model, network, coded, terms, rows, target, *tests, held_out, predictions, holds, *measured)
+
+    @property
+    def classes(self) -> bool:
+        """Whether classes are predicted; targets are then their numbers."""
+        return self.network.link != "identity"
 
     @property
     def used(self) -> list[int]:
@@ -78,6 +91,24 @@ class Facts:
         return np.asarray((self.judged_rows < low) | (self.judged_rows > high))
 
     @cached_property
+    def intervals(self) -> Intervals | None:
+        """How sure predictions are, where the model knows, without groups or folds."""
+        found = getattr(self.model, "intervals_", None)
+        if found is None or found.network != self.network or found.folds or set(found.calibrations) != {None}:
+            return None
+        return found if np.isfinite(found.calibrations[None].quantile(SHARE)) else None
+
+    @cached_property
+    def extremes(self) -> Extremes:
+        """The lowest and the highest prediction within the ranges seen at fit, or those of the rows."""
+        within = {}
+        for column, values in zip(self.network.schema.columns, self.rows.T, strict=True):
+            known = values[~np.isnan(values)]
+            if column.levels is None and (column.seen is not None or len(known)):
+                within[column.name] = column.seen or (float(known.min()), float(known.max()))
+        return extremes(self.network, within, max_seconds=_SECONDS)
+
+    @cached_property
     def numbers(self) -> tuple[Floats, Floats]:
         """The rows and those to judge by as numbers that any model takes: a level as 0/1, a gap as the median."""
         schema = self.network.schema
@@ -87,6 +118,30 @@ class Facts:
     def standardised(self) -> tuple[Floats, Floats]:
         """The rows and those to judge by, with the former's columns centred and of size 1, whatever their scale."""
         return standardised(*self.numbers)
+
+
+def _rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:
+    """Return rows and numbers, or numbers of classes, that fit each other."""
+    if network.link == "identity":
+        return rows_and_target(network, X, y, x_name, y_name)
+    rows = rows_of(network, X, x_name)
+    return rows, codes_of(network, y, len(rows), y_name)
+
+
+def _mean_importance(network: Network, rows: Floats) -> tuple[Importance, str]:
+    """Return importances; where there are several scores, the mean over them."""
+    each = [_importance(score, rows) for score in outputs_of(network)]
+    parts = ("features", "connections", "neurons")
+    means = {name: np.mean([getattr(one, name) for one, _ in each], axis=0) for name in parts}
+    return replace(each[0][0], **means), each[0][1]
+
+
+def questions_of(network: Network) -> Terms:
+    """Return the questions of a network as terms: of one score, or of the largest part in any class's."""
+    if len(outputs_of(network)) == 1:
+        return as_terms(network)
+    first = outputs_of(network)[0]
+    return as_terms(first.changed(output_weights=np.abs(network.output_weights).max(axis=1), base=0.0))
 
 
 def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
@@ -116,19 +171,20 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     width = sum(facts.network.widths)
     rows, judged = facts.standardised
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
-    size = f"{_count(width, 'neuron')}, {_count(len(facts.network.features_used), 'column')}"
+    size = f"{count_of(width, 'neuron')}, {count_of(len(facts.network.features_used), 'column')}"
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
     linear = linear_predictions(facts.numbers[0], facts.target, facts.numbers[1])
     entries = [
         ("this model", size, facts.predictions),
-        ("a tree of similar size", f"{_count(splits, 'split')}, {_count(asked, 'column')}", tree.predict(judged)),
-        ("a linear model", _count(facts.numbers[0].shape[1], "column"), linear),
+        ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", tree.predict(judged)),
+        ("a linear model", count_of(facts.numbers[0].shape[1], "column"), linear),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
     return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
 
 
-def _count(n: int, noun: str) -> str:
+def count_of(n: int, noun: str) -> str:
+    """Write a number of things."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 

@@ -3,7 +3,7 @@
 // bgn.Network.predict, so that both agree to the last bit.
 (() => {
   const data = JSON.parse(document.getElementById("bgn-data").textContent);
-  const { network, controls, terms, places } = data;
+  const { network, controls, terms, places, classes } = data;
   const byId = (id) => document.getElementById(id);
 
   // -- the network --------------------------------------------------------------------------------------------
@@ -32,21 +32,70 @@
     return values;
   }
 
-  function predict(row) {
+  const several = Array.isArray(network.base);
+
+  function score(row) {
+    const said = answers(row);
+    if (several) {
+      return network.base.map((base, k) => {
+        let total = base;
+        said.forEach((answer, i) => { total += answer * network.output[i][k]; });
+        return total / network.unit;
+      });
+    }
     let total = network.base;
-    answers(row).forEach((answer, i) => { total += answer * network.output[i]; });
+    said.forEach((answer, i) => { total += answer * network.output[i]; });
     return total / network.unit;
   }
 
-  const holds = (term, said) => (said[term.neuron] > 0) === (network.output[term.neuron] > 0);
+  // From scores to predictions, as bgn.model.link does.
+  const links = {
+    identity: (value) => value,
+    logistic: (value) => {
+      const odds = Math.exp(-Math.abs(value));
+      return (value >= 0 ? 1 : odds) / (1 + odds);
+    },
+    softmax: (values) => {
+      const most = Math.max(...values);
+      const odds = values.map((value) => Math.exp(value - most));
+      const total = odds.reduce((a, b) => a + b, 0);
+      return odds.map((each) => each / total);
+    },
+  };
+  const predict = (row) => links[network.link](score(row));
+
+  function probabilities(row) {
+    const found = predict(row);
+    return several ? found : [1 - found, found];
+  }
+
+  // Of equally probable classes the first.
+  function best(row) {
+    const found = score(row);
+    return several ? found.indexOf(Math.max(...found)) : Number(found > 0);
+  }
+
+  // What the panel below asks for: the prediction, or in per cent the probability of the class that is chosen.
+  const wantedOf = (row) => (classes === null ? predict(row) : 100 * probabilities(row)[Number(byId("reach-class").value)]);
+
+  const holds = (term, said) => (said[term.neuron] > 0) === (several || network.output[term.neuron] > 0);
 
   // -- numbers ------------------------------------------------------------------------------------------------
 
   const minus = (text) => text.replace("-", "\u2212");
+  // The line through points, level beyond them.
+  const between = (at, values, x) => {
+    const k = at.findIndex((each) => each > x);
+    if (k === 0) return values[0];
+    if (k < 0) return values[values.length - 1];
+    return values[k - 1] + ((values[k] - values[k - 1]) * (x - at[k - 1])) / (at[k] - at[k - 1]);
+  };
   // A sum of the model's numbers has no more decimals than they have.
   const amount = (value) => minus(places === null ? String(value) : value.toFixed(places));
   const change = (value) => (value > 0 ? "+" : "") + amount(value);
   const whole = (value) => minus(String(value));
+  const share = (value) => (value > 0 && value < 0.0005 ? "<0.1%" : value > 0.9995 ? (value < 1 ? ">99.9%" : "100%") : `${(100 * value).toFixed(1)}%`);
+  const asked = (value) => (classes === null ? amount(value) : share(value / 100));
 
   const bits = new DataView(new ArrayBuffer(8));
   function neighbour(value, up) {
@@ -106,13 +155,40 @@
     });
   }
 
-  function showOutcome() {
-    const now = predict(row);
+  function showNumber(now) {
     const before = predict(start);
     byId("prediction").textContent = amount(now);
-    byId("prediction").dataset.value = String(now);
+    if (data.interval) {
+      const far = data.interval.reach * between(data.interval.at, data.interval.sizes, now);
+      const end = (value) => minus(String(Number(value.toPrecision(4))));
+      byId("interval").textContent = `${end(now - far)} to ${end(now + far)}`;
+    }
     byId("prediction-start").textContent = amount(before);
     byId("prediction-change").textContent = now === before ? "no change" : change(now - before);
+  }
+
+  function showClasses() {
+    const now = probabilities(row);
+    const before = probabilities(start);
+    const said = best(row);
+    const first = best(start);
+    byId("prediction").textContent = classes[said];
+    now.forEach((each, k) => {
+      const line = byId(`p${k}`);
+      line.querySelector(".meter span").style.width = `${(100 * each).toFixed(2)}%`;
+      line.querySelector(".number").textContent = share(each);
+    });
+    byId("prediction-start").textContent = `${classes[first]} (${share(before[first])})`;
+    const moved = 100 * (now[said] - before[said]);
+    byId("prediction-change").textContent = said !== first ? `now ${classes[said]}` :
+      moved === 0 ? "no change" : minus(`${moved > 0 ? "+" : ""}${moved.toFixed(1)} percentage points`);
+  }
+
+  function showOutcome() {
+    const now = predict(row);
+    byId("prediction").dataset.value = String(now);
+    if (classes === null) showNumber(now);
+    else showClasses();
     const said = answers(row);
     const first = answers(start);
     let lit = 0;
@@ -174,7 +250,7 @@
     for (let digits = 2; digits < 17; digits++) {
       const round = Number(value.toPrecision(digits));
       if (Math.abs(round - row[control.column]) <= room && round >= control.low && round <= control.high &&
-          good(predict(changed(changesOf(control, round))))) return round;
+          good(wantedOf(changed(changesOf(control, round))))) return round;
     }
     return value;
   }
@@ -183,7 +259,7 @@
     let best = null;
     let reach = null;
     for (const value of candidates(control)) {
-      const got = predict(changed(changesOf(control, value)));
+      const got = wantedOf(changed(changesOf(control, value)));
       if (reach === null || data.sign * got > data.sign * reach.got) reach = { control, value, got };
       if (!good(got)) continue;
       const cost = control.kind !== "number" ? 0 :
@@ -192,7 +268,7 @@
     }
     if (best !== null) {
       best.value = rounder(control, best.value, good);
-      best.got = predict(changed(changesOf(control, best.value)));
+      best.got = wantedOf(changed(changesOf(control, best.value)));
     }
     return { best, reach };
   }
@@ -208,7 +284,7 @@
     }
     data.sign = byId("reach-way").value === "at least" ? 1 : -1;
     const good = (value) => data.sign * value >= data.sign * wanted;
-    if (good(predict(row))) {
+    if (good(wantedOf(row))) {
       note.textContent = "The prediction is there already.";
       return;
     }
@@ -217,8 +293,8 @@
     if (!ways.length) {
       const far = tried.map((one) => one.reach).filter(Boolean)
         .sort((a, b) => data.sign * (b.got - a.got))[0];
-      note.textContent = "No single change within the range of the data is enough." + (far && data.sign * (far.got - predict(row)) > 0 ?
-        ` The furthest that one gets is ${amount(far.got)}, with ${far.control.name} at ${told(far.control, far.value)}.` : "");
+      note.textContent = "No single change within the range of the data is enough." + (far && data.sign * (far.got - wantedOf(row)) > 0 ?
+        ` The furthest that one gets is ${asked(far.got)}, with ${far.control.name} at ${told(far.control, far.value)}.` : "");
       return;
     }
     note.textContent = ways.length === 1 ? "One change is enough:" : "Any one of these changes is enough, the smallest first:";
@@ -227,7 +303,7 @@
       const text = document.createElement("span");
       const name = document.createElement("b");
       name.textContent = way.control.name;
-      text.append(name, ` from ${told(way.control, valueOf(way.control))} to ${told(way.control, way.value)} gives ${amount(way.got)} `);
+      text.append(name, ` from ${told(way.control, valueOf(way.control))} to ${told(way.control, way.value)} gives ${asked(way.got)} `);
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = "Apply";
@@ -266,6 +342,7 @@
   });
   byId("reach-value").addEventListener("input", showReach);
   byId("reach-way").addEventListener("change", showReach);
+  if (classes !== null) byId("reach-class").addEventListener("change", showReach);
   document.querySelectorAll("button[data-row]").forEach((button) => {
     button.addEventListener("click", () => {
       byId("rows").value = button.dataset.row;
@@ -277,22 +354,22 @@
 
   // -- the drawing: point at a neuron ---------------------------------------------------------------------------
 
-  const drawing = document.querySelector("#network svg");
+  const drawings = document.querySelectorAll("#network svg");
   const detail = byId("neuron-detail");
   const untouched = detail.textContent;
   function point(neuron) {
-    drawing.classList.toggle("pointing", neuron !== null);
+    drawings.forEach((drawing) => drawing.classList.toggle("pointing", neuron !== null));
     document.querySelectorAll("#network [data-neuron], #card [data-neuron]").forEach((element) => {
       element.classList.toggle("on", neuron !== null && element.dataset.neuron === neuron);
     });
     const term = terms.find((one) => String(one.neuron) === neuron);
     detail.textContent = term ? term.detail : untouched;
   }
-  drawing.querySelectorAll("g[data-neuron]").forEach((group) => {
+  document.querySelectorAll("#network g[data-neuron]").forEach((group) => {
     for (const event of ["mouseenter", "focus", "click"]) group.addEventListener(event, () => point(group.dataset.neuron));
     for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
   });
 
-  window.bgn = { predict, answers };
+  window.bgn = { predict, answers, score };
   show();
 })();

@@ -18,16 +18,20 @@ from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places, whole
 from bgn.export.remarks import remarks
 from bgn.export.text import Signs
+from bgn.model.terms import outputs_of
 from bgn.printable import clean, visible
+from bgn.report import classes, svg
 from bgn.report import controls as offers
 from bgn.report import facts as told
-from bgn.report import svg
 from bgn.report.charts import effects, growth
+from bgn.report.class_charts import curves_note, judging, lines_for
 from bgn.report.facts import Facts, quality
 from bgn.require import require
 from bgn.show.drawing import draw, percent
 from bgn.show.labels import cell, shorten, shortened
 from bgn.show.labels import title as title_of
+
+_MOST_DRAWN = 6  # classes whose network is drawn
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
@@ -35,9 +39,14 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
     markup = require("markupsafe", extra="report").Markup
     script, network, terms = _part("page.js"), facts.network, facts.terms
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    measures, target, controls = quality(facts), _target(facts), offers.controls(facts)
+    measures = classes.quality(facts) if facts.classes else quality(facts)
+    target, controls = _target(facts), offers.controls(facts)
     base, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
-    picture = svg.drawing(draw(network, facts.importance), _drawing_label(facts), focus=True)
+    pictures = [
+        svg.drawing(draw(each, facts.importance), _drawing_label(facts), focus=True)
+        for each in outputs_of(network)[:_MOST_DRAWN]
+    ]
+    worst = _worst(facts, digits)
     page = _template().render(
         title=clean(title) if title else f"How {target} is predicted",
         target=target,
@@ -49,16 +58,19 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         describe=lambda condition: markup(describe(condition, terms, Html(), units)),
         remarks=[markup(each) for each in remarks(terms, Html(), units)],
         colour=colour,
-        quality=_quality(measures, digits),
+        classes=_classes(facts, measures),
+        columns=classes.columns_of_amounts(network, terms),
+        quality=None if facts.classes else _quality(measures, digits),
         quality_note=_quality_note(facts, measures),
         judged=_judged(facts),
-        drawing=markup(picture),
+        sure=_sure(facts),
+        drawings=[markup(each) for each in pictures],
         effects=effects(facts, digits),
         unused=", ".join(clean(name) for i, name in enumerate(network.names) if i not in network.features_used),
         controls=controls,
         growth=growth(facts),
         worst_names=[shortened(network.schema).names[i] for i in facts.used[:8]],
-        worst=_worst(facts, digits),
+        worst=worst,
         data_note=_data_note(facts),
         ranges=told.ranges(facts),
         digits=digits,
@@ -66,7 +78,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         css=markup(_part("page.css")),
         js=markup(script),
         script_hash=f"sha256-{digest}",
-        data=markup(_data(facts, [base, *weights], controls)),
+        data=markup(_data(facts, [base, *weights], controls, [one["values"] for one in worst])),
     )
     return visible(str(page))
 
@@ -85,6 +97,8 @@ def _part(name: str) -> str:
 
 
 def _target(facts: Facts) -> str:
+    if facts.classes:
+        return clean(facts.network.target_name or "the class")
     return clean(facts.terms.target) if facts.network.target_name else "value"
 
 
@@ -104,17 +118,29 @@ def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     """Say what the model is."""
     count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
     target = _target(facts)
+    shown = ", ".join(shorten(used)[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
+    about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
+    if facts.classes:
+        return classes.sentence(facts, measure, _judged(facts), target, about)
     if not count:
         return f"This model always predicts the same {target}: {Signs().number(whole(facts.terms.start))}."
-    shown = ", ".join(shorten(used)[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
     questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
     explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
     off = _number(float(f"{measure['mae']:.3g}"), 3)
     return (
         f"This model predicts {target} as a base value plus a fixed amount for each of {questions} answered yes, about "
-        f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown}); on {_judged(facts)} it is off by "
-        f"{off} on average{explained}."
+        f"{about}; on {_judged(facts)} it is off by {off} on average{explained}. {_reach(facts)}"
     )
+
+
+def _reach(facts: Facts) -> str:
+    """Say between which values all predictions lie, whatever the row."""
+    ends = facts.extremes
+    if not ends.proven:  # what was proven in time is not the same every time
+        return ""
+    if math.isinf(ends.low) or math.isinf(ends.high):
+        return "Its predictions have no end where columns go on without one."
+    return f"No row within the ranges seen is predicted outside {_number(ends.low, 5)} to {_number(ends.high, 5)}."
 
 
 def _judged(facts: Facts) -> str:
@@ -136,13 +162,16 @@ def _quality(measures: list[dict[str, Any]], digits: int) -> list[dict[str, Any]
 
 def _quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
     """Say honestly which model is best."""
-    best = min(measures, key=lambda one: one["rmse"])
     note = ""
     if not facts.held_out:
         note = (
-            "No rows were held out. The tree and the linear model were fitted to the very rows they are judged on, "
-            "which flatters them; and so it does this model, if it was grown from these rows. "
+            f"No rows were held out. The tree and the {'logistic' if facts.classes else 'linear'} model were fitted to "
+            "the very rows they are judged on, which flatters them; and so it does this model, if it was grown from "
+            "these rows. "
         )
+    if facts.classes:
+        return classes.quality_note(facts, measures, note)
+    best = min(measures, key=lambda one: one["rmse"])
     if best is measures[0]:
         return note + "Of these four, this model has the smallest error."
     gap = 1.0 - best["rmse"] / measures[0]["rmse"] if measures[0]["rmse"] else 0.0
@@ -156,14 +185,36 @@ def _drawing_label(facts: Facts) -> str:
 
 def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     """Return the table of largest errors, written."""
+    if facts.classes:
+        return [one | {"cells": _cells(facts, one["values"])} for one in classes.worst(facts)]
     rows, told_of = told.worst(facts), ("truth", "prediction", "residual")
     scale = [max(abs(one["truth"]) for one in rows) or 1.0]
     return [
         one
         | {key: Signs().number(amounts([one[key]], scale, digits + 1)[0]) for key in told_of}
-        | {"cells": [cell(facts.network.schema.columns[i], _float(one["values"][i])) for i in facts.used[:8]]}
+        | {"cells": _cells(facts, one["values"])}
         for one in rows
     ]
+
+
+def _cells(facts: Facts, values: list[float | None]) -> list[str]:
+    return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:8]]
+
+
+def _classes(facts: Facts, measures: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return what the page says of classes alone; None for numbers."""
+    if not facts.classes:
+        return None
+    words = classes.words_of(facts.network)
+    return {
+        "words": words,
+        "titles": list(classes.MEASURES.values()),
+        "quality": classes.quality_table(measures),
+        "charts": judging(facts),
+        "confusion": classes.confusion(facts),
+        "effects": curves_note(facts),
+        "lines": [(words[k], kind) for k, kind in lines_for(len(words))],
+    }
 
 
 def _data_note(facts: Facts) -> str:
@@ -178,11 +229,38 @@ def _data_note(facts: Facts) -> str:
     return text
 
 
-def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]]) -> str:
+def _interval(facts: Facts) -> dict[str, Any] | None:
+    """Return what the page needs to say how sure a prediction is."""
+    found = facts.intervals
+    if found is None:
+        return None
+    spread = found.spread
+    points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
+    return {"reach": found.calibrations[None].quantile(told.SHARE), "at": points[0], "sizes": points[1]}
+
+
+def _sure(facts: Facts) -> str:
+    """Say how wide intervals are, and how often they hold the truth."""
+    found = facts.intervals
+    if found is None:
+        return ""
+    ends = found.predict_encoded(facts.judged_rows, told.SHARE)
+    inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
+    width = float(np.mean(ends[:, 1] - ends[:, 0]))
+    rows = found.calibrations[None].count
+    return (
+        f"How sure it is: intervals for {percent(told.SHARE)} of rows, made from {rows:,} rows that it did not learn "
+        f"from, are {_number(float(f'{width:.3g}'), 3)} wide on average and hold {percent(float(inside))} of "
+        f"{_judged(facts)}."
+    )
+
+
+def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows: list[Any]) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
     shares, terms = facts.importance.relative_neurons, facts.terms
+    adds = "Adds" if len(outputs_of(facts.network)) == 1 else "Adds up to"
     details = [
-        f"Adds {weight} if {describe(term.condition, terms, Signs())}. Its share: "
+        f"{adds} {weight} if {describe(term.condition, terms, Signs())}. Its share: "
         f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
         f"({round(holds * len(facts.rows)):,})."
         for term, weight, holds in zip(terms.terms, numbers[1:], facts.holds, strict=True)
@@ -195,8 +273,10 @@ def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]]) -> s
             for term, detail in zip(terms.terms, details, strict=True)
         ],
         "typical": offers.typical(facts),
-        "rows": [one["values"] for one in told.worst(facts)],
+        "rows": rows,
         "places": places(numbers),
+        "classes": classes.words_of(facts.network) if facts.classes else None,
+        "interval": _interval(facts),
     }
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.subject import network_of_questions
+from bgn.explain.subject import binary_network
+from bgn.model.edits import Edit
 from bgn.pipelines import through_pipelines
 from bgn.report.facts import Facts
 from bgn.report.page import render
@@ -31,6 +33,7 @@ def write_report(
     title: str | None = None,
     digits: int = 3,
     units: Mapping[str, str] | None = None,
+    edits: Sequence[Edit] | None = None,
 ) -> Path:
     """Write one HTML file that tells the whole story of a model to somebody who has no Python.
 
@@ -54,6 +57,8 @@ def write_report(
         Significant digits of what is measured, such as errors. The model's own numbers, and its rows', are whole.
     units : mapping of str to str, optional
         Units by column name, written after thresholds.
+    edits : sequence of Edit, optional
+        What an expert changed, from :func:`bgn.edit`; an estimator's own ``edits_`` unless told.
 
     Returns
     -------
@@ -70,20 +75,29 @@ def write_report(
     ...     "What if" in written.read_text(encoding="utf-8")
     True
     """
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
-        raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
+    _check(digits, model, y, y_test)
     check_place(path)
-    network = network_of_questions(model)
-    reach = [abs(network.base) + np.abs(network.output_weights).sum()]
-    for name, values in (("y", y), ("y_test", y_test), ("model", reach)):
-        _measurable(name, values)
-    facts = Facts.of(model, X, y, X_test, y_test)
+    log: Sequence[Edit] = getattr(model, "edits_", ()) if edits is None else edits
+    facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(log))
     write_whole(path, render(facts, title, digits, units).encode("utf-8"))
     return Path(path)
 
 
-def _measurable(name: str, values: ArrayLike | None) -> None:
+def _check(digits: int, model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
+    """Refuse a model of another kind, and numbers whose errors cannot be measured."""
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
+        raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
+    network = binary_network(model)
+    reach = np.ravel(np.abs(network.base) + np.abs(network.output_weights).sum(axis=0))
+    targets = {"y": y, "y_test": y_test} if network.link == "identity" else {}
+    _measurable({"model": reach, **targets})
+
+
+def _measurable(numbers: Mapping[str, ArrayLike | None]) -> None:
     """Refuse targets or predictions whose squared errors float64 cannot hold."""
-    largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
-    if _LARGEST < largest < np.inf:
-        raise ValueError(f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them.")
+    for name, values in numbers.items():
+        largest = np.abs(np.asarray([] if values is None else values, dtype=np.float64)).max(initial=0.0)
+        if _LARGEST < largest < np.inf:
+            raise ValueError(
+                f"{name} has values up to {largest:.3g}; errors are squared up to {_LARGEST:g}. Rescale them."
+            )

@@ -11,11 +11,12 @@ import math
 import numpy as np
 
 from bgn.compiled import compiled
-from bgn.engines.fixed_point import BETWEEN, FINE, LOG2_HIGH, LOG2_LOW, MASK, REACH, SQRT2, TERMS
+from bgn.engines.fixed_point import BETWEEN, FINE, INVERSES, LOG2_HIGH, LOG2_LOW, MASK, REACH, SQRT2
 from bgn.engines.kernels.rows import LIMB
 
 _END = REACH << FINE
 _ONE = 1 << FINE
+_INVERSES = np.array(INVERSES)
 
 
 @compiled
@@ -38,9 +39,9 @@ def _logarithm(x):
         mantissa, exponent = mantissa + mantissa, exponent - 1
     z = (mantissa - 1.0) / (mantissa + 1.0)
     square, total = z * z, 0.0
-    for k in range(TERMS, -1, -1):
+    for k in range(len(_INVERSES) - 1, -1, -1):
         total = total * square
-        total = total + 1.0 / (2 * k + 1)
+        total = total + _INVERSES[k]
     low = exponent * LOG2_LOW
     high = exponent * LOG2_HIGH
     rest = 2.0 * z * total
@@ -48,10 +49,16 @@ def _logarithm(x):
 
 
 @compiled
-def logistic_residuals(gap, target, table, limit, shift, start, stop, out):
-    """Write the share of certainty that each row lacks, in steps, with the sign of its class."""
+def logistic_residuals(gap, target, weight, about, start, stop, out, limbs):
+    """Write the share of certainty that each row lacks, in steps, signed by its class; add the losses to `limbs`.
+
+    `about`: table, limit and shift.
+    """
+    table, limit, shift = about
+    weighted = len(weight) > 0
     half = (1 << shift) >> 1
     gaps, targets, part = gap[start:stop], target[start:stop], out[start:stop]
+    high, low = 0, 0
     for i in range(stop - start):
         score = min(max(gaps[i], -limit), limit)
         margin = (-score if targets[i] == 1 else score) << shift
@@ -59,6 +66,12 @@ def logistic_residuals(gap, target, table, limit, shift, start, stop, out):
         lacks = lacks if margin >= 0 else _ONE - lacks
         lacks = (lacks + half) >> shift
         part[i] = lacks if targets[i] == 1 else -lacks
+        loss = _cubic(abs(margin), table, 4) + max(-margin, 0)
+        w = weight[start + i] if weighted else 1
+        high += w * (loss >> LIMB)
+        low += w * (loss & ((1 << LIMB) - 1))
+    limbs[0] += high
+    limbs[1] += low
 
 
 @compiled
@@ -112,16 +125,30 @@ def _weigh_classes(gap, i, table, limit, shift, shares):
 
 
 @compiled
-def softmax_residuals(gap, target, table, limit, shift, start, stop, out):
-    """Write, class by class, the row's own class less the probability, in steps."""
+def softmax_residuals(gap, target, weight, about, start, stop, out, limbs):
+    """Write, class by class, the row's own class less the probability, in steps; add the losses to `limbs`.
+
+    `about`: table, limit and shift.
+    """
+    table, limit, shift = about
+    weighted = len(weight) > 0
     shares = np.empty(len(gap), np.int64)
     one = np.float64(1 << (FINE - shift))
+    high, low = 0, 0
     for i in range(start, stop):
-        _, total = _weigh_classes(gap, i, table, limit, shift, shares)
+        largest, total = _weigh_classes(gap, i, table, limit, shift, shares)
         for k in range(len(gap)):
             share = np.float64(shares[k]) / np.float64(total)
             own = 1 << (FINE - shift) if target[i] == k else 0
             out[k, i] = own - np.int64(np.rint(share * one))
+        own = min(max(-gap[target[i], i], -limit), limit)
+        log = _logarithm(np.float64(total) / np.float64(_ONE))
+        loss = ((largest - own) << shift) + np.int64(np.rint(log * np.float64(_ONE)))
+        w = weight[i] if weighted else 1
+        high += w * (loss >> LIMB)
+        low += w * (loss & ((1 << LIMB) - 1))
+    limbs[0] += high
+    limbs[1] += low
 
 
 @compiled

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.classes import class_labels, probabilities_of
+from bgn.explain.counterfactual.goals import predicted, read_goal
 from bgn.explain.counterfactual.problem import Limits
 from bgn.explain.counterfactual.proof import cheapest_row, nearest_miss, neat
 from bgn.explain.counterfactual.tasks import Task, read_tasks
 from bgn.explain.crossings import compile_search
-from bgn.explain.subject import network_of_questions
+from bgn.explain.subject import binary_network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
@@ -38,7 +40,8 @@ class Counterfactual:
         That row, as the table has it: levels in words, None for a gap. When there is none, the allowed row that comes
         nearest; None if no row is allowed at all.
     prediction : float
-        What the network predicts for `x`: when nothing was found, the best attainable.
+        What the network predicts for `x`: when nothing was found, the best attainable. With classes, the probability of
+        the one that is wanted; the nearest row is then the one whose scores miss what is wanted least.
     changes : dict
         Old and new value of every column that changed, by name.
     cost : float
@@ -54,7 +57,9 @@ class Counterfactual:
     plain : ndarray or None
         The row as the search has it: a category as one 0/1 number per level.
     miss : float
-        How far the prediction is from the wanted ones; 0 where found.
+        How far the prediction is from the wanted ones, with classes in scores; 0 where found.
+    label : label or None
+        With classes, the one that the network predicts for `x`.
     """
 
     found: bool
@@ -68,6 +73,7 @@ class Counterfactual:
     alternatives: tuple[Counterfactual, ...] = ()
     plain: Floats | None = field(default=None, repr=False)
     miss: float = field(default=0.0, repr=False)
+    label: Any = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer, and its alternatives, in plain types: what JSON can hold."""
@@ -75,6 +81,7 @@ class Counterfactual:
             "found": self.found,
             "x": None if self.x is None else list(self.x.tolist()),
             "prediction": None if np.isnan(self.prediction) else self.prediction,
+            **({} if self.label is None else {"label": self.label}),
             "changes": {name: {"from": old, "to": new} for name, (old, new) in self.changes.items()},
             "cost": self.cost if np.isfinite(self.cost) else None,
             "optimal": self.optimal,
@@ -86,13 +93,16 @@ class Counterfactual:
     def __repr__(self) -> str:
         if self.unreachable and self.x is None:
             return "Counterfactual(unreachable: no row obeys the limits)"
+        value = f"{self.prediction:.6g}"
+        if self.label is not None:
+            value = f"{level_word(self.label)}, probability {self.prediction:.4g}"
         if self.unreachable:
-            return f"Counterfactual(unreachable: the best attainable is {self.prediction:.6g})"
+            return f"Counterfactual(unreachable: the best attainable is {value})"
         if not self.found:
-            return f"Counterfactual(not found in time; the nearest so far is {self.prediction:.6g})"
+            return f"Counterfactual(not found in time; the nearest so far is {value})"
         moves = ", ".join(f"{name} {_written(old)} -> {_written(new)}" for name, (old, new) in self.changes.items())
         proof = "optimal" if self.optimal else f"gap {self.gap:.1%}"
-        return f"Counterfactual({moves or 'no change'}: {self.prediction:.6g} at cost {self.cost:.6g}, {proof})"
+        return f"Counterfactual({moves or 'no change'}: {value} at cost {self.cost:.6g}, {proof})"
 
 
 def _written(value: Any) -> str:
@@ -102,17 +112,17 @@ def _written(value: Any) -> str:
 
 @through_pipelines("x")
 def counterfactual(
-    model: Any, x: Any, *, at_least: float | None = None, at_most: float | None = None, costs: Any = None,
-    bounds: Mapping[Any, Any] | None = None, immutable: Iterable[Any] = (), max_changed: int | None = None,
-    integer: Iterable[Any] | None = None, constraints: Any = None, one_hot: Sequence[Iterable[Any]] = (), n: int = 1,
-    background: Any = None, fill_gaps: bool | Iterable[Any] = False, max_seconds: float = 10.0,
+    model: Any, x: Any, *, at_least: float | None = None, at_most: float | None = None, to: Any = None,
+    probability: tuple[float, float] | None = None, costs: Any = None, bounds: Mapping[Any, Any] | None = None,
+    immutable: Iterable[Any] = (), max_changed: int | None = None, integer: Iterable[Any] | None = None,
+    constraints: Any = None, one_hot: Sequence[Iterable[Any]] = (), n: int = 1, background: Any = None,
+    fill_gaps: bool | Iterable[Any] = False, max_seconds: float = 10.0,
 ) -> Counterfactual:  # fmt: skip
-    """Return the cheapest change of a row that brings its prediction to a wanted value, with proof.
+    """Return the cheapest change of a row that brings its prediction to a wanted value, or class, with proof.
 
     Unless told otherwise numbers stay within the range seen at fit (``Column.seen``), whole numbers stay whole, and a
     change costs 1 per spread of its column: a quarter of that range, or the standard deviation over a `background`.
-    Where the schema knows no range there is no limit, and a unit costs 1. A category changes to any level for 1. A gap
-    is never proposed, and one that is there stays.
+    Without a range there is no limit, and a unit costs 1. A category changes to any level for 1; a gap stays.
 
     Parameters
     ----------
@@ -120,26 +130,25 @@ def counterfactual(
     x : array_like, mapping or series
         The row to change.
     at_least, at_most : float
-        The wanted prediction: one of them or both.
+        The wanted prediction, where it is a number: one of them or both.
+    to : label
+        With classes, the one that is to be predicted; of equal scores `predict` takes the first.
+    probability : (float, float)
+        With classes, the wanted probability of `to`, or of the second of two, instead; of more it must end at 1.
     costs : sequence, mapping from names, or "fewest"
-        Price of one unit of a number, and of a category's change; names left out of a mapping keep those above.
-        "fewest" asks for as few changed columns as possible first, then for the smallest change.
+        Price of one unit of a number, and of a category's change; "fewest" first asks for as few changes as possible.
     bounds : mapping
         Number to ``(low, high)``, None for an open end, or to "increase" or "decrease"; category to a list of levels.
-    immutable : sequence of columns
-        What must not change.
-    max_changed : int, optional
-        Most columns that may change; a one-hot group counts once.
+    immutable : sequence of columns that must not change
+    max_changed : int, optional, the most columns that may change
     integer : sequence of columns, optional
         What must stay a whole number, instead of the columns that were whole at fit.
     constraints : sequence
         Linear constraints such as ``"bedrooms <= rooms"`` or ``({"a": 1, "b": -1}, "<=", 0)``.
-    one_hot : sequence of groups of columns
-        Columns of which exactly one is 1 and the others 0.
+    one_hot : sequence of groups of columns, of which exactly one is 1 and the others 0
     n : int, default 1
         Number of answers; each further one may not change all that an earlier one changes.
-    background : array_like or frame, optional
-        Rows whose standard deviation prices a change.
+    background : array_like or frame, optional, whose standard deviation prices a change
     fill_gaps : bool or sequence of columns, default False
         Which gaps may be filled, for 1 each; a number then starts from its ``Column.typical``.
     max_seconds : float, default 10
@@ -155,11 +164,12 @@ def counterfactual(
     >>> network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"])
     >>> counterfactual(network, [1.0, 1.0], at_least=4.0)
     Counterfactual(rooms 1 -> 4: 4.5 at cost 3, optimal)
-    >>> counterfactual(network, [1.0, 1.0], at_least=4.0, bounds={"rooms": (0, 2)}, costs={"rooms": 10})
-    Counterfactual(rooms 1 -> 2, age 1 -> 3: 4.5 at cost 12, optimal)
+    >>> counterfactual(network.changed(base=-1.0, link="logistic"), [1.0, 1.0], to=1)
+    Counterfactual(rooms 1 -> 4: 1, probability 0.6225 at cost 3, optimal)
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
-    tasks = read_tasks(network_of_questions(model), x, at_least, at_most, limits, fill_gaps)
+    network = binary_network(model)
+    tasks = read_tasks(network, x, read_goal(network, at_least, at_most, to, probability), limits, fill_gaps)
     return _best(tasks, n, isinstance(costs, str), max_seconds)
 
 
@@ -218,9 +228,19 @@ def _record(task: Task, row: Floats | None, found: bool, proven: bool, gap: floa
     if row is None:
         return Counterfactual(False, None, np.nan, {}, np.inf, proven, gap, proven)
     row.setflags(write=False)
-    prediction = float(problem.network.predict(row[np.newaxis])[0])
+    prediction, label = _told(task, row)
     cost = problem.cost(row) + task.flat if found else np.inf
     return Counterfactual(
         found, task.inputs.table_row(row), prediction, task.changes(row), cost, proven, gap, proven and not found,
-        plain=row, miss=float(problem.misses(row[np.newaxis])[0]),
+        plain=row, miss=float(problem.misses(row[np.newaxis])[0]), label=label,
     )  # fmt: skip
+
+
+def _told(task: Task, row: Floats) -> tuple[float, Any]:
+    """Return what is predicted for a row: a number, or the probability of the class asked for and the one predicted."""
+    network, number = task.problem.network, task.problem.goal.number
+    scores = network.raw_score(row[np.newaxis])
+    if number is None:
+        return float(scores[0]), None
+    label = class_labels(task.inputs.original)[int(predicted(scores)[0])]
+    return float(probabilities_of(network, scores)[0, number]), label

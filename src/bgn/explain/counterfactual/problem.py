@@ -1,4 +1,4 @@
-"""What a counterfactual is asked for: the wanted predictions, the costs, and what a row may become."""
+"""What a counterfactual is asked for: the goal, the costs, and what a row may become."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.counterfactual.constraints import read_constraints
+from bgn.explain.counterfactual.goals import Goal, misses
 from bgn.explain.counterfactual.inputs import PlainInputs
 from bgn.explain.counterfactual.prices import read_bounds, read_costs
 from bgn.explain.crossings import after_first
@@ -32,8 +33,7 @@ class Problem:
     network: Network
     layer: Layer
     x: Floats
-    least: float
-    most: float
+    goal: Goal
     costs: Floats
     low: Floats
     high: Floats
@@ -45,8 +45,7 @@ class Problem:
 
     def holds(self, answers: Floats) -> Bools:
         """Whether the first layer's answers meet the constraints and reach a wanted prediction."""
-        predictions = after_first(self.network, answers[:, : self.network.widths[0]])
-        wanted = (predictions >= self.least) & (predictions <= self.most)
+        wanted = self.goal.holds(self.network, after_first(self.network, answers[:, : self.network.widths[0]]))
         return wanted & (answers[:, self.network.widths[0] :] > 0).all(axis=1)
 
     def allows(self, rows: Floats, wanted: bool = True) -> Bools:
@@ -85,8 +84,7 @@ class Problem:
 
     def misses(self, rows: Floats) -> Floats:
         """Return how far the rows' predictions are from the wanted ones."""
-        predictions = self.network.predict(rows)
-        return np.maximum(np.maximum(self.least - predictions, predictions - self.most), 0.0)
+        return misses(self.goal, self.network, self.network.raw_score(rows))
 
     def without(self, changed: Iterable[int]) -> Problem:
         """Return the problem with one more set of parts barred."""
@@ -107,12 +105,9 @@ class Limits:
     background: Any = None
 
 
-def read_problem(
-    inputs: PlainInputs, at_least: float | None, at_most: float | None, limits: Limits, still: Iterable[int] = ()
-) -> Problem:
+def read_problem(inputs: PlainInputs, goal: Goal, limits: Limits, still: Iterable[int] = ()) -> Problem:
     """Check and read the arguments of :func:`bgn.counterfactual`; the columns `still` stay whatever they say."""
     network, row, x = inputs.original, inputs.row, inputs.x
-    least, most = _read_wanted(at_least, at_most)
     if limits.max_changed is not None and limits.max_changed < 1:
         raise ValueError(f"max_changed must be at least 1; got {limits.max_changed}. Use None for no limit.")
     low, high = read_bounds(inputs, limits.bounds)
@@ -141,7 +136,7 @@ def read_problem(
     parts: list[tuple[int, ...]] = [(int(column),) for column in moving if column not in grouped]
     parts += [group for group in groups if not set(group) <= set(fixed)]
     return Problem(
-        inputs.network, layer, x, least, most, read_costs(inputs, limits.costs, limits.background), low, high, whole,
+        inputs.network, layer, x, goal, read_costs(inputs, limits.costs, limits.background), low, high, whole,
         tuple(parts), tuple(groups), limits.max_changed,
     )  # fmt: skip
 
@@ -156,20 +151,6 @@ def _plain_constraint(inputs: PlainInputs, constraint: Neuron) -> Neuron:
             raise ValueError(f"constraints speaks of {name!r}, which is missing in x. Leave it out.")
     columns = tuple(inputs.places[column][0] for column in constraint.projection.columns)
     return Neuron(Projection(columns, constraint.projection.coefficients), constraint.threshold)
-
-
-def _read_wanted(at_least: float | None, at_most: float | None) -> tuple[float, float]:
-    """Return the least and the greatest prediction that is wanted."""
-    if at_least is None and at_most is None:
-        raise ValueError("at_least or at_most must be given: the prediction that is wanted.")
-    for argument, wanted in (("at_least", at_least), ("at_most", at_most)):
-        if wanted is not None and not np.isfinite(wanted):
-            raise ValueError(f"{argument} must be a finite number; got {wanted}. Use None for no limit.")
-    least = -np.inf if at_least is None else float(at_least)
-    most = np.inf if at_most is None else float(at_most)
-    if least > most:
-        raise ValueError(f"at_least must not be above at_most; got {at_least} and {at_most}.")
-    return least, most
 
 
 def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]) -> tuple[tuple[int, ...], ...]:

@@ -158,13 +158,15 @@ class Program:
                 self._add_neuron(place, asked, answers, constant)
             answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
-        unit = max(float(np.abs(network.output_weights).sum()), 1e-300)
-        level = network.base + float(network.output_weights @ constant)
-        for sign, limit in ((1.0, problem.least), (-1.0, -problem.most)):
-            row = sign * (network.output_weights @ answers) / unit
+        outputs = network.output_weights.reshape(-1, np.size(network.base))
+        limits = [(outputs @ factors, float(np.ravel(network.base) @ factors), least)
+                  for factors, least in problem.goal.limits(network)]  # fmt: skip
+        unit = max(*(float(np.abs(weights).sum()) for weights, _, _ in limits), 1e-300, 1e-300)
+        for weights, base, least in limits:
+            row = (weights @ answers) / unit
             row[self.miss] = 1.0
-            if np.isfinite(limit):
-                self.rows.append((row, (limit - sign * level) / unit - _SLACK, np.inf))
+            level = base + float(weights @ constant)
+            self.rows.append((row, (least - level) / unit - _SLACK, np.inf))
         self.upper[self.miss] = np.inf
         self.unit = unit
 

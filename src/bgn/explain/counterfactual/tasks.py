@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.counterfactual.goals import Goal
 from bgn.explain.counterfactual.inputs import PlainInputs, plain_inputs
 from bgn.explain.counterfactual.problem import Limits, Problem, read_problem, read_row
 from bgn.explain.subject import columns_of, gap_of
@@ -55,10 +56,7 @@ class Task:
         return replace(self, problem=self.problem.without(changed))
 
 
-def read_tasks(
-    network: Network, x: Any, at_least: float | None, at_most: float | None, limits: Limits,
-    fill_gaps: bool | Iterable[Any],
-) -> list[Task]:  # fmt: skip
+def read_tasks(network: Network, x: Any, goal: Goal, limits: Limits, fill_gaps: bool | Iterable[Any]) -> list[Task]:
     """Return the problems whose cheapest answer is wanted."""
     raw = read_row(network, x)
     gaps = np.flatnonzero(np.isnan(raw)).tolist()
@@ -81,16 +79,16 @@ def read_tasks(
         if limits.max_changed is not None and len(filled) > limits.max_changed:
             continue
         kept = [column for column in gaps if column not in filled or network.schema.columns[column].levels is not None]
-        tasks.append(_task(network, row, raw, tuple(filled), kept, (at_least, at_most), limits))
+        tasks.append(_task(network, row, raw, tuple(filled), kept, goal, limits))
     return tasks
 
 
 def _task(
     network: Network, row: Floats, raw: Floats, filled: tuple[int, ...], kept: list[int],
-    wanted: tuple[float | None, float | None], limits: Limits,
+    goal: Goal, limits: Limits,
 ) -> Task:  # fmt: skip
     inputs = plain_inputs(network, row)
-    problem = read_problem(inputs, *wanted, limits, kept)
+    problem = read_problem(inputs, goal, limits, kept)
     if limits.max_changed is not None:
         problem = replace(problem, max_changed=limits.max_changed - len(filled))
         if not problem.max_changed:

@@ -2,134 +2,39 @@
 
 With ``v(Q)`` the mean prediction when the columns Q come from the row and the others from the background, a feature's
 value is its Shapley share of ``f(x) - v(nothing)``. For one hidden layer it is exact and costs a few sorts per neuron
-(:mod:`bgn.explain.shap.coalitions`).
+(:mod:`bgn.explain.shap.coalitions`). Of classes the scores are explained, which add up: log-odds, or one per class.
 """
 
 from __future__ import annotations
 
 import importlib
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, averages, games, shapley_weights
+from bgn.explain.classes import class_labels, probabilities_of
+from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, averages, games
+from bgn.explain.shap.explanation import Explanation as Explanation
 from bgn.explain.shap.sampling import sampled_shares
-from bgn.explain.subject import background_of, network_of_questions, rows_of
+from bgn.explain.subject import background_of, binary_network, rows_of
 from bgn.model.network import Network, on_gpu
-from bgn.model.step import Floats
+from bgn.model.step import Floats, any_output
+from bgn.model.terms import outputs_of
 from bgn.pipelines import through_pipelines
-from bgn.require import require
 
 MAX_PLAYERS = 10
 """Most inputs whose coalitions are enumerated: of a neuron with one hidden layer, of the network with more."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
-    """Why a network predicts what it predicts, row by row.
-
-    Attributes
-    ----------
-    values : ndarray, shape (rows, features)
-        SHAP values: ``base_value + values.sum(axis=1)`` is the prediction.
-    base_value : float
-        Mean prediction over the background.
-    neuron_values : ndarray, shape (rows, neurons)
-        Linear SHAP values of the last hidden layer: what each neuron adds to the base value. They add up too.
-    connections : ndarray of int, shape (connections, 2)
-        Feature and last-layer neuron of every column of `connection_values`: the pairs where the feature can reach
-        the neuron.
-    connection_values : ndarray, shape (rows, connections)
-        Share of a feature in what a neuron adds: summed over neurons they are `values`, over features
-        `neuron_values`.
-    data : ndarray, shape (rows, features)
-        The rows explained, as the network reads them: a category as the number of its level, a gap as NaN.
-    feature_names : tuple of str
-        Names of the columns.
-    method : {"exact", "sampled"}
-        How the values were found.
-    standard_error : ndarray of shape (rows, features), or None
-        Of `values`, when sampled; None when exact.
-    network : Network
-        What was explained.
-    background : ndarray, shape (any number of rows, features)
-        What it was compared with.
-    """
-
-    values: Floats
-    base_value: float
-    neuron_values: Floats
-    connections: NDArray[np.int64]
-    connection_values: Floats
-    data: Floats
-    feature_names: tuple[str, ...]
-    method: str
-    standard_error: Floats | None
-    network: Network
-    background: Floats
-
-    def interaction_values(self) -> Floats:
-        """Return exact SHAP interaction values, shape (rows, features, features).
-
-        Off the diagonal stands half the interaction of a pair, on it what the feature does alone; a row's matrix sums
-        to its `values` along either axis.
-
-        Returns
-        -------
-        ndarray of float64
-        """
-        if self.method != "exact":
-            raise ValueError("interaction_values needs method='exact'; these values were sampled.")
-        n, d = self.values.shape
-        pairs = np.zeros((d, d, n))
-        rows, background = SortedColumns(self.data), SortedColumns(self.background)
-        for game in games(self.network):
-            output = self.network.output_weights[list(game.neurons)]
-            weights = shapley_weights(len(game.players) - 1)
-            for coalition, means in averages(self.network, game, rows, background):
-                value = output @ means / 2.0
-                for a, first in enumerate(game.players):
-                    for b, second in enumerate(game.players[:a]):
-                        inside = (coalition >> a & 1) + (coalition >> b & 1)
-                        weight = weights[coalition.bit_count() - inside]
-                        pairs[first, second] += (-weight if inside == 1 else weight) * value
-        pairs += pairs.transpose(1, 0, 2)
-        pairs[np.arange(d), np.arange(d)] = self.values.T - pairs.sum(axis=1)
-        return pairs.transpose(2, 0, 1)
-
-    def to_shap(self) -> Any:
-        """Return a ``shap.Explanation`` of the features' values, so that shap's plots work.
-
-        Returns
-        -------
-        shap.Explanation
-        """
-        shap = require("shap", extra="shap")
-        return shap.Explanation(
-            values=self.values.copy(),
-            base_values=np.full(len(self.values), self.base_value),
-            data=self.data.copy(),
-            feature_names=list(self.feature_names),
-        )
-
-    def __repr__(self) -> str:
-        rows, features = self.values.shape
-        return f"Explanation({rows} rows, {features} features, base value {self.base_value:.6g}, {self.method})"
-
-
 @through_pipelines("X", "background")
 def shap_values(
-    model: Any,
-    X: Any,
-    background: Any = None,
-    *,
-    method: str = "auto",
-    n_samples: int = 512,
+    model: Any, X: Any, background: Any = None, *, method: str = "auto", n_samples: int = 512,
     random_state: int | np.random.Generator | None = None,
-) -> Explanation:
+) -> Explanation:  # fmt: skip
     """Return the SHAP values of every row, against the whole background.
 
     With one hidden layer the values are exact, and cost a few sorts of the background for every neuron. A deeper
@@ -139,6 +44,8 @@ def shap_values(
     Parameters
     ----------
     model : Network or fitted estimator
+        With classes the scores are explained, since they add up: the log-odds of the second of two classes, or one
+        score per class. `Explanation.probabilities` stands beside them.
     X : array_like or frame, shape (rows, features)
         The rows to explain. Of a CUDA tensor, the exact values of one hidden layer are found on its GPU; the result
         holds arrays, with the same bits.
@@ -166,14 +73,34 @@ def shap_values(
     >>> float(explanation.base_value + explanation.values.sum()), float(network.predict([[2.0, 4.0]])[0])
     (4.5, 4.5)
     """
-    network = network_of_questions(model)
+    network = binary_network(model)
     rows, drawn = rows_of(network, X, "X"), background_of(model, network, background)
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f"method must be 'auto', 'exact' or 'sampled'; got {method!r}.")
     if n_samples < 2:
         raise ValueError(f"n_samples must be at least 2; got {n_samples}.")
-    on_device = X if on_gpu(X) and network.plain and network.depth == 1 else None
-    return explain_rows(network, rows, drawn, method, n_samples, np.random.default_rng(random_state), on_device)
+    rng, on_device = np.random.default_rng(random_state), X if on_gpu(X) else None
+    return _explained(network, rows, drawn, method, n_samples, rng, on_device)
+
+
+def _explained(
+    network: Network, rows: Floats, drawn: Floats, method: str, n_samples: int, rng: np.random.Generator, on_device: Any
+) -> Explanation:
+    """Return the SHAP values of a number, or of the scores of classes."""
+    scores = outputs_of(network)
+    on_device = on_device if scores[0].plain and network.depth == 1 else None
+    if len(scores) == 1:
+        found = explain_rows(scores[0], rows, drawn, method, n_samples, rng, on_device)
+    elif not _sampling(games(_unweighted(network)), method):
+        found = _weighted(explain_rows(_unweighted(network), rows, drawn, method, on_device=on_device), scores)
+    else:
+        seed = int(rng.integers(1 << 32))  # the same permutations for all classes
+        each = (explain_rows(one, rows, drawn, method, n_samples, np.random.default_rng(seed)) for one in scores)
+        found = _stacked(list(each))
+    if network.link == "identity":
+        return found
+    probabilities = probabilities_of(network, network._raw_score(rows))
+    return replace(found, network=network, classes=class_labels(network), probabilities=probabilities)
 
 
 def explain_rows(
@@ -188,9 +115,8 @@ def explain_rows(
     """Return the SHAP values of rows as the network reads them; `on_device` may hold the same rows on a GPU."""
     parts, connections = games(network), _connections(network)
     slots = {pair: slot for slot, pair in enumerate(map(tuple, connections.tolist()))}
-    largest = max((len(game.players) for game in parts), default=0)
     error = None
-    if method == "sampled" or (method == "auto" and largest > MAX_PLAYERS):
+    if _sampling(parts, method):
         expected, neuron_values = _linear(network, rows, background)
         rng = np.random.default_rng() if rng is None else rng
         shares, error = sampled_shares(network, rows, background, n_samples, rng, neuron_values, slots)
@@ -202,9 +128,10 @@ def explain_rows(
         shares = _exact(network, parts, rows, background, slots)
     if error is not None and method == "auto":
         warnings.warn(
-            f"SHAP values are sampled: {largest} inputs have too many coalitions (the most is {MAX_PLAYERS}). Their "
-            f"standard error is at most {error.max():.3g}; raise n_samples for less, or pass method='exact'.",
-            stacklevel=3,
+            f"SHAP values are sampled: {_most_players(parts)} inputs have too many coalitions (the most is "
+            f"{MAX_PLAYERS}). Their standard error is at most {error.max():.3g}; raise n_samples for less, or pass "
+            "method='exact'.",
+            stacklevel=4,
         )
     totals = np.zeros((network.n_inputs, len(rows)))
     for feature, share in zip(connections[:, 0], shares, strict=True):
@@ -222,6 +149,42 @@ def explain_rows(
         network=network,
         background=background,
     )
+
+
+def _unweighted(network: Network) -> Network:
+    """Return the score whose every question that reaches any output counts for 1: those of all classes follow."""
+    alike = any_output(network.output_weights).astype(np.float64)
+    return outputs_of(network)[0].changed(output_weights=alike, base=0.0)
+
+
+def _weighted(unit: Explanation, scores: Sequence[Network]) -> Explanation:
+    """Return the exact explanation of several scores from that of the one in which all questions count alike."""
+    weights = np.stack([score.output_weights for score in scores], axis=1)
+    shares = unit.connection_values[:, :, np.newaxis] * weights[unit.connections[:, 1]]
+    totals = np.zeros((len(unit.feature_names), len(unit.data), len(scores)))
+    for place, feature in enumerate(unit.connections[:, 0]):
+        totals[feature] += shares[:, place]
+    expected, bases = unit.network._hidden(unit.background).mean(axis=0), np.array([each.base for each in scores])
+    return replace(
+        unit, values=totals.transpose(1, 0, 2), base_value=bases + expected @ weights,
+        neuron_values=unit.neuron_values[:, :, np.newaxis] * weights, connection_values=shares,
+    )  # fmt: skip
+
+
+def _stacked(each: Sequence[Explanation]) -> Explanation:
+    """Return the explanations of several scores as one, with a last axis of classes."""
+    parts = ("values", "neuron_values", "connection_values", "standard_error")
+    joined: dict[str, Any] = {name: np.stack([getattr(one, name) for one in each], axis=-1) for name in parts}
+    return replace(each[0], base_value=np.array([one.base_value for one in each]), **joined)
+
+
+def _most_players(parts: Sequence[Game]) -> int:
+    return max((len(game.players) for game in parts), default=0)
+
+
+def _sampling(parts: Sequence[Game], method: str) -> bool:
+    """Whether permutations are sampled: where told, or where coalitions are too many."""
+    return method == "sampled" or (method == "auto" and _most_players(parts) > MAX_PLAYERS)
 
 
 def _connections(network: Network) -> NDArray[np.int64]:

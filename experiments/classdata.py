@@ -1,0 +1,206 @@
+"""Tables with classes: their rows as they are, as numbers, and as yes/no columns for models that take nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+
+from bgn.datasets import DatasetError
+from bgn.datasets.fetch import RawFile, find
+from experiments.store import Task
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+
+CUTS = 20
+"""A column is cut at this many quantiles less one; one with fewer values, between any two of them."""
+
+
+@dataclass(frozen=True)
+class ClassTable:
+    """A table with classes: its target, the columns to leave out, and the SHA-256 of the file, uncompressed."""
+
+    target: str
+    left_out: tuple[str, ...]
+    sha256: str
+
+
+RAW = {
+    "telco_churn": ClassTable(
+        "Churn", ("customerID",), "16320c9c1ec72448db59aa0a26a0b95401046bef5d02fd3aeb906448e3055e91"
+    ),
+    "titanic": ClassTable(
+        "survived",
+        ("alive", "class", "who", "adult_male", "embark_town", "alone"),
+        "81787d320d7f7b03df935e91de8bd19e11d45c5bbcab86ef4d4a76dc91b7d4f2",
+    ),
+    "mammographic": ClassTable(
+        "malignant", ("birads",), "e9af55a1365d901d3625ed340a0e76a918fdaec372da82ad54ce0f5083b2026d"
+    ),
+    "breast_cancer_wisconsin": ClassTable(
+        "class", ("id",), "028af8cfcd063ef1bc2ea80728935a8d7b66f8947a8623e99e22019617eb7aa9"
+    ),
+    "pima_diabetes": ClassTable("diabetes", (), "604bdfaeaecb2c035c3ca112979410b579d4cbfb8029b6c513c9e7fc55b253f4"),
+    "spambase": ClassTable("spam", (), "ae16da99a8e404f0d0bcb6b002a0922852b30c2d2a9aab3134b0c1e38193e4f7"),
+    "phoneme": ClassTable("oral", (), "9040190c00265d4f44b9e8508a5140611608944a5617401e306ccc1604d7e486"),
+    "penguins": ClassTable("species", (), "e07636bd8af74260099ea2f8678e2eabbf35def579940cc76f67061ee16c06c1"),
+}
+"""Tables that are read from a file, and what is left out: ids, copies of the target and of other columns."""
+
+SHIPPED = ("wine", "digits", "iris")
+"""Tables that scikit-learn ships."""
+
+TWO = tuple(RAW)[:7]
+"""Tables of two classes."""
+
+SEVERAL = ("penguins", *SHIPPED)
+"""Tables of more."""
+
+TABLES = TWO + SEVERAL
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Rows to train on and to report on: frames with gaps and words as they are, and labels."""
+
+    X: Any
+    y: NDArray[Any]
+    X_test: Any
+    y_test: NDArray[Any]
+
+    @cached_property
+    def classes(self) -> NDArray[Any]:
+        """The labels, in order."""
+        return np.unique(self.y)
+
+    @cached_property
+    def codes(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The places of the labels among the classes, of the rows to train on and to report on."""
+        return np.searchsorted(self.classes, self.y), np.searchsorted(self.classes, self.y_test)
+
+    @cached_property
+    def numbers(self) -> Pair:
+        """The columns as numbers alone; what fills gaps is learnt from the rows to train on."""
+        return as_numbers(self.X, self.X_test)
+
+    @cached_property
+    def stumps(self) -> Pair:
+        """A 0/1 column per threshold of those numbers."""
+        return as_stumps(*self.numbers)
+
+
+def stratified_split(rows: int | None = None) -> str:
+    """Return the name of the split: a quarter for testing, each class in its share, by the seed of the task.
+
+    With `rows`, of so many rows taken at random.
+    """
+    return "stratified" if rows is None else f"stratified, {rows} rows"
+
+
+def split(task: Task) -> ClassRows:
+    """Return the rows that a task names."""
+    X, y = table(task.dataset)
+    kind, _, size = task.split.partition(", ")
+    if kind != "stratified":
+        raise ValueError(f"split must be one that classdata.stratified_split makes; got {task.split!r}.")
+    if size:
+        chosen = np.random.default_rng(0).permutation(len(y))[: int(size.removesuffix(" rows"))]
+        X, y = X.iloc[chosen], y[chosen]
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=task.seed)
+    return ClassRows(X, y, X_test, y_test)
+
+
+@cache
+def table(name: str) -> tuple[Any, NDArray[Any]]:
+    """Return the columns of a table and its labels."""
+    import pandas as pd
+
+    if name in SHIPPED:
+        from sklearn import datasets
+
+        found = getattr(datasets, f"load_{name}")(as_frame=True)
+        return found.data, found.target.to_numpy()
+    frame = pd.read_csv(io.BytesIO(_content(name)), na_values=["?", " "])
+    known = RAW[name]
+    return frame.drop(columns=[known.target, *known.left_out]), frame[known.target].to_numpy()
+
+
+def _content(name: str) -> bytes:
+    """Return the checked bytes of a file below the folder that ``BGN_DATA`` names."""
+    file = f"mixed/{name}.csv"
+    path = find(RawFile(file, "", f"{name}.csv", RAW[name].sha256))
+    if path is None:
+        raise DatasetError(
+            f"no {file} (or {file}.gz) in the folder named by the environment variable BGN_DATA; put it there."
+        )
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    if (seen := hashlib.sha256(content).hexdigest()) != RAW[name].sha256:
+        raise DatasetError(f"{path} has SHA-256 {seen}, expected {RAW[name].sha256}; put the whole table there.")
+    return content
+
+
+@cache
+def checksum(name: str) -> str:
+    """Return the SHA-256 of a table: of its file, or of the numbers where scikit-learn ships it."""
+    if name in RAW:
+        return RAW[name].sha256
+    from sklearn import datasets
+
+    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
+    return hashlib.sha256(np.column_stack([X, y]).tobytes()).hexdigest()
+
+
+def as_numbers(X: Any, X_test: Any) -> Pair:
+    """Return two frames as numbers: the median for a gap, a 0/1 column per word, a gap among words as one more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> seen = pd.DataFrame({"age": [1.0, None, 3.0, 5.0], "city": ["Nice", "Lille", None, "Nice"]})
+    >>> new = pd.DataFrame({"age": [None], "city": ["Paris"]})
+    >>> for part in as_numbers(seen, new):
+    ...     print(part.tolist())
+    [[1.0, 0.0, 0.0, 1.0], [3.0, 0.0, 1.0, 0.0], [3.0, 1.0, 0.0, 0.0], [5.0, 0.0, 0.0, 1.0]]
+    [[3.0, 0.0, 0.0, 0.0]]
+    """
+    columns: list[tuple[Floats, Floats]] = []
+    for name in X.columns:
+        seen, new = X[name], X_test[name]
+        if seen.dtype.kind in "biuf":
+            middle = seen.median()
+            columns.append((seen.fillna(middle).to_numpy(float), new.fillna(middle).to_numpy(float)))
+            continue
+        words, others = (each.astype(object).where(each.notna(), "").to_numpy() for each in (seen, new))
+        levels = sorted(set(words))
+        for level in levels[1:] if len(levels) == 2 else levels:  # of two, one column says it all
+            columns.append(((words == level).astype(float), (others == level).astype(float)))
+    return np.column_stack([seen for seen, _ in columns]), np.column_stack([new for _, new in columns])
+
+
+def as_stumps(X: Floats, X_test: Floats) -> Pair:
+    """Return 0/1 columns that say which thresholds of the first rows' columns are reached.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen, new = as_stumps(np.array([[1.0], [2.0], [4.0]]), np.array([[3.0], [0.0]]))
+    >>> seen.tolist(), new.tolist()
+    ([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]])
+    """
+    columns: list[tuple[Any, Any]] = []
+    for seen, new in zip(X.T, X_test.T, strict=True):
+        values = np.unique(seen)
+        cuts = (values[1:] + values[:-1]) / 2
+        if len(values) > CUTS:
+            cuts = np.unique(np.quantile(seen, np.arange(1, CUTS) / CUTS, method="higher"))
+            cuts = cuts[cuts > values[0]]  # where the least value is frequent, all rows would reach it
+        columns += [(seen >= cut, new >= cut) for cut in cuts]
+    return np.column_stack([seen for seen, _ in columns]) * 1.0, np.column_stack([new for _, new in columns]) * 1.0

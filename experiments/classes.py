@@ -1,0 +1,120 @@
+"""Classes: BGN beside the models that can be read, at equal size, and beside those that cannot.
+
+At most 5, 10 and 20 yes/no questions on tables of two classes and of several. Every model is fitted to three quarters
+of the rows, settings are chosen within those alone, and the rest is for the figures.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.util import find_spec
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+from experiments import classdata
+from experiments.classrivals import EQUAL, FREE, TWO_ONLY, Answer, has_risk_scores, within_reason
+from experiments.classtables import show
+from experiments.options import Options
+from experiments.store import Task
+
+__all__ = ["REVISION", "cost", "run", "show", "skipped", "tasks"]
+
+REVISION = 1
+
+
+def tasks(options: Options) -> list[Task]:
+    """Return every model on every table it can be fitted to."""
+    smoke = options.scale == "smoke"
+    names = ("pima_diabetes", "iris") if smoke else classdata.TWO + classdata.SEVERAL
+    split = classdata.stratified_split(120 if smoke else None)
+    count = options.seeds or (1 if smoke else 3)
+    return [
+        Task("classes", name, method, _parameters(method, smoke), seed, split)
+        for name, method, seed in product(names, (*EQUAL, *FREE), range(count))
+        if not (method in TWO_ONLY and name in classdata.SEVERAL)
+    ]
+
+
+def _parameters(method: str, smoke: bool) -> dict[str, Any]:
+    """Return the sizes of a model; none where it chooses its own."""
+    if method in FREE:
+        return {}
+    return {"sizes": [5] if smoke else list(EQUAL[method][2])}
+
+
+def cost(task: Task) -> float:
+    """Return about how many seconds a run takes."""
+    weights = {"fasterrisk": 20, "ebm": 20, "bgn": 5, "bgn_1": 4, "bgn_points": 5, "bgn_any": 5, "figs": 4}
+    large = task.dataset in ("telco_churn", "spambase", "phoneme", "digits")
+    return weights.get(task.method, 1) * (1.0 if large else 0.2)
+
+
+def skipped(task: Task) -> str | None:
+    """Return why a task cannot be done here, or None."""
+    if task.method == "fasterrisk" and not find_spec("fasterrisk"):
+        return "FasterRisk is not installed. Run: pip install --no-deps fasterrisk"
+    if task.method == "bgn_points" and not has_risk_scores():
+        return "this version of bgn has no points for classes"
+    return None
+
+
+def run(task: Task) -> dict[str, Any]:
+    """Fit a model at every size and record what it says of the test rows."""
+    rows = classdata.split(task)
+    with warnings.catch_warnings():
+        # Other people's packages warn of their own future; a fit that did not converge is judged by its figures.
+        warnings.simplefilter("ignore")
+        if task.method in FREE:
+            return judged(FREE[task.method][1](rows, 0, task.seed), rows.codes[1])
+        fit = EQUAL[task.method][1]
+        sizes = task.parameters["sizes"]
+        return {"within": {str(size): judged(fit(rows, size, task.seed), rows.codes[1]) for size in sizes}}
+
+
+def judged(answer: Answer, y: Any) -> dict[str, Any]:
+    """Return the figures of a model on test rows whose classes are the whole numbers `y`."""
+    kept = within_reason(answer.probabilities)
+    classes = kept.shape[1]
+    found = {
+        "log_loss": float(log_loss(y, kept, labels=np.arange(classes))),
+        "accuracy": float(accuracy_score(y, answer.probabilities.argmax(axis=1))),
+        "fit_seconds": answer.seconds,
+        "size": answer.size,
+        "setting": answer.setting,
+    }
+    if classes > 2:
+        return found
+    second = answer.probabilities[:, 1]
+    scores = second if answer.scores is None else answer.scores
+    return found | {
+        "auc": float(roc_auc_score(y, scores)),
+        "calibration_error": calibration_error(second, y),
+        "calibration_noise": calibration_noise(second),
+    }
+
+
+def calibration_error(probabilities: Any, y: Any, bins: int = 10) -> float:
+    """Return the expected calibration error: the mean, over rows, of how far their bin is off.
+
+    A bin holds the rows whose probability lies within one tenth; it is off by the difference between the mean
+    probability of its rows and the share of them that are of the class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(calibration_error(np.array([0.1, 0.1, 0.9, 0.9]), np.array([0, 0, 1, 0])), 6)
+    0.25
+    """
+    place = np.minimum((np.asarray(probabilities) * bins).astype(np.intp), bins - 1)
+    off = np.bincount(place, weights=probabilities - np.asarray(y, dtype=float), minlength=bins)
+    return float(np.abs(off).sum() / len(place))
+
+
+def calibration_noise(probabilities: Any, draws: int = 200) -> float:
+    """Return the calibration error that exactly these probabilities would have by chance: the mean of some draws."""
+    rng = np.random.default_rng(0)
+    found = [calibration_error(probabilities, rng.random(len(probabilities)) < probabilities) for _ in range(draws)]
+    return float(np.mean(found))

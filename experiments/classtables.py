@@ -1,0 +1,234 @@
+"""What the study of classes shows: BGN beside the best of the others, every figure, risk scores, times, a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from experiments import classdata
+from experiments import classrivals as rivals
+from experiments.classrivals import EQUAL, FREE, OURS, SMALL, TWO_ONLY
+from experiments.store import Run
+from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
+
+Groups = dict[Any, list[Run]]
+
+
+def show(runs: Sequence[Run]) -> list[Table | Figure]:
+    """Return how often BGN leads, its figures beside the others', risk scores, several classes, and times."""
+    groups = by(runs, "dataset", "method")
+    names = list(dict.fromkeys(run.task.dataset for run in runs))
+    two = [name for name in names if name in classdata.TWO]
+    several = [name for name in names if name in classdata.SEVERAL]
+    sizes = sorted({size for run in runs for size in run.task.parameters.get("sizes", ())})
+    shown: list[Table | Figure] = []
+    if two:
+        shown += [
+            Table("classes", "BGN beside the best of the others", GOALS, _goals(two, sizes, groups), GOAL_NOTES),
+            Table("classes-leaders", "Table by table", LEADERS, _leaders(two, sizes, groups)),
+            *(
+                Table(f"classes-{file}", title, HEADER + tuple(two), _body(two, sizes, groups, figure), notes)
+                for file, title, figure, notes in (
+                    ("auc", "Area under the ROC curve, two classes", "auc", ()),
+                    ("log-loss", "Log loss, two classes", "log_loss", LOSS_NOTES),
+                )
+            ),
+            _calibration(two, sizes, groups),
+            Table("classes-points", "Risk scores", POINTS, _risk_scores(two, sizes, groups), POINT_NOTES),
+        ]
+    if several:
+        body = _body(several, sizes, groups, "accuracy", [key for key in EQUAL if key not in TWO_ONLY])
+        shown.append(Table("classes-several", "Accuracy, several classes", HEADER + tuple(several), body))
+    body = _body(names, sizes, groups, "fit_seconds")
+    shown.append(Table("classes-seconds", "Seconds to fit", HEADER + tuple(names), body, TIME_NOTES))
+    if two:
+        shown.append(Figure("classes-sizes", "AUC by size", _figure(two, sizes, groups), (9.0, 4.6)))
+    return shown
+
+
+ROUNDING = 1e-9
+"""Figures nearer to each other than this are equal."""
+
+HEADER = ("model", "questions")
+GOALS = (
+    "questions", "tables", "AUC at or above the best", "least AUC less the best", "log loss at or below the best",
+    "largest log loss less the best", "one column: mean AUC less FasterRisk's",
+)  # fmt: skip
+GOAL_NOTES = ("The best: of the tree, with and without tuning, FIGS, FasterRisk and L1 logistic regression on stumps.",)
+LEADERS = (
+    "table", "questions", "AUC of BGN", "best of the others", "which", "difference", "log loss of BGN",
+    "best of the others ", "which ", "difference ",
+)  # fmt: skip
+LOSS_NOTES = (f"Probabilities are kept {rivals.SURE:g} away from 0 and 1, for all models.",)
+CALIBRATION = ("table", "BGN, any size", "by chance alone")
+BIN_NOTES = (
+    "Ten bins of equal width. By chance alone: what exact probabilities like these would have on so many rows.",
+)
+POINTS = (
+    "table", "questions", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points",
+    "seconds, FasterRisk",
+)  # fmt: skip
+POINT_NOTES = (f"Whole points from -{rivals.POINTS} to {rivals.POINTS}.",)
+TIME_NOTES = ("The processor's seconds, one thread, means over seeds. The tuned tree's with its search.",)
+
+
+def within(runs: Sequence[Run] | None, size: int | None, figure: str) -> float | str:
+    """Return the mean of a figure over seeds at a size, or of a model of any size (None)."""
+    if not runs:
+        return MISSING
+    if any(run.error is not None for run in runs):
+        return FAILED
+    found = [run.figures if size is None else run.figures["within"].get(str(size)) for run in runs]
+    return MISSING if None in found else float(np.mean([each[figure] for each in found]))
+
+
+def _body(
+    names: Sequence[str], sizes: Sequence[int], groups: Groups, figure: str, keys: Sequence[str] = tuple(EQUAL)
+) -> list[list[Cell]]:
+    """Return a figure of every model at every size on every table."""
+    equal: list[list[Cell]] = [
+        [EQUAL[key][0], size, *(_cell(name, key, size, groups, figure) for name in names)]
+        for size in sizes
+        for key in keys
+        if size in EQUAL[key][2]
+    ]
+    return equal + [
+        [label, "any", *(within(groups.get((name, key)), None, figure) for name in names)]
+        for key, (label, _) in FREE.items()
+    ]
+
+
+def _cell(name: str, key: str, size: int, groups: Groups, figure: str) -> Cell:
+    """Return a figure; nothing where a model is not made for a table."""
+    if key in TWO_ONLY and name in classdata.SEVERAL:
+        return None
+    return within(groups.get((name, key)), size, figure)
+
+
+def best(name: str, size: int, groups: Groups, figure: str) -> tuple[float, str] | None:
+    """Return the best figure of the models that are not ours, and whose it is."""
+    sign = -1.0 if figure == "auc" else 1.0
+    found = {key: within(groups.get((name, key)), size, figure) for key in EQUAL if key not in OURS}
+    known = [(sign * value, EQUAL[key][0]) for key, value in found.items() if not isinstance(value, str)]
+    if not known:
+        return None
+    value, label = min(known)
+    return sign * value, label
+
+
+def _leaders(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:
+    """Return BGN beside the best of the others, for every table and size."""
+    lines: list[list[Cell]] = []
+    for size, name in product(sizes, names):
+        line: list[Cell] = [name, size]
+        for figure in ("auc", "log_loss"):
+            ours, other = within(groups.get((name, "bgn")), size, figure), best(name, size, groups, figure)
+            line += [ours, *((None, None) if other is None else other)]
+            line.append(None if other is None or isinstance(ours, str) else _signed(ours - other[0]))
+        lines.append(line)
+    return lines
+
+
+def _goals(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:
+    """Return, for every size, on how many tables BGN is the best, and how far it is off at most."""
+    lines: list[list[Cell]] = []
+    for size in sizes:
+        auc, loss = (_differences(names, size, groups, figure) for figure in ("auc", "log_loss"))
+        lines.append(
+            [
+                size,
+                len(auc),
+                sum(each >= -ROUNDING for each in auc),
+                _signed(min(auc)) if auc else None,
+                sum(each <= ROUNDING for each in loss),
+                _signed(max(loss)) if loss else None,
+                _beside_fasterrisk(names, size, groups),
+            ]
+        )
+    return lines
+
+
+def _differences(names: Sequence[str], size: int, groups: Groups, figure: str) -> list[float]:
+    """Return BGN's figure less the best of the others', for every table that has both."""
+    found = ((within(groups.get((name, "bgn")), size, figure), best(name, size, groups, figure)) for name in names)
+    return [ours - other[0] for ours, other in found if other is not None and not isinstance(ours, str)]
+
+
+def _beside_fasterrisk(names: Sequence[str], size: int, groups: Groups) -> Cell:
+    """Return the mean AUC of single-column questions less FasterRisk's, over the tables that have both."""
+    pairs = [[within(groups.get((name, key)), size, "auc") for key in ("bgn_1", "fasterrisk")] for name in names]
+    known = [ours - theirs for ours, theirs in pairs if not isinstance(ours, str) and not isinstance(theirs, str)]
+    return _signed(float(np.mean(known))) if known else None
+
+
+def _signed(value: float) -> str:
+    """Return a difference with its sign."""
+    return f"{value:+.4f}"
+
+
+def _calibration(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> Table:
+    """Return how well BGN's probabilities are calibrated."""
+    body = [
+        [
+            name,
+            *(within(groups.get((name, "bgn_any")), None, f"calibration_{part}") for part in ("error", "noise")),
+            *(within(groups.get((name, "bgn")), size, "calibration_error") for size in sizes),
+        ]
+        for name in names
+    ]
+    header = (*CALIBRATION, *(f"BGN, {size} questions" for size in sizes))
+    return Table("classes-calibration", "Calibration error", header, body, BIN_NOTES)
+
+
+def _risk_scores(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:
+    """Return risk scores of BGN beside its own weights and FasterRisk."""
+    keys = ("bgn", "bgn_points", "fasterrisk")
+    return [
+        [
+            name,
+            size,
+            *(within(groups.get((name, key)), size, "auc") for key in keys),
+            *(within(groups.get((name, key)), size, "fit_seconds") for key in keys[1:]),
+        ]
+        for size, name in product(sizes, names)
+        if size in SMALL
+    ]
+
+
+COLOURS = {
+    "bgn": "#0072B2", "bgn_1": "#56B4E9", "tree_tuned": "#E69F00", "figs": "#D55E00", "stumps": "#009E73",
+    "fasterrisk": "#CC79A7",
+}  # fmt: skip
+
+
+def _figure(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> Callable[[Any], None]:
+    """Return what draws the AUC by size, one panel per table."""
+
+    def draw(canvas: Any) -> None:
+        from bgn.plots.style import plain
+
+        columns = min(4, len(names))
+        panels = np.ravel(canvas.subplots(-(-len(names) // columns), columns, squeeze=False))
+        for ax, name in zip(panels, names, strict=False):
+            plain(ax)
+            for key, colour in COLOURS.items():
+                at = [size for size in sizes if size in EQUAL[key][2]]
+                line = [within(groups.get((name, key)), size, "auc") for size in at]
+                drawn = [np.nan if isinstance(each, str) else each for each in line]
+                width = 2.4 if key == "bgn" else 1.2
+                ax.plot(at, drawn, "o-", color=colour, label=EQUAL[key][0], markersize=3, linewidth=width)
+            ax.set_title(name.replace("_", " "), fontsize=10)
+            ax.set(xscale="log", xticks=sizes, xticklabels=sizes)
+            ax.minorticks_off()
+            ax.tick_params(labelsize=8)
+        for ax in panels[len(names) :]:
+            ax.set_axis_off()
+        handles, labels = panels[0].get_legend_handles_labels()
+        canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside upper center", ncols=len(COLOURS))
+        canvas.supxlabel("questions, at most", fontsize=9)
+        canvas.supylabel("area under the ROC curve", fontsize=9)
+
+    return draw

@@ -1,0 +1,89 @@
+"""``bgn certify``: what a saved model can predict at most, and what each column does to it, proven."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import bgn
+from bgn.cli.source import json_option, read_model, width_option
+from bgn.cli.terminal import show, show_json
+from bgn.explain.certify import Certificate
+from bgn.explain.extremes import Extremes
+from bgn.model.network import Network
+from bgn.printable import clean
+from bgn.show.labels import cell
+
+seconds_option = click.option(
+    "--max-seconds", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True,
+    help="When to stop with what is proven so far.",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.option("--column", "columns", multiple=True, metavar="COL", help="This column alone; again for more.")
+@click.option(
+    "--within", type=click.Choice(["all", "seen"]), default="seen", show_default=True,
+    help="Rows within the ranges seen at fit, or all that can be written down.",
+)  # fmt: skip
+@click.option("--no-gaps", is_flag=True, help="Leave rows with missing values aside.")
+@seconds_option
+@width_option
+@json_option
+def certify(
+    model: str, columns: tuple[str, ...], within: str, no_gaps: bool, max_seconds: float, width: int | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Prove what a saved MODEL can predict at most, and whether it only rises or falls with a column.
+
+    For each column: by how much a higher value raises and lowers the prediction at most, all else fixed, with two rows
+    that show it in --json. Where nothing is said against it, the proof holds for every row.
+
+    \b
+    bgn certify model.json
+    bgn certify model.json --column income --within all
+    """
+    network = read_model(model, width).network
+    about: dict[str, Any] = {"within": within, "gaps": not no_gaps, "max_seconds": max_seconds}
+    several = network.link == "softmax"
+    ends = None if several else bgn.extremes(network, **about)
+    found = {} if several else bgn.certify(network, columns or None, **about)
+    if as_json:
+        told = {name: each.as_dict() for name, each in found.items()}
+        show_json({"within": within, "extremes": None if ends is None else ends.as_dict(), "columns": told})
+        return
+    if ends is None:
+        show("a model of several classes has scores to be asked for one by one, in Python: bgn.extremes(..., output=0)")
+        return
+    show(f"predictions lie {told_range(ends)}")
+    for end, row in (("lowest", ends.low_row), ("highest", ends.high_row)):
+        if row is not None:
+            show(f"{end:>8} where {_told_row(network, row)}")
+    widest = max([len(clean(name)) for name in found], default=0)
+    for name, each in found.items():
+        show(f"{clean(name):<{widest}}  {_told(each)}")
+
+
+def told_range(ends: Extremes) -> str:
+    """Say between which values predictions lie."""
+    low, high = (ends.low, ends.high) if ends.proven else ends.bounds
+    return f"between {low:.6g} and {high:.6g}" + ("" if ends.proven else ", perhaps less far")
+
+
+def _told(each: Certificate) -> str:
+    """Say what a column does."""
+    if each.direction in ("unordered", "unknown", "constant"):
+        return {"unordered": "has no order", "unknown": "unknown", "constant": "changes nothing"}[each.direction]
+    sizes = {"increasing": f"by up to {each.rise:.6g}", "decreasing": f"by up to {each.fall:.6g}"}
+    return (
+        f"{each.direction}, {sizes.get(each.direction, f'up by {each.rise:.6g} and down by {each.fall:.6g} at most')}"
+    )
+
+
+def _told_row(network: Network, row: Any) -> str:
+    """Write the columns of a row that matter."""
+    coded = network.schema.encode(row[None], gaps=True)[0]
+    pairs = ((network.schema.columns[j], float(coded[j])) for j in network.features_used)
+    return ", ".join(f"{clean(column.name)} = {cell(column, value)}" for column, value in pairs)

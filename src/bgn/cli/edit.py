@@ -1,0 +1,98 @@
+"""``bgn edit``: an expert's changes to a saved model, with a receipt for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import bgn
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
+from bgn.cli.terminal import show, show_json
+from bgn.explain.edit import Editor
+from bgn.explain.subject import decoded
+from bgn.inputs.refusal import Refused
+from bgn.persist import ModelFile, save
+from bgn.persist.edits import edits_out
+from bgn.printable import clean
+
+_FORMS = """threshold N VALUE, amount N VALUE, level N LEVEL yes|no, drop N, merge N M, forbid COL, round DIGITS, \
+add COL '>=' VALUE AMOUNT"""
+
+
+def _yes(word: str) -> bool:
+    if word not in ("yes", "no"):
+        raise ValueError(f"a level is answered yes or no; got {word!r}.")
+    return word == "yes"
+
+
+# By name: how many words follow, and what they do.
+_CHANGES: dict[str, tuple[int, Callable[..., Editor]]] = {
+    "threshold": (2, lambda on, n, value, why: on.threshold(int(n), float(value), why)),
+    "amount": (2, lambda on, n, value, why: on.amount(int(n), float(value), why)),
+    "level": (3, lambda on, n, level, yes, why: on.level(int(n), _level(on, level), _yes(yes), why)),
+    "drop": (1, lambda on, n, why: on.drop(int(n), why=why)),
+    "merge": (2, lambda on, n, m, why: on.merge(int(n), int(m), why=why)),
+    "forbid": (1, lambda on, column, why: on.forbid(column, why)),
+    "round": (1, lambda on, digits, why: on.round(int(digits), why)),
+    "add": (4, lambda on, column, relation, value, amount, why: on.add(
+        column, relation, value.split(",") if relation == "in" else float(value), float(amount), why=why)),
+}  # fmt: skip
+
+
+def _level(on: Editor, word: str) -> Any:
+    """Return the level that a word stands for; "missing" for a gap."""
+    if word == "missing":
+        return None
+    known = {str(level): level for column in on.network.schema.columns for level in column.levels or ()}
+    return known.get(word, word)
+
+
+@model_and_data
+@click.argument("changes", nargs=-1, required=True)
+@click.option("--why", default="", help="The reason, kept with the model.")
+@click.option("--cutoff", type=float, help="Predictions from here on are decisions for yes, whose changes are counted.")
+@click.option("-o", "--out", help="Where to write the edited model.")
+@json_option
+@reads_data
+def edit(
+    file: ModelFile, data: DataFile, changes: tuple[str, ...], why: str, cutoff: float | None, out: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Change a saved MODEL as an expert says, and tell what that does to the rows of DATA.
+
+    CHANGES are one or more of: threshold N VALUE, amount N VALUE, level N LEVEL yes|no, drop N, merge N M, forbid COL,
+    round DIGITS, add COL RELATION VALUE AMOUNT. N is the line of a question in the equation, the first being 1, as it
+    is when its turn comes.
+
+    \b
+    bgn edit model.json houses.csv threshold 1 65 --why "the bracket begins there" -o edited.json
+    bgn edit model.json houses.csv forbid sex round 3 -o edited.json
+    """
+    rows = data.complete_rows(file, judged=True)
+    editor = bgn.edit(file.network, decoded(file.network, rows.X), rows.y, cutoff=cutoff)
+    words, lines = list(changes), list[str]()
+    while words:
+        name = words.pop(0)
+        if name not in _CHANGES or len(words) < _CHANGES[name][0]:
+            raise Refused(f"{name}: not a change that is known, or words are missing. Changes are: {_FORMS}.")
+        count, change = _CHANGES[name]
+        try:
+            editor = change(editor, *words[:count], why)
+        except ValueError as error:
+            raise Refused(f"{name} {' '.join(words[:count])}: {error}") from None
+        words = words[count:]
+        lines.append(repr(editor.receipt))
+    log = (*file.edits, *editor.log)
+    if out is not None:
+        known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out, "edits": log}
+        save(editor.network, out, rows=decoded(file.network, rows.X), units=file.units, **known)
+    if as_json:
+        show_json({"edits": edits_out(editor.log), "equation": bgn.equation(editor.network, units=file.units)})
+        return
+    for line in lines:
+        show(line)
+    show(bgn.equation(editor.network, units=file.units))
+    if out is not None:
+        show(f"model written to {clean(out)}")

@@ -1,0 +1,72 @@
+"""``bgn export``: a saved model as a program for somewhere else."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from bgn.cli.source import DataFile, preparation_of, read_model, width_option
+from bgn.cli.terminal import note, show
+from bgn.explain.subject import decoded
+from bgn.export.plan import plan
+from bgn.export.programs.sql_dialects import DIALECTS
+from bgn.export.targets import TARGETS
+from bgn.inputs.file_format import FileFormat
+from bgn.inputs.refusal import Refused
+from bgn.persist import ModelFile
+from bgn.printable import clean
+from bgn.whole_file import check_place
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.option("--to", "target", type=click.Choice(list(TARGETS)), required=True, help="What to write.")
+@click.option("-o", "--out", help="File to write; standard output unless told, but for onnx and excel.")
+@click.option("--dialect", type=click.Choice(list(DIALECTS)), help="Of SQL.")
+@click.option("--table", help="Of SQL: the table to read.")
+@click.option("--keep", multiple=True, metavar="COL", help="Of SQL: a column to return too; again for more.")
+@click.option("--expression", is_flag=True, help="Of SQL: one expression and no SELECT.")
+@click.option("--name", help="Of C: what all names start with.")
+@click.option("--integers", is_flag=True, help="Of C: the points of a card, without floats.")
+@click.option("--inputs", type=click.Choice(["matrix", "columns"]), help="Of ONNX: one input, or one per column.")
+@click.option("--precision", type=click.Choice(["double", "float"]), help="Of ONNX: type of the numbers handed over.")
+@click.option("--rows", type=click.IntRange(1, 1_000_000), help="Of Excel: lines for rows to predict.")
+@click.option("--reasons", metavar="DATA", help="Of Python, SQL, ONNX and PMML: rows to explain predictions against.")
+@click.option("--count", type=click.IntRange(1), help="Of SQL and ONNX: how many reasons per prediction.")
+@width_option
+def export(model: str, target: str, out: str | None, width: int | None, **options: Any) -> None:
+    """Write a saved MODEL as a program that predicts the same without bgn.
+
+    \b
+    bgn export model.json --to sql --dialect duckdb --table houses --keep id
+    bgn export model.json --to c -o model.h
+    bgn export model.json --to onnx -o model.onnx
+    bgn export model.json --to excel -o model.xlsx
+    """
+    chosen, file = TARGETS[target], read_model(model, width)
+    given = {name: value for name, value in options.items() if value not in (None, (), False)}
+    if given.pop("expression", False):
+        given["form"] = "expression"
+    if wrong := [name for name in given if name not in chosen.options]:
+        raise click.UsageError(f"--{'expression' if wrong[0] == 'form' else wrong[0]} is no option of --to {target}.")
+    if out is None and not chosen.text:
+        raise Refused(f"--to {target} is no text; say where to write it: --out FILE.")
+    if out is not None:
+        check_place(out)
+    if "reasons" in given:
+        given["reasons"] = _background(file, given["reasons"])
+    written = chosen.write(file.network, out, **given)
+    if out is None:
+        sys.stdout.write(str(written))
+    else:
+        show(f"{target} written to {clean(out)}")
+    if target in ("c", "onnx", "excel", "pmml"):
+        for sentence in plan(file.network).to_do:
+            note(f"to make before: {sentence}")
+
+
+def _background(file: ModelFile, name: str) -> Any:
+    rows = DataFile(name, FileFormat(gaps=preparation_of(file).gaps)).complete_rows(file)
+    return decoded(file.network, rows.X)

@@ -1,0 +1,85 @@
+"""Intervals of a fitted estimator, from the rows that growth did not learn from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bgn.conformal import Intervals, calibrated
+from bgn.engines.disk.table import on_disk
+from bgn.engines.memory.engine import RowsInMemory
+from bgn.engines.raw_rows import weight_exponent
+from bgn.engines.requests import RawBlock
+from bgn.engines.row_hashes import find_edge, row_hashes
+from bgn.grow.roles import _few_and_often
+from bgn.inputs.per_row import weights
+from bgn.model.network import on_gpu
+from bgn.model.schema import Schema
+from bgn.model.step import Bools, Floats
+from bgn.sources import RowArguments, _in_memory
+
+_MOST_ROWS = 5000  # which intervals are learnt from: their share is then right to half a percent
+
+
+class WithIntervals:
+    """An estimator that keeps how far off it was on the rows that validated: ``intervals_``.
+
+    Some of these rows, as the network reads them, and their targets are kept in memory as ``validation_rows_``, so that
+    the same network at another width has intervals too.
+    """
+
+    network_: Any
+    intervals_: Intervals
+    validation_rows_: tuple[Floats, Floats]
+
+    def _calibrate(self, given: RowArguments, held_out: RowArguments | None, schema: Schema, seed: int) -> None:
+        """Learn intervals from validation rows in memory; elsewhere :func:`bgn.intervals` is to be asked."""
+        rows = given if held_out is None else held_out
+        if on_gpu(rows.X) or on_disk(rows.X) or type(rows.X).__module__.partition(".")[0] == "dask":
+            return
+        rows = rows.in_memory()
+        X, y, _ = _in_memory(self, rows, schema)
+        weight = None if rows.weight is None else weights(rows.weight, len(X))
+        share = self.validation_fraction  # type: ignore[attr-defined]
+        hashes = row_hashes(X.T, y, seed)
+        chosen = np.ones(len(X), dtype=bool) if held_out is not None else validating(X, y, weight, hashes, share, seed)
+        if weight is not None:
+            chosen &= weight > 0
+        few = np.flatnonzero(chosen)
+        few = np.sort(few[np.argsort(hashes[few], kind="stable")[-_MOST_ROWS:]])
+        if len(few):
+            self.validation_rows_ = np.asarray(X[few], dtype=np.float64), np.asarray(y[few], dtype=np.float64)
+            self._recalibrate()
+
+    def _recalibrate(self) -> None:
+        """Learn the intervals of the network at hand, if there are rows to learn them from."""
+        if hasattr(self, "validation_rows_"):
+            rows, targets = self.validation_rows_
+            self.intervals_ = calibrated(self.network_, self.network_._rows(rows, encoded=True), targets)
+
+    def _sure(self, X: Any, level: float, groups: Any) -> Any:
+        """Return the intervals of rows, or say why there are none."""
+        found = getattr(self, "intervals_", None)
+        told = (
+            "Set model.intervals_ = bgn.intervals(model, X, y) with rows that it did not learn from, or with those "
+            "that it did and cv=5, which fits it again without each fifth."
+        )
+        if found is None:
+            raise ValueError(f"interval: the model has no rows to tell by, as none validated in memory. {told}")
+        if found.network != self.network_:
+            raise ValueError(f"interval: the intervals are those of another network, or of another width. {told}")
+        return found.predict(X, level, groups)
+
+
+def validating(X: Any, y: Floats, weight: Floats | None, hashes: Any, share: float, seed: int) -> Bools:
+    """Return which rows validate: those that growth chooses by the same hash of their content."""
+    source = RowsInMemory(X, y, weight, 1)
+    exponent = weight_exponent(source) if source.weighted else None
+    counts = np.sum([each.counts for each in source.ask(RawBlock.survey, seed, exponent)], axis=0)
+    if _few_and_often(counts, float(counts.sum()) / 2 ** (exponent or 0)):
+        return np.zeros(len(X), dtype=bool)
+    edge = find_edge(counts, lambda number: source.ask(RawBlock.inside, seed, exponent, number), share)
+    if edge is None:
+        return np.zeros(len(X), dtype=bool)
+    return np.asarray(hashes <= np.uint64(edge))

@@ -1,0 +1,99 @@
+"""Which rows are asked about: ranges of numbers, levels of categories, and whether gaps count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.subject import column_of, gap_of
+from bgn.model.network import Network
+from bgn.model.schema import Column
+from bgn.model.step import Bools, Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Rows by their columns, each on its own.
+
+    Attributes
+    ----------
+    low, high : ndarray, shape (columns,)
+        Ends of a number's range, infinite where there are none.
+    whole : ndarray of bool, shape (columns,)
+        Numbers that must be whole.
+    levels : tuple of (tuple of int or None)
+        Numbers of the levels that a category may have; None for a number.
+    gaps : ndarray of bool, shape (columns,)
+        Where a gap is a value of its own.
+    start : ndarray, shape (columns,)
+        What a column holds where it does not matter.
+    """
+
+    low: Floats
+    high: Floats
+    whole: Bools
+    levels: tuple[tuple[int, ...] | None, ...]
+    gaps: Bools
+    start: Floats
+
+
+def read_domain(network: Network, within: Any, gaps: bool) -> Domain:
+    """Return the rows that `within` names: "all", "seen", or bounds by column.
+
+    A gap that the questions see as such is a value of its own; one that they count as a number is that number.
+    """
+    if not (within in ("all", "seen") if isinstance(within, str) else isinstance(within, Mapping)):
+        raise ValueError(f"within must be 'all', 'seen' or bounds by column, {{'age': (0, 100)}}; got {within!r}.")
+    columns, told = network.schema.columns, {}
+    if isinstance(within, Mapping):
+        told = {column_of(network, name, "within"): bounds for name, bounds in within.items()}
+    seen = within == "seen"
+    ends = [_ends(kind, told.get(j), seen) for j, kind in enumerate(columns)]
+    levels = tuple(_levels(kind, told.get(j)) for j, kind in enumerate(columns))
+    low, high = np.array(ends).reshape(-1, 2).T
+    whole = np.array([seen and kind.whole for kind in columns], dtype=bool)
+    low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
+    sees = [gap_of(network, j) for j in range(len(columns))]
+    visible = np.array([gap is not None and gap != gap for gap in sees], dtype=bool)
+    start = [
+        float(allowed[0] if kind.typical is None or kind.typical not in allowed else kind.typical)
+        if allowed is not None
+        else float(np.clip(kind.typical or 0.0, low[j], high[j]))
+        for j, (kind, allowed) in enumerate(zip(columns, levels, strict=True))
+    ]
+    return Domain(low, high, whole, levels, visible & gaps, np.array(start))
+
+
+def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
+    """Return the range of a number."""
+    if column.levels is not None:
+        return -np.inf, np.inf
+    if bounds is None:
+        return column.seen if seen and column.seen is not None else (-np.inf, np.inf)
+    try:
+        low, high = (None if end is None else float(end) for end in bounds)
+    except (TypeError, ValueError):
+        raise ValueError(f"within must give {column.name!r} two ends, (low, high); got {bounds!r}.") from None
+    found = -np.inf if low is None else low, np.inf if high is None else high
+    if not found[0] <= found[1]:
+        raise ValueError(f"within must give {column.name!r} a low end up to the high one; got {bounds!r}.")
+    return found
+
+
+def _levels(column: Column, bounds: Any) -> tuple[int, ...] | None:
+    """Return the numbers of the levels that a category may have."""
+    if column.levels is None:
+        return None
+    if bounds is None:
+        return tuple(range(len(column.levels)))
+    wanted = [bounds] if isinstance(bounds, str) or not isinstance(bounds, Iterable) else list(bounds)
+    unknown = [level for level in wanted if level not in column.levels]
+    if unknown or not wanted:
+        raise ValueError(
+            f"within must give {column.name!r} some of its levels, {', '.join(map(repr, column.levels))}; "
+            f"got {bounds!r}."
+        )
+    return tuple(sorted({column.levels.index(level) for level in wanted}))

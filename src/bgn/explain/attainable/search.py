@@ -1,0 +1,125 @@
+"""The row with the highest score, and the proof: column by column where columns stand alone, else by a program."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from bgn.explain.attainable.inside import THIN, Inside
+from bgn.explain.attainable.pieces import column_pieces
+from bgn.explain.attainable.problem import ScoreProblem
+from bgn.explain.attainable.program import Region, RegionProgram
+from bgn.model.step import Floats
+
+# Scores closer than this, relative to all that can be added up, are the same: the solver promises no more.
+_SAME = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Highest:
+    """The best row, NaN for a gap; None where none was found. Its value, an upper bound, and whether they agree."""
+
+    row: Floats | None
+    value: float
+    bound: float
+    proven: bool
+
+
+def highest(problem: ScoreProblem, deadline: float) -> Highest:
+    """Return the row of a domain with the highest score."""
+    row, bound, value, proven = problem.domain.start.copy(), 0.0, 0.0, True
+    for part in problem.parts():
+        found = _of_part(part, deadline)
+        if found.row is None:
+            return Highest(None, -np.inf, found.bound, found.proven)
+        row[part.columns] = found.row[part.columns]
+        bound, value, proven = bound + found.bound, value + found.value, proven and found.proven
+    return Highest(row + 0.0, value, bound, proven)
+
+
+def _of_part(problem: ScoreProblem, deadline: float) -> Highest:
+    """Return the best row of a problem whose columns hang together."""
+    columns = problem.columns
+    problem = problem.bounded()
+    if len(columns) == 1 and not problem.deeper:
+        return _alone(problem, columns[0])
+    if not columns:
+        row = problem.domain.start
+        return Highest(row, problem.value(row), problem.value(row), True)
+    return _by_program(problem, deadline)
+
+
+def _alone(problem: ScoreProblem, column: int) -> Highest:
+    """Return the best value of one column: every piece is tried."""
+    each, slope = column_pieces(problem.neurons, problem.domain, column), float(problem.slopes[column])
+    limits = each.answers[:, problem.width :]
+    ends = each.spans[:, 1 if slope > 0 else 0]
+    values = each.answers[:, : problem.width] @ problem.weights + (slope * ends if slope else 0.0)
+    values = np.where((limits > 0).all(axis=1), values, -np.inf)
+    best = int(values.argmax())
+    if not np.isfinite(values[best]):
+        return Highest(None, -np.inf, -np.inf, True)
+    row = problem.domain.start.copy()
+    low, high = each.spans[best]
+    if slope or not low <= row[column] <= high:
+        row[column] = ends[best] if slope else neat(low, high, bool(problem.domain.whole[column]))
+    return Highest(row, float(values[best]), float(values[best]), True)
+
+
+def neat(low: float, high: float, whole: bool = False) -> float:
+    """Return a number of few digits from `low` to `high`; NaN for a gap."""
+    if not low < high or whole:
+        return float(low)
+    middle = low / 2 + high / 2
+    for digits in range(1, 17):
+        for value in (0.0, float(f"{middle:.{digits}g}"), float(f"{low:.{digits}g}"), float(f"{high:.{digits}g}")):
+            if low <= value <= high:
+                return value
+    return float(low)
+
+
+def _by_program(problem: ScoreProblem, deadline: float) -> Highest:
+    """Solve the program, and rule out regions that no row is in, until a row attains the bound."""
+    program = RegionProgram(problem)
+    same = _SAME * program.unit * (10.0 if problem.slopes.any() else 1.0)
+    best, value, bound, unclear = None, -np.inf, np.inf, -np.inf
+    while (left := deadline - time.monotonic()) > 0:
+        region = program.solve(left)
+        bound = unclear if region is None else max(min(bound, region.bound), unclear)
+        if region is None or value >= bound - same:
+            return Highest(best, value, max(bound, value), value >= bound - same)
+        if not region.columns:
+            break
+        row, columns, sums = _enter(program, region)
+        if row is not None and problem.value(row) > value:
+            best, value = row, problem.value(row)
+        if value >= bound - same:
+            return Highest(best, value, max(bound, value), True)
+        if row is not None and problem.value(row) < region.value - same:
+            unclear = max(unclear, region.value)  # the slopes lead to an edge that no row was found beside
+        if not region.finished:
+            break
+        program.rule_out(region, columns, sums)
+    return Highest(best, value, bound, False)
+
+
+def _enter(program: RegionProgram, region: Region) -> tuple[Floats | None, set[int], set[int]]:
+    """Return a row inside a region, or which of its pieces keep rows out: numbers of columns and of sums."""
+    everything = set(range(len(program.columns))), set(range(len(program.sums)))
+    inside, value = Inside(program, region, *everything), program.problem.value
+    room, blame = inside.room(every_edge=True)
+    if room <= THIN:
+        behind, other = inside.room(every_edge=False)
+        if -THIN < behind <= THIN:  # all its rows would lie on edges that do not belong to it
+            return None, *other
+    found = [row for row in map(inside.row, inside.steps(room)) if row is not None]
+    if found:
+        return max(found, key=value), *everything
+    if room > THIN or blame == everything:
+        return None, *everything
+    # Nothing but a touch of edges: those alone are looked at, and blamed where they cannot touch either.
+    alone = Inside(program, region, *blame)
+    touched = any(row is not None for row in map(alone.row, alone.steps(room)))
+    return None, *(everything if touched else blame)

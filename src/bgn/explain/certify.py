@@ -1,0 +1,281 @@
+"""Whether a prediction only rises, or only falls, as one column rises: a proof, or two rows that show otherwise."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.attainable.domain import Domain, read_domain
+from bgn.explain.attainable.pieces import column_pieces, shared_sums
+from bgn.explain.attainable.problem import ScoreProblem
+from bgn.explain.attainable.search import highest
+from bgn.explain.crossings import compile_search
+from bgn.explain.extremes import score_of
+from bgn.explain.subject import columns_of, table_row
+from bgn.model.network import Network
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.step import Floats
+from bgn.pipelines import through_pipelines
+from bgn.printable import clean
+
+# Changes up to this, relative to all that can be added up, are roundings.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What one column does to the prediction, all other columns fixed.
+
+    Attributes
+    ----------
+    column : str
+    direction : {"increasing", "decreasing", "constant", "neither", "unordered", "unknown"}
+        "increasing" where a higher value never lowers the prediction. "unordered" for a category without an order;
+        "unknown" where nothing is proven: in deeper networks, or out of time.
+    rise, fall : float
+        By how much, at most, a higher value raises and lowers the score; NaN where that is unknown. "neither" in time
+        may be told by smaller ones.
+    rises, falls : (row, row) or None
+        Two rows that differ in this column alone, the second higher in it, where the score rises, or falls, by so much:
+        counterexamples to "decreasing" and to "increasing".
+    """
+
+    column: str
+    direction: str
+    rise: float = np.nan
+    fall: float = np.nan
+    rises: tuple[Any, Any] | None = None
+    falls: tuple[Any, Any] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same in plain types: what JSON can hold."""
+        pairs = {"rises": self.rises, "falls": self.falls}
+        told: dict[str, Any] = {"direction": self.direction}
+        told |= {name: value if np.isfinite(value) else None for name, value in
+                 (("rise", self.rise), ("fall", self.fall))}  # fmt: skip
+        return told | {name: None if pair is None else [_plain(row) for row in pair] for name, pair in pairs.items()}
+
+    def __repr__(self) -> str:
+        known = "" if np.isnan(self.rise) else f", rise {self.rise:.6g}, fall {self.fall:.6g}"
+        return f"Certificate({clean(self.column)}: {self.direction}{known})"
+
+
+@dataclass(frozen=True, eq=False)
+class Certificates(Mapping[str, Certificate]):
+    """The certificates of a model's columns, by name.
+
+    Attributes
+    ----------
+    certificates : dict of str to Certificate
+    """
+
+    certificates: Mapping[str, Certificate]
+
+    def __getitem__(self, name: str) -> Certificate:
+        return self.certificates[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.certificates)
+
+    def __len__(self) -> int:
+        return len(self.certificates)
+
+    def __repr__(self) -> str:
+        return f"Certificates({', '.join(f'{clean(name)} {each.direction}' for name, each in self.items())})"
+
+
+@through_pipelines()
+def certify(
+    model: Any, columns: Iterable[Any] | None = None, *, within: Any = "all", gaps: bool = True,
+    output: int | None = None, max_seconds: float = 10.0,
+) -> Certificates:  # fmt: skip
+    """Prove for each column whether the prediction only rises with it, only falls, or neither.
+
+    Two rows are compared that differ in one column alone: a number, or a category whose levels have an order. Gaps of
+    that column have no place in the order and are not compared. For one hidden layer the answer is exact: either no
+    pair of rows changes the wrong way, whatever the other columns hold, or two rows are given that do; see
+    :func:`bgn.extremes` for how combinations of answers are decided. Deeper networks are "unknown".
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    columns : sequence of columns, optional
+        Which; those that the network uses by default.
+    within : {"all", "seen"} or mapping, default "all"
+        Which rows: all that can be written down; those within the ranges seen at fit (``Column.seen``), whole numbers
+        where those were whole; or bounds by column, ``(low, high)`` with None for an open end, or levels of a category.
+    gaps : bool, default True
+        Whether the other columns may have gaps, where the questions see them.
+    output : int, optional
+        Of a model of several classes, the one whose raw score is asked for.
+    max_seconds : float, default 10
+        Time for each column; what is not proven by then is "unknown".
+
+    Returns
+    -------
+    Certificates
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network, certify
+    >>> layer = Layer([[1.0, 0.0], [-1.0, 2.0], [1.0, 0.0]], [-3.0, 1.0, -3.0])
+    >>> network = Network([layer], [1.0, 0.5, -0.5], 4.0, ["debt", "age"])
+    >>> certify(network)
+    Certificates(debt neither, age increasing)
+    >>> certify(network)["debt"]
+    Certificate(debt: neither, rise 1, fall 1)
+    >>> certify(network, within={"age": (5, 9), "debt": (0, 4)})["debt"].direction
+    'increasing'
+    """
+    network = score_of(model, output)
+    domain = read_domain(network, within, gaps)
+    chosen = network.features_used if columns is None else columns_of(network, columns, "columns")
+    if not max_seconds > 0:
+        raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
+    compile_search()
+    return Certificates({network.names[j]: _certificate(network, domain, j, max_seconds) for j in chosen})
+
+
+def _certificate(network: Network, domain: Domain, column: int, seconds: float) -> Certificate:
+    """Return what one column does."""
+    kind, name = network.schema.columns[column], network.names[column]
+    if column not in network.features_used:
+        return Certificate(name, "constant", 0.0, 0.0)
+    if kind.levels is not None and not kind.ordered:
+        return Certificate(name, "unordered")
+    if network.depth > 1:
+        return Certificate(name, "unknown")
+    start, moves = time.monotonic(), []
+    for share, sign in ((0.5, 1.0), (1.0, -1.0)):
+        moves.append(_largest(network, domain, column, sign, start + share * seconds))
+    (rise, rises, up), (fall, falls, down) = moves
+    none = _ROUNDING * (abs(network.base) + float(np.abs(network.output_weights).sum()))
+    never_up, never_down = rise <= none and up, fall <= none and down
+    direction = {(True, True): "constant", (True, False): "decreasing", (False, True): "increasing"}.get(
+        (never_up, never_down), "neither"
+    )
+    if (rise <= none and not up) or (fall <= none and not down):
+        direction = "unknown"
+    pairs = [None if amount <= none or pair is None else tuple(table_row(network, row) for row in pair)
+             for amount, pair in ((rise, rises), (fall, falls))]  # fmt: skip
+    sizes = [amount if amount > none else 0.0 if proven else np.nan for amount, _, proven in moves]
+    return Certificate(name, direction, *sizes, *pairs)  # type: ignore[arg-type]
+
+
+def _largest(
+    network: Network, domain: Domain, column: int, sign: float, deadline: float
+) -> tuple[float, tuple[Floats, Floats] | None, bool]:
+    """Return the largest rise of the score as a column rises, or fall where `sign` is -1; two rows; and if proven."""
+    layer = network.layers[0]
+    readers = [k for k in np.flatnonzero(layer.reads[:, column]) if network.output_weights[k] != 0.0]
+    neurons, weights = tuple(layer.neurons[k] for k in readers), sign * network.output_weights[readers]
+    slope = 0.0 if network.slopes is None else sign * float(network.slopes[column])
+    if slope > 0 and not np.isfinite([domain.low[column], domain.high[column]]).all():
+        return np.inf, _far_apart(domain, column), True
+    slopes = np.zeros(network.n_inputs)
+    slopes[column] = slope
+    # What moves this column alone: the others that do so stay fixed, and need no gap of this one.
+    domain = replace(domain, gaps=np.where(np.arange(network.n_inputs) == column, False, domain.gaps))
+    problem = ScoreProblem(neurons, weights, slopes, domain)
+    if slope <= 0 and _never_rises(problem, column):
+        return 0.0, None, True
+    pair: tuple[Floats, Floats] | None
+    if all(neuron.projection.columns == (column,) for neuron in neurons):
+        pair, proven = _along(problem.bounded(), column), True
+    else:
+        found = highest(_doubled(problem, column), deadline)
+        pair = None if found.row is None else _parted(found.row, column)
+        proven = found.proven
+    if pair is None:
+        return 0.0, None, proven
+    scores = network.predict_encoded(np.array(pair))
+    return sign * float(scores[1] - scores[0]), pair, proven
+
+
+def _far_apart(domain: Domain, column: int) -> tuple[Floats, Floats]:
+    """Return two rows at some distance along a column without ends."""
+    low, high = domain.start.copy(), domain.start.copy()
+    low[column] = high[column] = float(np.clip(domain.start[column], domain.low[column], domain.high[column]))
+    if np.isfinite(domain.high[column]):
+        low[column] -= 1.0
+    else:
+        high[column] += 1.0
+    return low, high
+
+
+def _never_rises(problem: ScoreProblem, column: int) -> bool:
+    """Whether every column piece and every sum, each by itself, only falls as a column rises: a sufficient test."""
+    bounded = problem.bounded()
+    alone = column_pieces(problem.neurons, bounded.domain, column)
+    values = alone.answers @ problem.weights[alone.neurons]
+    if (np.diff(values) > 0).any():
+        return False
+    for each in shared_sums(problem.neurons, bounded.domain):
+        coefficient = each.projection.coefficients[each.projection.columns.index(column)]
+        steps = np.diff(coefficient) if isinstance(coefficient, tuple) else np.array([coefficient])
+        pieces = each.answers[: len(each.answers) - each.loses] @ problem.weights[each.neurons]
+        jumps = np.diff(pieces)
+        if not (((steps >= 0).all() and (jumps <= 0).all()) or ((steps <= 0).all() and (jumps >= 0).all())):
+            return False
+    return True
+
+
+def _along(problem: ScoreProblem, column: int) -> tuple[Floats, Floats]:
+    """Return the two rows with the largest rise where no other column matters: ends of pieces, every pair."""
+    each = column_pieces(problem.neurons, problem.domain, column)
+    values = np.repeat(each.answers @ problem.weights, 2)
+    places = each.spans.ravel()
+    values = values + (problem.slopes[column] * places if problem.slopes[column] else 0.0)
+    lowest = np.minimum.accumulate(values)
+    high = int((values - lowest).argmax())
+    low = int(values[: high + 1].argmin())
+    rows = np.repeat(problem.domain.start[np.newaxis], 2, axis=0)
+    rows[:, column] = places[low], places[high]
+    return rows[0], rows[1]
+
+
+def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
+    """Return the problem whose highest score is the largest rise: one more column, which is the higher value."""
+    domain, copy = problem.domain, len(problem.slopes)
+    after = replace(
+        domain,
+        **{name: np.append(getattr(domain, name), getattr(domain, name)[column])
+           for name in ("low", "high", "whole", "gaps", "start")},
+        levels=(*domain.levels, domain.levels[column]),
+    )  # fmt: skip
+    levels = domain.levels[column]
+    if levels is not None:
+        codes = np.arange(max(levels) + 1.0)
+        order = Projection((column, copy), (tuple((-codes).tolist()), tuple(codes.tolist())))
+    else:
+        order = Projection((column, copy), (-1.0, 1.0))
+    higher = tuple(_moved(neuron, column, copy) for neuron in problem.neurons)
+    return ScoreProblem(
+        (*problem.neurons, *higher, Neuron(order, 0.0)),
+        np.concatenate([-problem.weights, problem.weights]),
+        np.append(np.where(np.arange(copy) == column, -problem.slopes, 0.0), problem.slopes[column]),
+        after,
+        limits=1,
+    )
+
+
+def _moved(neuron: Neuron, column: int, copy: int) -> Neuron:
+    """Return a neuron that reads the copy of a column in its place: sums are taken in the same order."""
+    columns = tuple(copy if each == column else each for each in neuron.projection.columns)
+    return replace(neuron, projection=replace(neuron.projection, columns=columns))
+
+
+def _parted(row: Floats, column: int) -> tuple[Floats, Floats]:
+    """Return the two rows that a row with a copied column stands for."""
+    low, high = row[:-1].copy(), row[:-1].copy()
+    high[column] = row[-1]
+    return low, high
+
+
+def _plain(row: Any) -> list[Any]:
+    """Return a row in plain types."""
+    return [None if value is None or value != value else value for value in row.tolist()]

@@ -1,0 +1,267 @@
+"""A network changed by an expert, step by step, with a receipt for every change and a way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.explain import edits
+from bgn.explain.subject import gap_of, rows_and_target
+from bgn.inputs.tables import rows_of
+from bgn.model.edits import Edit
+from bgn.model.link import LINKS
+from bgn.model.network import Network, on_gpu
+from bgn.model.neuron import Neuron
+from bgn.model.step import Bools, Floats
+from bgn.model.terms import network_of
+from bgn.pipelines import through_pipelines
+
+# By neuron, and by which of its columns are shown without gaps.
+Answers = dict[tuple[Neuron, bytes], Bools]
+# Changes up to this, relative to all that can be added up, are roundings.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Receipt:
+    """What a change did to the predictions of given rows.
+
+    Attributes
+    ----------
+    edit : Edit
+        The line of the log.
+    changed : ndarray of int
+        Numbers of the rows whose prediction changed.
+    decisions : ndarray of int or None
+        Numbers of the rows that the cutoff now puts on the other side.
+    change : ndarray, shape (rows,)
+        New predictions less old ones.
+    """
+
+    edit: Edit
+    changed: NDArray[np.int64]
+    decisions: NDArray[np.int64] | None
+    change: Floats
+
+    def __repr__(self) -> str:
+        edit = self.edit
+        error = "" if edit.before is None else f", error {edit.before:.6g} -> {edit.after:.6g}"
+        side = "" if edit.decisions is None else f", {edit.decisions} decisions"
+        return f"Receipt({edit.what}: {edit.changed} of {edit.rows} predictions changed{side}{error})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Editor:
+    """A network, the rows that changes are tried on, and what was done so far. Every change returns another editor.
+
+    Attributes
+    ----------
+    network : Network
+        As it is now.
+    log : tuple of Edit
+        All changes so far, those of a model that was edited before included.
+    receipt : Receipt or None
+        What the last change did.
+    """
+
+    network: Network
+    log: tuple[Edit, ...] = ()
+    receipt: Receipt | None = None
+    model_before: Any = None
+    rows: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    target: Floats | None = None
+    cutoff: float | None = None
+    answers: Answers = field(default_factory=dict)
+    predictions: Floats = field(default_factory=lambda: np.empty(0))
+    parent: Editor | None = None
+    gaps: bool = False
+
+    # -- changes ---------------------------------------------------------------------------------------------
+
+    def threshold(self, question: int, value: float, why: str = "") -> Editor:
+        """Return the editor with another threshold in a question of the equation, counted from 1."""
+        return self._done(lambda: edits.threshold(self.network, question, value),
+                          f"threshold of {self._told(question)} set to {value:g}", why)  # fmt: skip
+
+    def amount(self, question: int, value: float, why: str = "") -> Editor:
+        """Return the editor with another amount for a question; rows that answer no stay as they are."""
+        return self._done(lambda: edits.amount(self.network, question, value),
+                          f"amount of {self._told(question)} set to {value:g}", why)  # fmt: skip
+
+    def level(self, question: int, level: Any, yes: bool, why: str = "") -> Editor:
+        """Return the editor with a level of a category, or its gap (None), answered yes or no by a question."""
+        return self._done(lambda: edits.level(self.network, question, level, yes),
+                          f"{self._told(question)} answered {'yes' if yes else 'no'} for {level!r}", why)  # fmt: skip
+
+    def drop(self, question: int, answer: bool = False, why: str = "") -> Editor:
+        """Return the editor without a question, as if it were always answered no, or yes."""
+        return self._done(lambda: edits.drop(self.network, question, answer), f"{self._told(question)} dropped", why)
+
+    def merge(self, first: int, second: int, threshold: float | None = None, why: str = "") -> Editor:
+        """Return the editor with two questions about the same sum made one, asked as the first is."""
+        return self._done(lambda: edits.merge(self.network, first, second, threshold),
+                          f"{self._told(second)} merged into {self._told(first)}", why)  # fmt: skip
+
+    def add(self, asked: Any, relation: str, value: Any, amount: float, missing: bool = False, why: str = "") -> Editor:
+        """Return the editor with one more question: ``add("age", ">=", 65, 2.5)``, ``add("city", "in", ["Nice"], 1)``.
+
+        Coefficients by column ask of their sum; `missing` is the answer where a column has a gap.
+        """
+        return self._done(lambda: edits.add(self.network, asked, relation, value, amount, missing),
+                          f"{asked} {relation} {value} added, worth {amount}", why)  # fmt: skip
+
+    def forbid(self, column: Any, why: str = "") -> Editor:
+        """Return the editor without all questions about a column; each counts as answered as it mostly is."""
+        common = {
+            k: bool(self.answers[key].mean() >= 0.5) for k, key in enumerate(keys(self.network)) if len(self.rows)
+        }
+        return self._done(lambda: edits.forbid(self.network, column, common), f"{column} forbidden", why)
+
+    def round(self, digits: int, why: str = "") -> Editor:
+        """Return the editor with amounts, start and thresholds of so many significant digits."""
+        return self._done(lambda: edits.round_to(self.network, digits), f"rounded to {digits} digits", why)
+
+    def undo(self) -> Editor:
+        """Return the editor as it was before the last change."""
+        if self.parent is None:
+            raise ValueError("there is nothing to undo: the network is as it was handed over.")
+        return self.parent
+
+    # -- results ---------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Any:
+        """The model as it is now: a network, or the estimator with it; its ``edits_`` are the log."""
+        if self.model_before is None or isinstance(self.model_before, Network):
+            return self.network
+        made = object.__new__(type(self.model_before))
+        gone = ("intervals_", "validation_rows_", "history_")
+        made.__dict__ = {name: value for name, value in vars(self.model_before).items() if name not in gone}
+        made.network_, made.edits_ = self.network, self.log
+        return made
+
+    def __repr__(self) -> str:
+        return f"Editor({len(self.log)} edits, {self.network!r})"
+
+    # -- inside ----------------------------------------------------------------------------------------------
+
+    def _told(self, question: int) -> str:
+        edits.line(self.network, question)
+        return f"question {question}"
+
+    def _done(self, change: Callable[[], Network], what: str, why: str) -> Editor:
+        """Return the editor after a change, with a receipt."""
+        network = change()
+        rows = shown(network, self.rows) if self.gaps else self.rows
+        answers = answered(network, rows, self.answers)
+        predictions = predicted(network, rows, answers)
+        change_of = predictions - self.predictions
+        reach = max(float(abs(each.base) + np.abs(each.output_weights).sum()) for each in (self.network, network))
+        changed = np.flatnonzero(np.abs(change_of) > _ROUNDING * reach)
+        sides = None
+        if self.cutoff is not None:
+            sides = np.flatnonzero((predictions >= self.cutoff) != (self.predictions >= self.cutoff))
+        errors = [None if self.target is None else error(network, each, self.target)
+                  for each in (self.predictions, predictions)]  # fmt: skip
+        edit = Edit(what, why, len(self.rows), len(changed), None if sides is None else len(sides), *errors)
+        return replace(
+            self, network=network, log=(*self.log, edit), receipt=Receipt(edit, changed, sides, change_of),
+            answers=answers, predictions=predictions, parent=self,
+        )  # fmt: skip
+
+
+@through_pipelines("X", targets=("y",))
+def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = None) -> Editor:
+    """Return an editor of a model with one hidden layer and one output, in which an expert changes questions.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    X : array_like or frame, optional
+        Rows that every change is tried on.
+    y : array_like, optional
+        Their targets, for the error; 0 and 1 for a probability.
+    cutoff : float, optional
+        Predictions from here on are decisions for yes, whose changes are counted.
+
+    Returns
+    -------
+    Editor
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network, edit, equation
+    >>> network = Network([Layer([[1.0, 0.0], [0.0, 1.0]], [-65.5, -20.0])], [0.5, -0.25], 1.0, ["income", "age"])
+    >>> start = edit(network, [[70.0, 10.0], [66.0, 30.0], [20.0, 30.0]], [1.8, 1.2, 0.3])
+    >>> done = start.threshold(1, 67, why="the bracket begins at 67")
+    >>> done.receipt
+    Receipt(threshold of question 1 set to 67: 1 of 3 predictions changed, error 0.0025 -> 0.3025)
+    >>> print(equation(done.network))
+    prediction = 0.25
+               + 1.00 [income >= 67]
+               + 0.50 [age < 20]
+    >>> done.undo().network == network
+    True
+    """
+    network = network_of(model, plain=False)
+    if network.depth > 1 or network.link == "softmax":
+        raise ValueError("model must have one hidden layer and one output to be edited.")
+    if X is None and y is not None:
+        raise ValueError("y needs the rows it belongs to; pass X too.")
+    raw, rows, target = np.empty((0, network.n_inputs)), np.empty((0, network.n_inputs)), None
+    if X is not None:
+        rows, target = (rows_of(network, X, "X"), None) if y is None else rows_and_target(network, X, y, "X", "y")
+        raw = rows if on_gpu(X) else network.schema.encode(X, gaps=True)
+    answers = answered(network, rows, {})
+    log = tuple(getattr(model, "edits_", ()))
+    gaps = bool(np.isnan(raw).any())
+    return Editor(
+        network, log, None, model, raw, target, cutoff, answers, predicted(network, rows, answers), gaps=gaps,
+    )  # fmt: skip
+
+
+def shown(network: Network, rows: Floats) -> Floats:
+    """Return encoded rows as a network reads them, or say which gaps it has no answer for."""
+    seen = network._rows(rows, encoded=True)
+    lost = [network.names[j] for j in np.flatnonzero(np.isnan(seen).any(axis=0)) if gap_of(network, int(j)) is None]
+    if lost:
+        raise ValueError(
+            f"the network would have no answer for gaps of {', '.join(lost)}, which X has. Keep a question."
+        )
+    return seen
+
+
+def keys(network: Network) -> list[tuple[Neuron, bytes]]:
+    """Return by what answers are known again."""
+    first = network.layers[0]
+    refused = np.ones(network.n_inputs, dtype=bool) if network.slopes is not None else first.refuses_gaps
+    return [(neuron, refused[list(neuron.projection.columns)].tobytes()) for neuron in first.neurons]
+
+
+def answered(network: Network, rows: Floats, known: Answers) -> Answers:
+    """Return the answers of all neurons to rows as the network reads them; those known are not asked again."""
+    return {key: known[key] if key in known else key[0].fires(rows) for key in keys(network)}
+
+
+def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
+    """Return what the network predicts, from its answers: the same sums in the same order."""
+    base, weights, over = network.summands
+    total = np.full(len(rows), float(base))
+    for column, slope in enumerate(() if network.slopes is None else network.slopes):
+        if slope:
+            total += slope * rows[:, column]
+    for key, weight in zip(keys(network), weights, strict=True):
+        total += np.where(answers[key], weight, -weight)
+    return LINKS[network.link](total if over == 1.0 else total / over)
+
+
+def error(network: Network, predictions: Floats, target: Floats) -> float:
+    """Return the mean squared error, or the mean log loss of a probability."""
+    if network.link == "identity":
+        return float(np.mean((predictions - target) ** 2))
+    chance = np.clip(np.where(target > 0, predictions, 1.0 - predictions), 1e-300, 1.0)
+    return float(-np.log(chance).mean())

@@ -1,0 +1,195 @@
+"""How well classes are predicted: a table of scores with standard errors, and the confusion matrix."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.evaluate.judged import JudgedRows, calibration_bins, mean_and_error
+from bgn.inputs.arguments import real
+from bgn.model.schema import level_word
+from bgn.model.step import Floats
+from bgn.pipelines import through_pipelines
+from bgn.printable import clean
+from bgn.require import require
+
+BINS = 10
+"""Bins of the calibration error."""
+
+TITLES = {
+    "auc": "AUC", "log_loss": "log loss", "brier": "Brier score", "calibration_error": "calibration error",
+    "accuracy": "accuracy", "sensitivity": "sensitivity", "specificity": "specificity", "precision": "precision",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """How well classes are predicted on some rows.
+
+    Attributes
+    ----------
+    classes : tuple
+        The labels, in order.
+    rows : int
+        Number of rows.
+    threshold : float
+        Of two classes, the probability of the second above which it is said.
+    scores : mapping of str to float
+        ``auc`` (of several classes the mean of each against the others), ``log_loss``, ``brier``,
+        ``calibration_error`` and ``accuracy``; of two classes also ``sensitivity``, ``specificity`` and ``precision``
+        at the threshold, of more ``recall of ...`` and ``precision of ...`` each class. NaN where the rows do not tell.
+    errors : mapping of str to float
+        Standard errors of the scores; NaN where none is known.
+    confusion : ndarray of float64, shape (classes, classes)
+        Weight of the rows of each class (down) by what was said of them (across).
+    """
+
+    classes: tuple[Any, ...]
+    rows: int
+    threshold: float
+    scores: Mapping[str, float]
+    errors: Mapping[str, float]
+    confusion: Floats
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """Return name, value and error of every score, written."""
+        return [
+            (self._title(name), "-" if np.isnan(value) else f"{value:.4f}",
+             "" if np.isnan(self.errors[name]) else f"± {self.errors[name]:.4f}")
+            for name, value in self.scores.items()
+        ]  # fmt: skip
+
+    def _title(self, name: str) -> str:
+        if name in ("sensitivity", "specificity", "precision"):
+            return f"{name} at {self.threshold:g}"
+        return TITLES.get(name, clean(name, 40))
+
+    def _heading(self) -> str:
+        words = [clean(level_word(label), 24) for label in self.classes]
+        if len(words) == 2:
+            return f"{self.rows:,} rows; positive: {words[1]} (the other: {words[0]})"
+        return f"{self.rows:,} rows of {len(words)} classes"
+
+    def __str__(self) -> str:
+        """One line per score."""
+        lines = self._lines()
+        wide = max(len(name) for name, _, _ in lines)
+        return "\n".join([self._heading(), *(f"{a:<{wide}}  {b:>8}  {c}".rstrip() for a, b, c in lines)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        cells = "".join(
+            f"<tr><td>{html.escape(a)}</td><td style='text-align:right'>{b}</td><td>{c}</td></tr>"
+            for a, b, c in self._lines()
+        )
+        return f"<table><caption>{html.escape(self._heading())}</caption><tbody>{cells}</tbody></table>"
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame: one row per score, with its standard error.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = require("pandas", extra="cli")
+        return pandas.DataFrame({"value": dict(self.scores), "standard error": dict(self.errors)})
+
+
+@through_pipelines("X", targets=("y",), undone=False)
+def evaluate(
+    model: Any, X: Any, y: Any, *, threshold: float = 0.5, sample_weight: Any = None, bins: int = BINS
+) -> Evaluation:
+    """Return how well a model tells classes apart on rows whose class is known.
+
+    The calibration error is the mean distance between what was said and what happened, over bins of equally many rows
+    by the predicted probability (of several classes: of the one that is predicted). Standard errors are those of a mean
+    over independent rows; of the AUC, DeLong's.
+
+    Parameters
+    ----------
+    model : BGNClassifier or Network with classes
+    X : array_like or frame of shape (rows, columns)
+    y : array_like of shape (rows,)
+        The labels.
+    threshold : float, default 0.5
+        Of two classes, the probability of the second above which it is said: accuracy, sensitivity, specificity,
+        precision and the confusion matrix depend on it.
+    sample_weight : array_like of shape (rows,), optional
+        What every row counts for.
+    bins : int, default 10
+        Most bins of the calibration error.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import bgn
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X[:400], y[:400])
+    >>> found = bgn.evaluate(model, X[400:], y[400:])
+    >>> found.scores["auc"] > 0.95, found.confusion.shape
+    (True, (2, 2))
+    >>> print(str(found).splitlines()[0])
+    169 rows; positive: 1 (the other: 0)
+    """
+    real("threshold", threshold, 0.0, 1.0)
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
+    return evaluation(JudgedRows.of(model, X, y, sample_weight), threshold, bins)
+
+
+def evaluation(judged: JudgedRows, threshold: float = 0.5, bins: int = BINS) -> Evaluation:
+    """Return how well classes are predicted on rows that were judged."""
+    count, weight, rows = len(judged.classes), judged.weight, np.arange(len(judged.codes))
+    two = count == 2
+    said = judged.predicted
+    if two and threshold != 0.5:
+        said = (judged.probabilities[:, 1] > threshold).astype(np.intp)
+    known = np.eye(count)[judged.codes]
+    off = (judged.probabilities - known) ** 2
+    measured: dict[str, tuple[float, float]] = {
+        "auc": judged.of_class(1).auc() if two else _mean_auc(judged),
+        "log_loss": mean_and_error(-judged.log_probabilities[rows, judged.codes], weight),
+        "brier": mean_and_error(off[:, 1] if two else off.sum(axis=1), weight),
+        "calibration_error": (_calibration_error(judged, bins), np.nan),
+        "accuracy": mean_and_error(said == judged.codes, weight),
+    }
+    if two:
+        measured["sensitivity"] = _share(said == 1, judged.codes == 1, weight)
+        measured["specificity"] = _share(said == 0, judged.codes == 0, weight)
+        measured["precision"] = _share(judged.codes == 1, said == 1, weight)
+    else:
+        for k, word in enumerate(judged.words):
+            measured[f"recall of {word}"] = _share(said == k, judged.codes == k, weight)
+            measured[f"precision of {word}"] = _share(judged.codes == k, said == k, weight)
+    confusion = np.bincount(judged.codes * count + said, weight, minlength=count * count).reshape(count, count)
+    scores = {name: each[0] for name, each in measured.items()}
+    errors = {name: each[1] for name, each in measured.items()}
+    return Evaluation(judged.classes, len(rows), threshold, scores, errors, np.asarray(confusion, np.float64))
+
+
+def _share(holds: Any, among: Any, weight: Floats) -> tuple[float, float]:
+    """The share of some rows for which something holds."""
+    return mean_and_error(holds[among], weight[among])
+
+
+def _mean_auc(judged: JudgedRows) -> tuple[float, float]:
+    """The mean over classes of the AUC of each against the others; its error is not known."""
+    found = [judged.of_class(k).auc()[0] for k in range(len(judged.classes))]
+    return float(np.mean(found)), np.nan
+
+
+def _calibration_error(judged: JudgedRows, bins: int) -> float:
+    if len(judged.classes) == 2:
+        return judged.of_class(1).bins(bins).expected_error
+    top = judged.probabilities[np.arange(len(judged.codes)), judged.predicted]
+    return calibration_bins(top, judged.predicted == judged.codes, judged.weight, bins).expected_error

@@ -1,0 +1,149 @@
+"""The lowest and the highest prediction that a network can give, with rows that attain them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.attainable.domain import read_domain
+from bgn.explain.attainable.problem import problem_of
+from bgn.explain.attainable.search import Highest, highest
+from bgn.explain.crossings import compile_search
+from bgn.explain.subject import table_row
+from bgn.model.link import LINKS
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.model.terms import network_of, outputs_of
+from bgn.pipelines import through_pipelines
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The lowest and the highest prediction among the rows of a domain.
+
+    Attributes
+    ----------
+    low, high : float
+        Predictions of `low_row` and `high_row`; infinite where a slope has no end.
+    low_row, high_row : ndarray or None
+        Rows that attain them, as the table has them: levels in words, None (NaN in a table of numbers) for a gap. None
+        where the prediction has no end, or no row was found in time.
+    proven : bool
+        Whether no row goes beyond `low` and `high`. Otherwise time ran out: predictions lie within `bounds`.
+    bounds : (float, float)
+        What no prediction goes beyond.
+    """
+
+    low: float
+    high: float
+    low_row: Any
+    high_row: Any
+    proven: bool
+    bounds: tuple[float, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same in plain types: what JSON can hold, None for what has no end."""
+        ends = {"low": self.low, "high": self.high, "least": self.bounds[0], "most": self.bounds[1]}
+        rows = {"low_row": self.low_row, "high_row": self.high_row}
+        told: dict[str, Any] = {name: value if np.isfinite(value) else None for name, value in ends.items()}
+        told |= {name: None if row is None else _plain(row) for name, row in rows.items()}
+        return told | {"proven": self.proven}
+
+    def __repr__(self) -> str:
+        if self.proven:
+            return f"Extremes(between {self.low:.6g} and {self.high:.6g})"
+        low, high = self.bounds
+        return f"Extremes(within {low:.6g} and {high:.6g}; found {self.low:.6g} and {self.high:.6g} in time)"
+
+
+@through_pipelines()
+def extremes(
+    model: Any, within: Any = "all", *, gaps: bool = True, output: int | None = None, max_seconds: float = 10.0
+) -> Extremes:
+    """Return the lowest and the highest prediction that a model can give, with rows that attain them.
+
+    What combinations of answers there are is decided exactly for questions about one column; where questions about
+    several columns share some, a mixed-integer program decides, and the row that it names is confirmed by the network.
+    A combination counts as none where its rows would lie within a billionth of the columns' ranges. Numbers without
+    ends are searched a hundred times beyond the farthest threshold in their way.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    within : {"all", "seen"} or mapping, default "all"
+        Which rows: all that can be written down; those within the ranges seen at fit (``Column.seen``), whole numbers
+        where those were whole; or bounds by column, ``(low, high)`` with None for an open end, or levels of a category.
+    gaps : bool, default True
+        Whether rows with gaps count, in columns whose gaps the questions see.
+    output : int, optional
+        Of a model of several classes, the one whose raw score is asked for.
+    max_seconds : float, default 10
+        When to stop with what was found so far, and bounds.
+
+    Returns
+    -------
+    Extremes
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network, extremes
+    >>> network = Network([Layer([[1.0, 0.0], [-1.0, 0.0], [0.5, 1.0]], [-3.0, 1.0, -5.0])], [1.0, 2.0, 0.5], 4.0)
+    >>> extremes(network)  # what is at least 3 is not at most 1: no row has 7.5
+    Extremes(between 0.5 and 5.5)
+    >>> network.predict([extremes(network).high_row])
+    array([5.5])
+    """
+    network = score_of(model, output)
+    domain = read_domain(network, within, gaps)
+    if not max_seconds > 0:
+        raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
+    compile_search()
+    start, ends = time.monotonic(), list[tuple[float, Floats | None, float, bool]]()
+    for share, sign in ((0.5, -1.0), (1.0, 1.0)):
+        if _endless(network, domain.low, domain.high, sign):
+            ends.append((sign * np.inf, None, sign * np.inf, True))
+            continue
+        found = highest(problem_of(network, domain, sign), start + share * max_seconds)
+        ends.append(_told(network, found, sign))
+    link = LINKS["identity" if output is not None else network_of(model, plain=False).link]
+    rows = [None if row is None else table_row(network, row) for _, row, _, _ in ends]
+    low, high, *bounds = link(np.array([ends[0][0], ends[1][0], ends[0][2], ends[1][2]])).tolist()
+    return Extremes(low, high, rows[0], rows[1], ends[0][3] and ends[1][3], (bounds[0], bounds[1]))
+
+
+def score_of(model: Any, output: int | None) -> Network:
+    """Return the network of one output whose prediction is a model's raw score."""
+    networks = outputs_of(model)
+    if output is None and len(networks) > 1:
+        raise ValueError(f"output must be the number of a class, from 0 to {len(networks) - 1}; got None.")
+    chosen = output or 0
+    if isinstance(chosen, bool) or not 0 <= chosen < len(networks):
+        raise ValueError(f"output must be a whole number from 0 to {len(networks) - 1}; got {output!r}.")
+    return networks[chosen]
+
+
+def _endless(network: Network, low: Floats, high: Floats, sign: float) -> bool:
+    """Whether a slope leads a score as far as one likes."""
+    if network.slopes is None:
+        return False
+    ends = np.where(sign * network.slopes > 0, high, low)
+    return bool(np.isinf(ends[network.slopes != 0]).any())
+
+
+def _told(network: Network, found: Highest, sign: float) -> tuple[float, Floats | None, float, bool]:
+    """Return a score, its row, the bound, and whether it is proven."""
+    reach = abs(network.base) + float(np.abs(network.output_weights).sum())
+    if found.row is None:
+        return -sign * np.inf, None, sign * reach, False
+    score = float(network.predict_encoded(found.row[np.newaxis])[0])
+    over = max(found.bound - found.value, 0.0)
+    bound = score if found.proven else float(np.clip(score + sign * over, -reach, reach))
+    return score, found.row, bound, found.proven
+
+
+def _plain(row: Any) -> list[Any]:
+    """Return a row in plain types."""
+    return [None if value is None or value != value else value for value in row.tolist()]

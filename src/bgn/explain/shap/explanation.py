@@ -1,0 +1,149 @@
+"""What SHAP values come to: a record of shares, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bgn.explain.classes import class_number, score_of, swapped
+from bgn.explain.shap.coalitions import SortedColumns, averages, games, shapley_weights
+from bgn.model.network import Network
+from bgn.model.schema import Level
+from bgn.model.step import Floats
+from bgn.require import require
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """Why a network predicts what it predicts, row by row.
+
+    Attributes
+    ----------
+    values : ndarray, shape (rows, features), or (rows, features, classes) where there are more than two
+        SHAP values: ``base_value + values.sum(axis=1)`` is the prediction; with classes the score, which for two
+        classes is the log-odds of the second.
+    base_value : float, or ndarray of shape (classes,)
+        Mean prediction, or score, over the background.
+    neuron_values : ndarray, shape (rows, neurons)
+        Linear SHAP values of the last hidden layer: what each neuron adds to the base value. They add up too.
+    connections : ndarray of int, shape (connections, 2)
+        Feature and last-layer neuron of every column of `connection_values`: the pairs where the feature can reach
+        the neuron.
+    connection_values : ndarray, shape (rows, connections)
+        Share of a feature in what a neuron adds: summed over neurons they are `values`, over features
+        `neuron_values`.
+    data : ndarray, shape (rows, features)
+        The rows explained, as the network reads them: a category as the number of its level, a gap as NaN.
+    feature_names : tuple of str
+        Names of the columns.
+    method : {"exact", "sampled"}
+        How the values were found.
+    standard_error : ndarray of shape (rows, features), or None
+        Of `values`, when sampled; None when exact.
+    network : Network
+        What was explained.
+    background : ndarray, shape (any number of rows, features)
+        What it was compared with.
+    classes : tuple, or None
+        The labels of the classes; None where a number is predicted. With more than two, `neuron_values` and
+        `connection_values` have a last axis of classes, too.
+    probabilities : ndarray of shape (rows, classes), or None
+        What is predicted for the rows; with classes only.
+    """
+
+    values: Floats
+    base_value: Any
+    neuron_values: Floats
+    connections: NDArray[np.int64]
+    connection_values: Floats
+    data: Floats
+    feature_names: tuple[str, ...]
+    method: str
+    standard_error: Floats | None
+    network: Network
+    background: Floats
+    classes: tuple[Level, ...] | None = None
+    probabilities: Floats | None = None
+
+    def of_class(self, label: Any) -> Explanation:
+        """Return the explanation of one class's score; of two classes, of the log-odds of either.
+
+        Parameters
+        ----------
+        label : str, number or bool
+            One of `classes`.
+
+        Returns
+        -------
+        Explanation
+            With `values` of shape (rows, features), as plots take it.
+        """
+        if self.classes is None:
+            raise ValueError("of_class needs classes; this explanation is of a number.")
+        number, whole = class_number(self.network, label, "label"), self.values.ndim == 2
+        if whole and number == 1:
+            return self
+        parts = ("values", "neuron_values", "connection_values", "base_value")
+        taken = {name: -getattr(self, name) if whole else getattr(self, name)[..., number] for name in parts}
+        error = self.standard_error if whole or self.standard_error is None else self.standard_error[..., number]
+        # Two classes: the network whose second class is the one asked for.
+        network = swapped(self.network) if whole else score_of(self.network, label)
+        classes = self.classes[::-1] if whole else None
+        shown = self.probabilities[:, ::-1] if whole and self.probabilities is not None else None
+        return replace(self, **taken, standard_error=error, network=network, classes=classes, probabilities=shown)
+
+    def interaction_values(self) -> Floats:
+        """Return exact SHAP interaction values, shape (rows, features, features); with K > 2 classes, (..., classes).
+
+        Off the diagonal stands half the interaction of a pair, on it what the feature does alone; a row's matrix sums
+        to its `values` along either axis.
+
+        Returns
+        -------
+        ndarray of float64
+        """
+        if self.method != "exact":
+            raise ValueError("interaction_values needs method='exact'; these values were sampled.")
+        if self.values.ndim == 3:
+            each = [self.of_class(label).interaction_values() for label in self.classes or ()]
+            return np.stack(each, axis=-1)
+        n, d = self.values.shape
+        pairs = np.zeros((d, d, n))
+        rows, background = SortedColumns(self.data), SortedColumns(self.background)
+        for game in games(self.network):
+            output = self.network.output_weights[list(game.neurons)]
+            weights = shapley_weights(len(game.players) - 1)
+            for coalition, means in averages(self.network, game, rows, background):
+                value = output @ means / 2.0
+                for a, first in enumerate(game.players):
+                    for b, second in enumerate(game.players[:a]):
+                        inside = (coalition >> a & 1) + (coalition >> b & 1)
+                        weight = weights[coalition.bit_count() - inside]
+                        pairs[first, second] += (-weight if inside == 1 else weight) * value
+        pairs += pairs.transpose(1, 0, 2)
+        pairs[np.arange(d), np.arange(d)] = self.values.T - pairs.sum(axis=1)
+        return pairs.transpose(2, 0, 1)
+
+    def to_shap(self) -> Any:
+        """Return a ``shap.Explanation`` of the features' values, so that shap's plots work.
+
+        Returns
+        -------
+        shap.Explanation
+        """
+        shap = require("shap", extra="shap")
+        return shap.Explanation(
+            values=self.values.copy(),
+            base_values=np.tile(self.base_value, (len(self.values), 1) if self.values.ndim == 3 else len(self.values)),
+            data=self.data.copy(),
+            feature_names=list(self.feature_names),
+        )
+
+    def __repr__(self) -> str:
+        rows, features = self.values.shape[:2]
+        if self.values.ndim == 3:
+            return f"Explanation({rows} rows, {features} features, {self.values.shape[2]} classes, {self.method})"
+        return f"Explanation({rows} rows, {features} features, base value {self.base_value:.6g}, {self.method})"

@@ -1,0 +1,1 @@
+"""Programs that predict as a network does, one file per language, all written from :mod:`bgn.export.plan`."""

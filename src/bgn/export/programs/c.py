@@ -1,0 +1,244 @@
+"""A network as a single header in C99: no allocation, hexadecimal floats, nothing to link but the C library."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from bgn.export.plan import ExportPlan, plan
+from bgn.export.programs.c_integers import integer_header
+from bgn.export.programs.c_words import check_name, comment, quoted
+from bgn.export.programs.straight import Statements
+from bgn.export.scorecard import Scorecard, scorecard
+from bgn.model.schema import level_word
+from bgn.whole_file import write_whole
+
+_TOP = """\
+/* {about}
+   Written by bgn. A row is an array of doubles, in the order of {name}_columns: a category is the number of its level
+   (see {name}_levels_...), NAN is a gap{refused}.
+   Scores are the same bits as bgn computes where double arithmetic is IEEE 754, one rounding per operation: compile
+   without -ffast-math, and on 32-bit x86 with -msse2 -mfpmath=sse. Contraction to fused multiply-add is switched off
+   below for GCC and Clang; for other compilers switch it off (-ffp-contract=off). */
+#ifndef {guard}
+#define {guard}
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#ifdef __FAST_MATH__
+#error "compile without -ffast-math: NaN stands for a gap, and sums are added in order"
+#endif
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 2
+#error "compile so that doubles are rounded to double: on x86 -msse2 -mfpmath=sse"
+#endif
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC optimize ("fp-contract=off")
+#endif
+"""
+_END = """
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+#endif
+"""
+_LINKS = {
+    "identity": """
+/* The prediction. */
+static inline double {name}_predict(const double *row) {{
+    return {name}_score(row);
+}}
+""",
+    "logistic": """
+/* The probability of {name}_classes[1]. */
+static inline double {name}_predict(const double *row) {{
+    double total = {name}_score(row);
+    double odds = exp(-fabs(total));
+    return (total >= 0.0 ? 1.0 : odds) / (1.0 + odds);
+}}
+
+/* The place of the likelier class in {name}_classes. */
+static inline int {name}_label(const double *row) {{
+    return {name}_score(row) > 0.0;
+}}
+""",
+    "softmax": """
+/* The place of the likeliest class in {name}_classes. */
+static inline int {name}_label(const double *row) {{
+    double totals[{outputs}];
+    int best = 0;
+    {name}_scores(row, totals);
+    for (int k = 1; k < {outputs}; k++) if (totals[k] > totals[best]) best = k;
+    return best;
+}}
+
+/* The probabilities of {name}_classes. */
+static inline void {name}_predict(const double *row, double *out) {{
+    double most, sum = 0.0;
+    {name}_scores(row, out);
+    most = out[0];
+    for (int k = 1; k < {outputs}; k++) if (out[k] > most) most = out[k];
+    for (int k = 0; k < {outputs}; k++) {{
+        out[k] = exp(out[k] - most);
+        sum += out[k];
+    }}
+    for (int k = 0; k < {outputs}; k++) out[k] /= sum;
+}}
+""",
+}
+
+
+class CStatements(Statements):
+    """C's spelling. Answers become numbers without branches, which a processor would guess wrong half of the time."""
+
+    def number(self, value: float) -> str:
+        return f"{value:.1f}" if value == int(value) and abs(value) < 1e15 else value.hex()
+
+    def missing(self) -> str:
+        return "NAN"
+
+    def truth(self, value: bool) -> str:
+        return str(int(value))
+
+    def assign(self, name: str, value: str) -> str:
+        return f"const double {name} = {value};"
+
+    def choice(self, condition: str, yes: str, no: str) -> str:
+        if (yes, no) == (self.number(1.0), self.number(-1.0)):
+            return f"(double)(2 * ({condition}) - 1)"
+        return f"({condition} ? {yes} : {no})"
+
+    def added(self, amount: float, condition: str) -> str:
+        return f"t0 += {self.number(amount)} * (double)(2 * ({condition}) - 1);"
+
+
+def to_c(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    name: str = "bgn",
+    integers: bool = False,
+    decimals: int = 0,
+) -> str:
+    """Write a model as a single C99 header without dependencies.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    path : str or path-like, optional
+        File to write, whole or not at all.
+    name : str, default "bgn"
+        What all names in it start with.
+    integers : bool, default False
+        Write ``bgn_points``, without floats, of a model that is a :func:`bgn.scorecard`: a row is then an array of
+        int32_t, numbers times a power of ten.
+    decimals : int, default 0
+        With `integers`, how many decimals of every number to keep at least; those of its thresholds are kept.
+
+    Returns
+    -------
+    str
+        Functions ``bgn_score`` (the raw score, the same bits as `predict` computes) and ``bgn_predict`` of an array of
+        doubles, for classes also ``bgn_label``; ``bgn_columns`` names what the array holds.
+
+    Examples
+    --------
+    >>> import bgn
+    >>> network = bgn.Network([bgn.Layer([[1.0, 0.59]], [-63.56])], [0.505], 1.0, ["income", "age"], "value")
+    >>> print("\\n".join(bgn.export.to_c(network).splitlines()[26:35]))
+    /* The raw score. */
+    static inline double bgn_score(const double *row) {
+        double x0 = row[0];
+        if (x0 != x0) return NAN;
+        double x1 = row[1];
+        if (x1 != x1) return NAN;
+        double t0 = 1000.0;
+        t0 += 505.0 * (double)(2 * (x0 + 0x1.2e147ae147ae1p-1 * x1 >= 0x1.fc7ae147ae148p+5) - 1);
+        return t0 / 1000.0;
+    """
+    check_name(name)
+    planned = plan(model)
+    text = integer_header(planned, _card(model), name, decimals) if integers else _header(planned, name)
+    if path is not None:
+        write_whole(path, text.encode())
+    return text
+
+
+def _card(model: Any) -> Scorecard:
+    """Return the card that a model is."""
+    card = scorecard(model)
+    if not isinstance(card, Scorecard):
+        raise ValueError("integers=True is for cards of one total; this one has points for several classes.")
+    return card
+
+
+def _header(planned: ExportPlan, name: str) -> str:
+    refused = ", and where one is refused so is the score" if any(each.refuses for each in planned.inputs) else ""
+    about = f"Predicts {comment(planned.target)}."
+    parts = [_TOP.format(about=about, name=name, guard=f"{name.upper()}_MODEL_H", refused=refused)]
+    parts += [f"/* {comment(sentence)} */" for sentence in planned.to_do]
+    names = ", ".join(quoted(each.name) for each in planned.inputs)
+    parts.append(f"static const char *const {name}_columns[{max(len(planned.inputs), 1)}] = {{{names or '0'}}};")
+    if planned.classes is not None:
+        words = ", ".join(map(quoted, planned.class_words))
+        parts.append(f"static const char *const {name}_classes[{len(planned.classes)}] = {{{words}}};")
+    for k, each in enumerate(planned.inputs):
+        if each.levels is not None:
+            parts.append(_levels(name, k, tuple(map(level_word, each.levels))))
+    written = CStatements(planned)
+    written.prefix = f"{name}_"
+    body = _body(planned, written)
+    for values, table in written.tables.items():
+        kind = "unsigned char" if set(values) <= {"0", "1"} else "double"
+        parts.append(f"static const {kind} {table}[{len(values)}] = {{{', '.join(values)}}};")
+    return (
+        "\n".join(parts)
+        + _score(planned, name, body)
+        + _LINKS[planned.link].format(name=name, outputs=planned.outputs)
+        + _END
+    )
+
+
+def _levels(name: str, k: int, words: tuple[str, ...]) -> str:
+    """Write the function that finds the number of a level, NAN for none of them."""
+    tests = "\n".join(f"    if (!strcmp(word, {quoted(word)})) return {place}.0;" for place, word in enumerate(words))
+    return (
+        f"/* The number of a word of {name}_columns[{k}]. */\n"
+        f"static inline double {name}_levels_{k}(const char *word) {{\n{tests}\n    return NAN;\n}}"
+    )
+
+
+def _body(planned: ExportPlan, written: CStatements) -> list[str]:
+    lines, refusal = [], "return NAN;"
+    if planned.link == "softmax":
+        refusal = f"{{ for (int k = 0; k < {planned.outputs}; k++) out[k] = NAN; return; }}"
+    for k, each in enumerate(planned.inputs):
+        absent, fill = f"x{k} != x{k}", None if each.fill is None else written.number(each.fill)
+        if each.levels is None:
+            lines.append(f"double x{k} = row[{k}];")
+        else:
+            none, absent = len(each.levels), f"x{k} == {len(each.levels)}"
+            lines.append(f"int x{k} = row[{k}] >= 0.0 && row[{k}] < {none}.0 ? (int)row[{k}] : {none};")
+            fill = None if each.fill is None else str(int(each.fill))
+        if each.refuses:
+            lines.append(f"if ({absent}) {refusal}")
+        elif fill is not None:
+            lines.append(f"if ({absent}) x{k} = {fill};")
+    lines += [f"double t{output} = {written.number(base)};" for output, base in enumerate(planned.base)]
+    return [*lines, *written.body()]
+
+
+def _score(planned: ExportPlan, name: str, body: list[str]) -> str:
+    written = CStatements(planned)
+    lines = list(body) if planned.inputs else ["(void)row;", *body]
+    if planned.link == "softmax":
+        lines += [f"out[{output}] = {written.total(output)};" for output in range(planned.outputs)]
+        told, kind, rest = "The raw scores, one per class.", f"void {name}_scores", ", double *out"
+    else:
+        lines.append(f"return {written.total(0)};")
+        told, kind, rest = "The raw score.", f"double {name}_score", ""
+    first = f"\n/* {told} */\nstatic inline {kind}(const double *row{rest}) {{\n"
+    return first + "\n".join(f"    {line}" for line in lines) + "\n}\n"

@@ -1,0 +1,74 @@
+"""What a row must look like, as a JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from bgn.export.plan import ExportPlan, plan
+from bgn.export.sources import Input
+from bgn.model.dates import TimePart
+from bgn.whole_file import write_whole
+
+
+def to_json_schema(model: Any, path: str | os.PathLike[str] | None = None) -> str:
+    """Write what a row must look like for a model to predict it, as a JSON Schema (2020-12).
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    path : str or path-like, optional
+        File to write, whole or not at all.
+
+    Returns
+    -------
+    str
+        An object with a property per column that is read. Columns that may be missing, or null, are not required. A
+        category lists its levels; a level never seen counts as missing, so send null for it.
+
+    Examples
+    --------
+    >>> import bgn, json
+    >>> network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> schema = json.loads(bgn.export.to_json_schema(network))
+    >>> schema["properties"], schema["required"]
+    ({'income': {'type': 'number'}}, ['income'])
+    """
+    planned = plan(model)
+    text = json.dumps(_schema(planned), indent=2, ensure_ascii=True) + "\n"
+    if path is not None:
+        write_whole(path, text.encode())
+    return text
+
+
+def _schema(planned: ExportPlan) -> dict[str, Any]:
+    by_raw: dict[str, list[Input]] = {}
+    for each in planned.inputs:
+        by_raw.setdefault(each.raw, []).append(each)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"A row to predict {planned.target} of",
+        "type": "object",
+        "properties": {raw: _property(planned, some) for raw, some in by_raw.items()},
+        "required": [raw for raw, some in by_raw.items() if any(each.refuses for each in some)],
+    }
+
+
+def _property(planned: ExportPlan, some: list[Input]) -> dict[str, Any]:
+    """Return what is said of one column of a raw table."""
+    first, optional = some[0], not any(each.refuses for each in some)
+    column = planned.network.schema.columns[first.place]
+    if first.levels is not None:
+        return {"enum": [*first.levels, *[None] * optional]}
+    kind = "number"
+    told = {}
+    if isinstance(first.made, TimePart):
+        kind = "number" if first.made.part == "duration" else "string"
+        told = {"format": "date-time"} if kind == "string" else {"description": "in days"}
+    described = [f"in {column.unit}"] if column.unit else []
+    if column.seen is not None and first.made is None:
+        described.append(f"seen from {column.seen[0]!r} to {column.seen[1]!r}")
+    if described:
+        told["description"] = ", ".join(described)
+    return {"type": [kind, "null"] if optional else kind} | told

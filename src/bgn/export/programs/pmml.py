@@ -1,0 +1,238 @@
+"""A network as PMML 4.4: a Scorecard with reason codes where it is one, else a RegressionModel on its answers."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from xml.etree import ElementTree as etree
+
+from bgn.export.plan import Comparison, ExportPlan, ReasonAmounts, Summation, plan
+from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
+from bgn.whole_file import write_whole
+
+_METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
+
+
+def to_pmml(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    reasons: Any = None,
+) -> str:
+    """Write a model as PMML 4.4.
+
+    A network of one hidden layer and one number is a Scorecard: a question is a characteristic with two attributes, and
+    its reason code is its words. Others, deep ones, those with slopes and those of classes, are a RegressionModel on
+    derived fields, the answers +-1 of their questions.
+
+    Parameters
+    ----------
+    model : Network or fitted estimator
+    path : str or path-like, optional
+        File to write, whole or not at all.
+    reasons : array_like or frame, optional
+        Background rows, whose mean partial scores become the baselines that reason codes are ranked by; the best
+        partial score of each question unless told.
+
+    Returns
+    -------
+    str
+        Fields are the network's columns. Engines add up partial scores in floats in an order of their own: scores
+        agree to about 15 digits.
+
+    Examples
+    --------
+    >>> import bgn
+    >>> network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> print(bgn.export.to_pmml(network))  # doctest: +ELLIPSIS
+    <?xml version="1.0" encoding="UTF-8"?>
+    <PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4">
+    ...
+          <Characteristic name="question 1" reasonCode="income &gt;= 65.5" baselineScore="0.5">
+            <Attribute partialScore="0.5">
+              <SimplePredicate field="income" operator="greaterOrEqual" value="65.5" />
+            </Attribute>
+            <Attribute partialScore="-0.5">
+              <True />
+    ...
+    """
+    planned = plan(model)
+    card = len(planned.layers) == 1 and planned.link == "identity" and not planned.slopes and bool(planned.addends)
+    if reasons is not None and not card:
+        raise ValueError("reasons in PMML are for a Scorecard: a network of one hidden layer that predicts a number.")
+    text = _Models(planned).written(_amounts(planned, reasons) if card else None)
+    if path is not None:
+        write_whole(path, text.encode())
+    return text
+
+
+def _amounts(planned: ExportPlan, reasons: Any) -> tuple[ReasonAmounts, ...]:
+    """Return words of all questions, and their SHAP values against a background, or against their answers' middle."""
+    network = planned.network
+    if reasons is not None:
+        return planned.reasons(reasons)
+    return planned.worded(dict.fromkeys(range(network.widths[-1]), 0.0))
+
+
+class _Models(Document):
+    """A document with one of two kinds of models."""
+
+    def written(self, amounts: tuple[ReasonAmounts, ...] | None) -> str:
+        """Return the text."""
+        header = etree.SubElement(self.root, "Header", {"description": text_of_xml(f"Predicts {self.plan.target}.")})
+        etree.SubElement(header, "Application", {"name": "bgn"})
+        if self.plan.to_do:
+            etree.SubElement(header, "Annotation").text = text_of_xml("\n".join(self.plan.to_do))
+        self.dictionary()
+        if amounts is None:
+            self._regression()
+        else:
+            self._scorecard(amounts)
+        etree.indent(self.root)
+        body = etree.tostring(self.root, encoding="unicode")
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+
+    # -- a scorecard -------------------------------------------------------------------------------------------
+
+    def _scorecard(self, amounts: tuple[ReasonAmounts, ...]) -> None:
+        plan, network = self.plan, self.plan.network
+        card = etree.SubElement(
+            self.root, "Scorecard",
+            {"modelName": "bgn", "functionName": "regression", "algorithmName": "bgn",
+             "initialScore": repr(network.base), "useReasonCodes": "true", "reasonCodeAlgorithm": "pointsBelow",
+             "baselineMethod": "other"},
+        )  # fmt: skip
+        self.mining(card)
+        self._output(card)
+        derived, layer = etree.Element("LocalTransformations"), plan.layers[0]
+        sums = {}
+        for number, summed in enumerate(layer.sums):
+            factor = summed.coefficients[0] if len(summed.inputs) == 1 else None
+            alone = isinstance(factor, tuple) or factor == 1.0
+            if summed.inputs and not alone:
+                sums[number] = self.derive(derived, self.free(f"sum {number + 1}"), self.sum(0, summed))
+        if len(derived):
+            card.append(derived)
+        rows = etree.SubElement(card, "Characteristics")
+        words = {each.comparison: each for each in amounts}
+        for number, addend in enumerate(plan.addends, start=1):
+            amount, told = addend.amounts[0] / plan.over, words[addend.comparison]
+            best = repr(abs(amount)) if told.yes[0] == -told.no[0] else repr(amount - told.yes[0])
+            about = {"name": f"question {number}", "reasonCode": text_of_xml(told.words), "baselineScore": best}
+            row = etree.SubElement(rows, "Characteristic", about)
+            self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
+
+    def _attributes(self, row: etree.Element, comparison: Comparison, sums: dict[int, str], amount: float) -> None:
+        """Add two attributes: the first where its predicate is true, the other where it is not or not known."""
+        chosen = self.plan.chosen_levels(0, comparison)
+        answer = bool(comparison.missing)
+        summed = self.plan.layers[0].sums[comparison.summation]
+        if chosen is not None:
+            answer = bool(self.plan.gap_answer(0, comparison))
+            words = words_of(self.plan.inputs[summed.inputs[0]])
+            listed = [word for word, yes in zip(words, chosen, strict=True) if yes is not answer]
+            predicate = self._among(self.fields[summed.inputs[0]], listed)
+        elif not summed.inputs:
+            predicate = etree.Element("True" if comparison.threshold <= 0.0 else "False")
+        else:
+            name = sums.get(comparison.summation) or self.fields[summed.inputs[0]]
+            operator = "lessThan" if answer else "greaterOrEqual"
+            about = {"field": name, "operator": operator, "value": repr(comparison.threshold)}
+            predicate = self._present(summed, etree.Element("SimplePredicate", about))
+        first, second = (-amount, amount) if answer else (amount, -amount)
+        etree.SubElement(row, "Attribute", {"partialScore": repr(first)}).append(predicate)
+        etree.SubElement(row, "Attribute", {"partialScore": repr(second)}).append(etree.Element("True"))
+
+    def _present(self, summed: Summation, predicate: etree.Element) -> etree.Element:
+        """Return a predicate that also says that no category of a sum is missing, where that leaves no sum."""
+        if summed.gaps is not None or len(summed.inputs) == 1:
+            return predicate
+        there = []
+        for k in summed.inputs:
+            if self.plan.inputs[k].levels is not None and self.plan.inputs[k].level_kind == "numbers":
+                there.append(self._among(self.fields[k], words_of(self.plan.inputs[k])))
+            elif self.plan.inputs[k].levels is not None:
+                about = {"field": self.fields[k], "operator": "isNotMissing"}
+                there.append(etree.Element("SimplePredicate", about))
+        if not there:
+            return predicate
+        all_of = etree.Element("CompoundPredicate", {"booleanOperator": "and"})
+        all_of.extend([*there, predicate])
+        return all_of
+
+    def _among(self, name: str, words: list[str]) -> etree.Element:
+        """Return the predicate that a field is one of some words, one by one: arrays are split at blanks by some."""
+        same = [etree.Element("SimplePredicate", {"field": name, "operator": "equal", "value": word}) for word in words]
+        if len(same) == 1:
+            return same[0]
+        any_of = etree.Element("CompoundPredicate", {"booleanOperator": "or"})
+        any_of.extend(same)
+        return any_of if same else etree.Element("False")
+
+    def _output(self, parent: etree.Element) -> None:
+        output = etree.SubElement(parent, "Output")
+        about = {
+            "name": self.free("prediction"),
+            "feature": "predictedValue",
+            "optype": "continuous",
+            "dataType": "double",
+        }
+        etree.SubElement(output, "OutputField", about)
+        for rank in range(1, min(3, len(self.plan.addends)) + 1):
+            about = {"name": self.free(f"reason {rank}"), "feature": "reasonCode", "rank": str(rank)}
+            etree.SubElement(output, "OutputField", {**about, "optype": "categorical", "dataType": "string"})
+
+    # -- a regression ------------------------------------------------------------------------------------------
+
+    def _regression(self) -> None:
+        plan, link = self.plan, self.plan.link
+        kind = "regression" if link == "identity" else "classification"
+        about = {
+            "modelName": "bgn",
+            "functionName": kind,
+            "algorithmName": "bgn",
+            "normalizationMethod": _METHODS[link],
+        }
+        model = etree.SubElement(self.root, "RegressionModel", about)
+        self.mining(model)
+        derived = etree.Element("LocalTransformations")
+        for number, layer in enumerate(plan.layers):
+            for place, comparison in enumerate(layer.comparisons):
+                self.derive(derived, f"{self.answers} {number + 1} {place + 1}", self._answer(number, comparison))
+        if len(derived):
+            model.append(derived)
+        if link == "logistic":
+            self._table(model, 0, {"targetCategory": text_of_xml(plan.class_words[1])})
+            etree.SubElement(
+                model, "RegressionTable", {"intercept": "0.0", "targetCategory": text_of_xml(plan.class_words[0])}
+            )
+            return
+        for output in range(plan.outputs):
+            about = {"targetCategory": text_of_xml(plan.class_words[output])} if link == "softmax" else {}
+            self._table(model, output, about)
+
+    def _answer(self, layer: int, comparison: Comparison) -> etree.Element:
+        """Return +-1 as an expression."""
+        summed = self.plan.layers[layer].sums[comparison.summation]
+        total, threshold = self.sum(layer, summed), self.number(comparison.threshold)
+        answer = self.apply("if", self.apply("greaterOrEqual", total, threshold), self.number(1.0), self.number(-1.0))
+        if layer or summed.gaps is not None or comparison.missing is None:
+            return answer
+        told = self.number(1.0 if comparison.missing else -1.0)
+        for k in reversed(summed.inputs):
+            answer = self.apply("if", self.apply("isMissing", self.ref(self.fields[k])), told, answer)
+        return answer
+
+    def _table(self, model: etree.Element, output: int, about: dict[str, str]) -> None:
+        plan, last = self.plan, len(self.plan.layers)
+        base = plan.base[output] / plan.over
+        table = etree.SubElement(model, "RegressionTable", {"intercept": repr(base), **about})
+        for sloped in plan.slopes:
+            given = {"name": self.fields[sloped.input], "coefficient": repr(sloped.slopes[output])}
+            etree.SubElement(table, "NumericPredictor", given)
+        for addend in plan.addends:
+            given = {
+                "name": f"{self.answers} {last} {addend.comparison + 1}",
+                "coefficient": repr(addend.amounts[output] / plan.over),
+            }
+            etree.SubElement(table, "NumericPredictor", given)

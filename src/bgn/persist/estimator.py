@@ -1,0 +1,96 @@
+"""Fitted estimators around a network, to plain values and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bgn.model.network import Network
+from bgn.persist import growth, strict
+from bgn.persist.network import level_in, level_out
+from bgn.persist.strict import ModelFileError
+
+KINDS = ("regressor", "classifier")
+
+
+def kind_of(network: Network) -> str:
+    """Return which kind of estimator grows such a network."""
+    return KINDS[network.link != "identity"]
+
+
+def _class_of(kind: str) -> type[Any]:
+    if kind == "classifier":
+        from bgn.classifier import BGNClassifier
+
+        return BGNClassifier
+    from bgn.estimators import BGNRegressor
+
+    return BGNRegressor
+
+
+# -- out ----------------------------------------------------------------------------------------------------
+
+
+def settings_out(model: Any, kind: str) -> dict[str, Any]:
+    """Return the settings that the estimator a file is read as has, too; not a cluster's client."""
+    known = _class_of(kind)().get_params()
+    return {name: _plain(value) for name, value in model.get_params().items() if name in known}
+
+
+def _plain(value: Any) -> Any:
+    """Return a setting as JSON can hold it; a mapping becomes pairs, and what is no plain value null."""
+    if isinstance(value, Mapping):
+        return [[level_out(key), _plain(each)] for key, each in value.items()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (list, tuple)):
+        return None if any(map(callable, value)) else [_plain(each) for each in value]
+    finite = not isinstance(value, float) or np.isfinite(value)
+    return value if isinstance(value, (str, int, float, bool)) and finite else None
+
+
+# -- in -----------------------------------------------------------------------------------------------------
+
+
+def settings_in(value: Any, where: str) -> dict[str, Any]:
+    """Return settings by name: plain values and lists of them, and weights of classes."""
+    readers = {"class_weight": _class_weight_in}
+    return {
+        name: readers.get(name, _setting)(each, f"{where}.{name[:60]}")
+        for name, each in strict.obj(value, where).items()
+    }
+
+
+def _setting(value: Any, where: str) -> Any:
+    return (strict.array(strict.scalar) if isinstance(value, list) else strict.scalar)(value, where)
+
+
+def _class_weight_in(value: Any, where: str) -> Any:
+    """Return null, a word, or what pairs of a label and a weight say."""
+    if not isinstance(value, list):
+        return strict.optional(strict.text)(value, where)
+    pairs = strict.array(strict.array(level_in, 2))(value, where)
+    for number, (_, weight) in enumerate(pairs):
+        strict.number(weight, f"{where}[{number}][1]")
+    return {label: weight for label, weight in pairs}  # noqa: C416
+
+
+def estimator(network: Network, settings: Mapping[str, Any], history: Mapping[str, Any] | None) -> Any:
+    """Build a fitted estimator around a network."""
+    make = _class_of(kind_of(network))
+    unknown = sorted(set(settings) - set(make().get_params()))
+    if unknown:
+        name = strict.short(unknown[0])
+        raise ModelFileError(f"settings has {name}, which this version of bgn does not know. Upgrade bgn.")
+    model = make(**settings)
+    model.network_ = network
+    model.n_features_in_ = len(network.schema.raws)
+    if network.schema.named:
+        model.feature_names_in_ = np.array(network.schema.raws, dtype=object)
+    if (labels := network.schema.classes) is not None:
+        model.classes_ = np.array(labels, dtype=None if len({*map(type, labels)}) == 1 else object)
+    if history is not None:
+        model.history_ = growth.history_of(history, network)
+    return model

@@ -1,0 +1,202 @@
+"""How well classes are predicted, drawn: ROC, precision and recall, calibration, scores by class, net benefit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.classes import class_number
+from bgn.explain.evaluate.judged import JudgedRows, OneClass, network_with_classes
+from bgn.pipelines import through_pipelines
+from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, label, plain
+from bgn.printable import clean
+
+# Told apart with any kind of colour vision; the first three are those of the other figures.
+_COLOURS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
+_SHARED = """
+    Parameters
+    ----------
+    model : BGNClassifier or Network with classes
+    X : array_like or frame of shape (rows, columns)
+    y : array_like of shape (rows,)
+        The labels.
+    of : label, optional
+        The class to draw. Unless told, of two the second, and of more all of them, each against the others.
+    sample_weight : array_like of shape (rows,), optional
+        What every row counts for.
+    {more}ax : matplotlib Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+
+
+def _documented(more: str = "") -> Callable[[Any], Any]:
+    """Add the parameters that the figures have in common to a docstring."""
+
+    def add(function: Any) -> Any:
+        function.__doc__ = function.__doc__.replace("{parameters}", _SHARED.replace("{more}", more).strip())
+        return function
+
+    return add
+
+
+def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
+    """Yield name, colour and rows of every class that is drawn."""
+    judged = JudgedRows.of(model, X, y, weight)
+    if of is not None:
+        chosen = [class_number(network_with_classes(model), of, "of")]
+    else:
+        chosen = [1] if len(judged.classes) == 2 else list(range(len(judged.classes)))
+    for k in chosen:
+        colour = _COLOURS[(0 if len(chosen) == 1 else k) % len(_COLOURS)]
+        yield clean(judged.words[k], 24), colour, judged.of_class(k)
+
+
+def _legend(ax: Any, **where: Any) -> None:
+    """Name the lines, letter by letter: a dollar sign is no mathematics."""
+    legend = ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9, **where)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _unit_square(ax: Any) -> None:
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+
+
+@_documented()
+@through_pipelines("X", targets=("y",), undone=False)
+def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
+    """Draw the ROC curve: the share of a class that is found against the share of the others called so, wrongly.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import bgn
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X[:400], y[:400])
+    >>> bgn.plots.roc(model, X[400:], y[400:]).get_ylabel()
+    'sensitivity (true positives)'
+    """
+    ax = axes(ax, 4.6, 4.6)
+    plain(ax)
+    ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
+    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+        across, up = one.roc()
+        area, error = one.auc()
+        told = f"{name}: AUC {area:.3f} ± {error:.3f}"
+        ax.plot(across, up, color=colour, linewidth=1.8, label=told)
+    _unit_square(ax)
+    label(ax, "1 - specificity (false positives)", "sensitivity (true positives)")
+    _legend(ax, loc="lower right")
+    return ax
+
+
+@_documented()
+@through_pipelines("X", targets=("y",), undone=False)
+def precision_recall(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
+    """Draw precision against recall: of those called a class, how many are; of those who are, how many are called so.
+
+    The dotted line is the share of the class in the rows: the precision of chance.
+
+    {parameters}
+    """
+    ax = axes(ax, 4.6, 4.6)
+    plain(ax)
+    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+        precision, recall = one.precision_recall()
+        told = f"{name}: average precision {one.average_precision():.3f}"
+        ax.step(recall, precision, color=colour, linewidth=1.8, where="pre", label=told)
+        share = np.average(one.member, weights=one.weight)
+        ax.axhline(share, color=colour, linestyle=":", linewidth=1.4)
+    _unit_square(ax)
+    label(ax, "recall", "precision")
+    _legend(ax, loc="lower left")
+    return ax
+
+
+@_documented("bins : int, default 10\n        Most bins; they have about the same number of rows.\n    ")
+@through_pipelines("X", targets=("y",), undone=False)
+def calibration(
+    model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, bins: int = 10, ax: Any = None
+) -> Any:
+    """Draw how often a class happened against how probable it was said to be; bars are two standard errors each way.
+
+    {parameters}
+    """
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
+    ax = axes(ax, 4.6, 4.6)
+    plain(ax)
+    ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
+    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+        found = one.bins(bins)
+        low, high = np.clip([found.observed - 2 * found.error, found.observed + 2 * found.error], 0, 1)
+        told = f"{name}: calibration error {found.expected_error:.3f}"
+        ax.errorbar(
+            found.predicted, found.observed, [found.observed - low, high - found.observed], color=colour, fmt="o-",
+            linewidth=1.6, markersize=4, elinewidth=1.2, capsize=2.5, label=told,
+        )  # fmt: skip
+    _unit_square(ax)
+    label(ax, "predicted probability", "share that is")
+    _legend(ax, loc="upper left")
+    return ax
+
+
+@_documented()
+@through_pipelines("X", targets=("y",), undone=False)
+def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
+    """Draw how the probability of a class is spread over the rows, by the class that they are.
+
+    {parameters}
+    """
+    judged = JudgedRows.of(model, X, y, sample_weight)
+    chosen = 1 if of is None else class_number(network_with_classes(model), of, "of")
+    if of is None and len(judged.classes) > 2:
+        raise ValueError(f"of must name one of the classes, {', '.join(map(repr, judged.classes[:10]))}; got None.")
+    ax = axes(ax, 6.0, 3.8)
+    plain(ax)
+    edges = np.linspace(0, 1, 41)
+    for k, word in enumerate(judged.words):
+        mine = judged.is_class(k)
+        heights = np.histogram(judged.probabilities[mine, chosen], edges, weights=judged.weight[mine])[0]
+        colour, told = _COLOURS[k % len(_COLOURS)], f"{clean(word, 24)} ({int(mine.sum()):,} rows)"
+        ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=colour, alpha=0.35)
+        ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=colour, linewidth=1.6, label=told)
+    ax.set(xlim=(-0.02, 1.02))
+    label(ax, f"predicted probability of {clean(judged.words[chosen], 24)}", "share of the class's rows")
+    _legend(ax)
+    return ax
+
+
+@_documented()
+@through_pipelines("X", targets=("y",), undone=False)
+def decision_curve(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None, ax: Any = None) -> Any:
+    """Draw the net benefit of acting on rows above each threshold, beside acting on all and on none.
+
+    The net benefit is the share of true positives less that of false ones, each of which weighs as the odds of the
+    threshold: at 0.2, one that is found is worth four that are bothered for nothing.
+
+    {parameters}
+    """
+    ax = axes(ax, 6.0, 3.8)
+    plain(ax)
+    thresholds = np.linspace(0.0, 0.99, 100)
+    highest = 0.0
+    ax.axhline(0.0, color=ink(0.6), linestyle="-.", linewidth=1.4, label="act on none")
+    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+        benefit, share = one.net_benefit(thresholds), np.average(one.member, weights=one.weight)
+        everyone = share - (1.0 - share) * thresholds / (1.0 - thresholds)
+        ax.plot(thresholds, everyone, color=colour, linestyle=":", linewidth=1.4, label=f"{name}: act on all")
+        ax.plot(thresholds, benefit, color=colour, linewidth=1.8, label=f"{name}: act above the threshold")
+        highest = max(highest, float(share), float(benefit.max()))
+    ax.set(xlim=(-0.01, 1.0), ylim=(-0.25 * highest, 1.1 * highest))
+    label(ax, "threshold of the probability", "net benefit per row")
+    _legend(ax)
+    return ax

@@ -1,0 +1,175 @@
+"""What a report says of classes: their scores question by question, how well they are told apart, what is confused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.classes import class_labels
+from bgn.explain.evaluate import evaluation
+from bgn.explain.evaluate.judged import JudgedRows
+from bgn.explain.linear import logistic_scores, majority_scores
+from bgn.export.numbers import aligned
+from bgn.export.text import Signs
+from bgn.model.decimals import EXACT, written
+from bgn.model.network import Network
+from bgn.model.schema import level_word
+from bgn.model.step import Floats
+from bgn.model.terms import Terms, outputs_of
+from bgn.printable import clean
+from bgn.report.facts import WORST, Facts, count_of
+from bgn.show.drawing import percent
+
+# Probabilities of a tree may be 0, of which there is no logarithm.
+_LEAST = 1e-15
+_MOST_WORDS = 24
+
+
+def words_of(network: Network) -> list[str]:
+    """Return the labels of the classes as a page shows them."""
+    return [clean(level_word(label), _MOST_WORDS) for label in class_labels(network)]
+
+
+def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
+    """Return what questions add to the score of every class, question by question, and where scores start.
+
+    None where one score is enough, or for numbers.
+    """
+    outputs = outputs_of(network)
+    if len(outputs) == 1:
+        return None
+    asked, starts, columns = [term.neuron for term in terms.terms], [], []
+    for output in outputs:
+        weights = [written(weight) for weight in output.output_weights.tolist()]
+        start = written(output.base)
+        for neuron, weight in enumerate(weights):
+            add = neuron not in asked and bool(output.layers[-1].bias[neuron] >= 0)
+            start = EXACT.add(start, weight) if add else EXACT.subtract(start, weight)
+        first, *rest = aligned([start, *(EXACT.add(weights[k], weights[k]) for k in asked)])
+        starts.append(Signs().number(first))
+        columns.append([Signs().number(each) for each in rest])
+    return {"words": words_of(network), "starts": starts, "rows": [list(row) for row in zip(*columns, strict=True)]}
+
+
+def judged_rows(facts: Facts) -> JudgedRows:
+    """Return what the network says of the rows to judge by."""
+    return JudgedRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
+
+
+def quality(facts: Facts) -> list[dict[str, Any]]:
+    """Return the scores of the model, a tree of similar size, logistic regression and the shares of the classes."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    labels = class_labels(facts.network)
+    width, count = sum(facts.network.widths), len(labels)
+    rows, judged = facts.standardised
+    codes = facts.target.astype(int)
+    tree = DecisionTreeClassifier(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, codes)
+    chances = np.full((len(judged), count), _LEAST)
+    chances[:, tree.classes_] = np.maximum(tree.predict_proba(judged), _LEAST)
+    splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
+    size = f"{count_of(width, 'neuron')}, {count_of(len(facts.network.features_used), 'column')}"
+    entries: list[tuple[str, str, Floats]] = [
+        ("this model", size, facts.network.predict_encoded(facts.judged_rows, scores=True)),
+        ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", np.log(chances)),
+        (
+            "logistic regression",
+            count_of(facts.numbers[0].shape[1], "column"),
+            logistic_scores(facts.numbers[0], facts.target, facts.numbers[1], count),
+        ),
+        ("the shares of the classes", "always the same", majority_scores(facts.target, len(judged), count)),
+    ]
+    found = []
+    for name, told, scores in entries:
+        measured = evaluation(JudgedRows.scored(labels, scores, facts.judged_target)).scores
+        found.append({"name": name, "size": told, **{key: measured[key] for key in MEASURES}})
+    return found
+
+
+MEASURES = {
+    "log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy", "brier": "Brier score",
+    "calibration_error": "calibration error",
+}  # fmt: skip
+
+
+def quality_table(measures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the table of scores, written."""
+    longest = max(one["log_loss"] for one in measures if math.isfinite(one["log_loss"])) or 1.0
+    return [
+        {
+            "name": one["name"],
+            "size": one["size"],
+            "cells": ["-" if math.isnan(one[key]) else f"{one[key]:.3f}" for key in MEASURES],
+            "width": round(100 * min(one["log_loss"] / longest, 1.0), 1),
+        }
+        for one in measures
+    ]
+
+
+def quality_note(facts: Facts, measures: list[dict[str, Any]], warned: str) -> str:
+    """Say honestly which model is best."""
+    best = min(measures, key=lambda one: one["log_loss"])
+    words = (
+        "The log loss is the mean of minus the logarithm of the probability that was given to what happened: smaller "
+        "is better."
+    )
+    if best is measures[0]:
+        return f"{warned}{words} Of these four, this model has the smallest."
+    gap = 1.0 - best["log_loss"] / measures[0]["log_loss"] if measures[0]["log_loss"] else 0.0
+    return f"{warned}{words} Here that of {best['name']} is smaller, by {percent(gap)}: consider it."
+
+
+def confusion(facts: Facts) -> dict[str, Any]:
+    """Return how many rows of each class were taken for which, with shares of each class."""
+    found = evaluation(judged_rows(facts)).confusion
+    totals = found.sum(axis=1, keepdims=True)
+    shares = np.divide(found, totals, out=np.zeros_like(found), where=totals > 0)
+    words = words_of(facts.network)
+    rows = [
+        {"word": word, "cells": [{"count": f"{int(n):,}", "share": percent(p), "strength": round(100 * p)}
+                                 for n, p in zip(counts, part, strict=True)]}
+        for word, counts, part in zip(words, found.tolist(), shares.tolist(), strict=True)
+    ]  # fmt: skip
+    return {"words": words, "rows": rows}
+
+
+def worst(facts: Facts) -> list[dict[str, Any]]:
+    """Return the rows to whose class the least probability was given, the least first."""
+    judged = judged_rows(facts)
+    words, given = words_of(facts.network), judged.log_probabilities[np.arange(len(judged.codes)), judged.codes]
+    order = np.argsort(given, kind="stable")[:WORST]
+    return [
+        {
+            "row": int(i),
+            "truth": words[judged.codes[i]],
+            "prediction": words[judged.predicted[i]],
+            "residual": chance(float(np.exp(given[i]))),
+            "values": [None if value != value else value for value in facts.judged_rows[i].tolist()],
+        }
+        for i in order
+    ]
+
+
+def chance(probability: float) -> str:
+    """Write a probability as a percentage with one digit after the point; next to nothing is not nothing."""
+    if 0.0 < probability < 0.0005:
+        return "<0.1%"
+    return "100%" if probability > 0.9995 else f"{100 * probability:.1f}%"
+
+
+def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str, about: str) -> str:
+    """Say what the model is."""
+    words = words_of(facts.network)
+    count = len(facts.terms.terms)
+    if not count:
+        return f"This model gives every row the same probabilities of {target}: it asks no question."
+    questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
+    adds = f"the log-odds of {words[1]}" if len(words) == 2 else f"a score for each of {len(words)} classes"
+    area = "" if math.isnan(measure["auc"]) else f", AUC {measure['auc']:.3f}"
+    return (
+        f"This model predicts {target} from {adds}: a base value plus a fixed amount for each of {questions} answered "
+        f"yes, about {about}; on {judged} it is right {percent(measure['accuracy'])} of the time{area}."
+    )

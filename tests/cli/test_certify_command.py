@@ -1,0 +1,60 @@
+"""The command on proofs: ``bgn certify``, and what ``bgn show`` says of extremes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import bgn
+from tests.networks import town
+
+pytest.importorskip("click")
+pytest.importorskip("pyarrow")
+
+from tests.command import call  # the command needs both
+
+
+@pytest.fixture
+def model(tmp_path):
+    bgn.save(town(), tmp_path / "town.json")
+    return tmp_path / "town.json"
+
+
+def test_what_people_read(model):
+    lines = call("certify", model).out.splitlines()
+    assert lines[0] == "predictions lie between 13.75 and 30.25"
+    assert lines[1].startswith("  lowest where age = ")
+    assert lines[3] == "age    neither, up by 5.5 and down by 1 at most"
+    assert lines[4] == "city   has no order"
+    assert lines[7] == "grade  increasing, by up to 2"
+    assert (
+        call("certify", model, "--column", "grade", "--no-gaps").out.splitlines()[-1] == "grade  increasing, by up to 2"
+    )
+    assert "did you mean" in call("certify", model, "--column", "grad", code=1).err.lower()
+
+
+def test_what_machines_read(model):
+    told = json.loads(call("certify", model, "--json", "--within", "all").out)
+    assert told["extremes"]["low"] == 12.75
+    assert told["extremes"]["proven"] is True
+    assert told["columns"]["grade"]["direction"] == "increasing"
+    low, high = told["columns"]["age"]["falls"]
+    assert low[0] < high[0]
+    assert low[1:] == high[1:]
+    assert json.loads(call("show", model, "--json").out)["extremes"]["high"] == 30.25
+
+
+def test_show_names_the_extremes_beside_the_equation(model):
+    done = call("show", model)
+    assert done.out == bgn.equation(town()) + "\n"
+    assert done.err == "note: predictions lie between 13.75 and 30.25; see bgn certify.\n"
+    assert call("show", model, "--latex").err == ""
+
+
+def test_a_report_names_them(tmp_path):
+    from tests.networks import town_rows
+
+    rows = town_rows(60)
+    path = bgn.write_report(town(), rows, town().predict(rows), tmp_path / "r.html")
+    assert "No row within the ranges seen is predicted outside 13.75 to 30.25." in path.read_text(encoding="utf-8")

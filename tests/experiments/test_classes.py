@@ -1,0 +1,292 @@
+"""The study of classes: rows as the protocol says, sizes as they are counted, figures as they are defined."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+
+from bgn.datasets import DatasetError
+from experiments import STUDIES, classdata, classes, classrivals, runner
+from experiments.classdata import ClassRows, as_numbers, as_stumps, stratified_split
+from experiments.classrivals import EQUAL, FREE, SURE, Answer, within_reason
+from experiments.options import Options
+from experiments.store import Run, Store, Task
+from experiments.tables import Figure
+
+pd = pytest.importorskip("pandas")
+needs_peers = pytest.mark.skipif(
+    not all(find_spec(name) for name in ("imodels", "lightgbm", "interpret")),
+    reason="the packages of the extra 'experiments' are not installed",
+)
+# Other people's packages warn of their own future.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def made_rows(classes, count=200):
+    """A table of numbers, words and gaps, some of which decide on the class."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=count)
+    city = rng.choice(np.array(["Lille", "Nice", "Paris", None], dtype=object), count)
+    score = size + (city == "Nice") + 0.5 * rng.normal(size=count)
+    labels = np.array(["c", "a", "b"])[:classes]
+    y = labels[np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))]
+    X = pd.DataFrame(
+        {"size": np.where(rng.random(count) < 0.1, np.nan, size), "city": city, "noise": rng.random(count)}
+    )
+    return ClassRows(X[: count // 2], y[: count // 2], X[count // 2 :], y[count // 2 :])
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def rows(request):
+    """Rows of two classes and of three."""
+    return made_rows(request.param)
+
+
+def skip_unless_fitted_here(key, rows):
+    if key in classrivals.TWO_ONLY and len(rows.classes) > 2:
+        pytest.skip("made for two classes")
+    if reason := classes.skipped(Task("classes", "wine", key, {}, 0, stratified_split())):
+        pytest.skip(reason)
+
+
+@needs_peers
+@pytest.mark.parametrize("key", EQUAL)
+def test_every_model_stays_within_its_size_and_gives_probabilities(rows, key):
+    skip_unless_fitted_here(key, rows)
+    answer = EQUAL[key][1](rows, 3, 0)
+    assert 1 <= answer.size <= 3
+    assert answer.probabilities.shape == (len(rows.y_test), len(rows.classes))
+    np.testing.assert_allclose(answer.probabilities.sum(axis=1), 1.0)
+    assert answer.probabilities.min() >= 0.0
+    # three yes/no questions have at most eight answers
+    assert len(np.unique(answer.probabilities.round(9), axis=0)) <= 2**answer.size
+    assert classes.judged(answer, rows.codes[1])["accuracy"] > 0.5
+
+
+@needs_peers
+@pytest.mark.parametrize("key", FREE)
+def test_models_of_any_size_give_probabilities(rows, key):
+    answer = FREE[key][1](rows, 0, 0)
+    assert answer.probabilities.shape == (len(rows.y_test), len(rows.classes))
+    np.testing.assert_allclose(answer.probabilities.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("fit", [classrivals.tree, classrivals.tuned_tree])
+def test_a_tree_has_as_many_splits_as_asked(fit):
+    assert fit(made_rows(2), 4, 0).size == 4
+
+
+def test_points_are_whole_and_few():
+    if not find_spec("fasterrisk"):
+        pytest.skip("FasterRisk is not installed")
+    rows = made_rows(2)
+    (X, _), (y, _) = rows.stumps, rows.codes
+    optimizer = classrivals._fasterrisk().RiskScoreOptimizer(X, 2.0 * y - 1.0, k=3, lb=-5, ub=5)
+    optimizer.optimize()
+    _, _, points = optimizer.get_models(model_index=0)
+    assert np.array_equal(points, np.rint(points))
+    assert np.abs(points).max() <= classrivals.POINTS
+    assert np.count_nonzero(points) <= 3
+
+
+# -- rows --------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_split_as_the_protocol_says():
+    X, y = classdata.table("wine")
+    rows = classdata.split(Task("classes", "wine", "tree", {}, 2, stratified_split()))
+    expected = train_test_split(X, y, test_size=0.25, stratify=y, random_state=2)
+    for found, wanted in zip((rows.X, rows.X_test, rows.y, rows.y_test), expected, strict=True):
+        assert np.array_equal(found, wanted)
+    few = classdata.split(Task("classes", "wine", "tree", {}, 2, stratified_split(60)))
+    assert (len(few.y), len(few.y_test)) == (45, 15)
+    with pytest.raises(ValueError, match="stratified_split makes; got 'paper'"):
+        classdata.split(Task("classes", "wine", "tree", {}, 2, "paper"))
+
+
+@pytest.mark.parametrize("name", classdata.RAW)
+def test_what_gives_the_class_away_is_left_out(name):
+    try:
+        X, y = classdata.table(name)
+    except DatasetError:
+        pytest.skip("BGN_DATA does not name a folder with the raw tables")
+    known = classdata.RAW[name]
+    assert not {known.target, *known.left_out} & set(X.columns)
+    assert len(np.unique(y)) == (3 if name == "penguins" else 2)
+    words = {column for column in X.columns if X[column].dtype.kind not in "biuf"}
+    assert words == {
+        "telco_churn": set(X.columns) - {"SeniorCitizen", "tenure", "MonthlyCharges", "TotalCharges"},
+        "titanic": {"sex", "embarked", "deck"},
+        "penguins": {"island", "sex"},
+    }.get(name, set())
+    gaps = {"telco_churn": 11, "breast_cancer_wisconsin": 16, "pima_diabetes": 0, "spambase": 0, "phoneme": 0}
+    assert X.isna().to_numpy().sum() == gaps.get(name, X.isna().to_numpy().sum())
+
+
+def test_a_table_that_is_not_there_or_is_another_is_named(tmp_path, monkeypatch):
+    classdata.table.cache_clear()
+    monkeypatch.setenv("BGN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("BGN_DATA", str(tmp_path))
+    with pytest.raises(DatasetError, match=r"no mixed/titanic\.csv .* BGN_DATA"):
+        classdata.table("titanic")
+    (tmp_path / "mixed").mkdir()
+    (tmp_path / "mixed" / "titanic.csv").write_text("survived\n1\n")
+    with pytest.raises(DatasetError, match=r"SHA-256 .*, expected 81787d"):
+        classdata.table("titanic")
+
+
+@given(st.lists(st.sampled_from([None, "a", "b", "c"]), min_size=2, max_size=12), st.data())
+def test_words_become_one_column_per_level_and_gaps_one_more(words, data):
+    new = data.draw(st.lists(st.sampled_from([None, "a", "b", "c", "d"]), min_size=1, max_size=6))
+    frames = [pd.DataFrame({"word": pd.Series(each, dtype=object)}) for each in (words, new)]
+    if len(set(words)) == 1:
+        return
+    found, other = as_numbers(*frames)
+    levels = sorted({word or "" for word in words})
+    levels = levels[1:] if len(levels) == 2 else levels
+    assert found.tolist() == [[float((word or "") == level) for level in levels] for word in words]
+    assert other.tolist() == [[float((word or "") == level) for level in levels] for word in new]
+
+
+@given(st.lists(st.integers(-30, 30), min_size=2, max_size=80), st.lists(st.integers(-40, 40), min_size=1, max_size=9))
+def test_stumps_say_which_thresholds_are_reached_and_none_is_idle(seen, new):
+    if len(set(seen)) == 1:
+        return
+    found, other = as_stumps(np.array(seen, float)[:, None], np.array(new, float)[:, None])
+    assert 1 <= found.shape[1] <= classdata.CUTS - 1
+    assert set(found.ravel()) == {0.0, 1.0}
+    assert (found.mean(axis=0) > 0).all()
+    assert (found.mean(axis=0) < 1).all()
+    assert len(np.unique(found, axis=1).T) == found.shape[1]
+    for column, more in zip(found.T, other.T, strict=True):  # one threshold fits both
+        low = max(value for value, reached in zip(seen, column, strict=True) if not reached)
+        high = min(value for value, reached in zip(seen, column, strict=True) if reached)
+        assert low < high
+        assert all(reached for value, reached in zip(new, more, strict=True) if value >= high)
+        assert not any(reached for value, reached in zip(new, more, strict=True) if value <= low)
+
+
+# -- figures -----------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.booleans()), min_size=1, max_size=60))
+def test_the_calibration_error_is_that_of_its_definition(pairs):
+    p = np.array([percent / 100 for percent, _ in pairs])
+    y = np.array([hit for _, hit in pairs])
+    expected = 0.0
+    for k in range(10):
+        rows = [i for i in range(len(p)) if (k <= p[i] * 10 < k + 1) or (k == 9 and p[i] == 1.0)]
+        if rows:
+            expected += len(rows) / len(p) * abs(np.mean(p[rows]) - np.mean(y[rows]))
+    assert classes.calibration_error(p, y) == pytest.approx(expected, abs=1e-12)
+
+
+def test_exact_probabilities_are_off_by_chance_alone():
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    noise = classes.calibration_noise(p)
+    assert 0.5 * noise < classes.calibration_error(p, rng.random(3000) < p) < 2.0 * noise
+    assert classes.calibration_error(p, rng.random(3000) < p**2) > 5.0 * noise
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=20))
+def test_no_probability_is_beyond_reason(values):
+    p = np.array(values)
+    kept = within_reason(np.column_stack([1.0 - p, p]))
+    np.testing.assert_allclose(kept.sum(axis=1), 1.0)
+    assert kept.min() >= SURE * 0.999
+    sound = (p >= SURE) & (p <= 1.0 - SURE)
+    np.testing.assert_allclose(kept[sound, 1], p[sound])
+
+
+def test_scores_rank_where_they_are_given():
+    y = np.array([0, 0, 1, 1, 1])
+    p = np.array([0.2, 1.0, 1.0, 1.0, 0.9])
+    scores = np.array([0.2, 1.1, 1.3, 1.2, 0.9])
+    pair = np.column_stack([1.0 - p, p])
+    assert classes.judged(Answer(pair, 0.0, 3, scores), y)["auc"] == roc_auc_score(y, scores)
+    assert classes.judged(Answer(pair, 0.0, 3), y)["auc"] == roc_auc_score(y, p)
+    assert "auc" not in classes.judged(Answer(np.eye(3)[[0, 1, 2, 0, 1]], 0.0), y)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------
+
+
+def made(name, key, error=None, **within):
+    """A run with made-up figures by size: AUC and log loss."""
+    figures = {
+        "within": {
+            size: {"auc": auc, "log_loss": loss, "calibration_error": 0.01, "accuracy": auc, "fit_seconds": 1.0}
+            for size, (auc, loss) in within.items()
+        }
+    }
+    task = Task("classes", name, key, {"sizes": [int(size) for size in within]}, 0, stratified_split())
+    return Run(task, "0" * 64, {} if error else figures, error, 1.0, "2026-01-01 00:00:00", {})
+
+
+def test_leaders_are_the_best_of_the_others_by_each_figure():
+    runs = [
+        made("titanic", "bgn", **{"5": (0.83, 0.46)}),
+        made("titanic", "bgn_1", **{"5": (0.99, 0.10)}),
+        made("titanic", "tree", **{"5": (0.82, 0.45)}),
+        made("titanic", "figs", **{"5": (0.84, 0.47)}),
+        made("titanic", "fasterrisk", **{"5": (0.80, 0.48)}),
+        made("titanic", "stumps", error="ValueError: no"),
+        made("phoneme", "bgn", **{"5": (0.86, 0.40)}),
+        made("phoneme", "tree", **{"5": (0.81, 0.45)}),
+        made("penguins", "bgn", **{"5": (0.97, 0.10)}),
+    ]
+    shown = {each.name: each for each in classes.show(runs)}
+    assert shown["classes-leaders"].rows == [
+        ["titanic", 5, 0.83, 0.84, "FIGS", "-0.0100", 0.46, 0.45, "tree", "+0.0100"],
+        ["phoneme", 5, 0.86, 0.81, "tree", "+0.0500", 0.40, 0.45, "tree", "-0.0500"],
+    ]
+    assert shown["classes"].rows == [[5, 2, 1, "-0.0100", 1, "+0.0100", "+0.1900"]]
+    cells = {row[0]: row[2:] for row in shown["classes-auc"].rows}
+    assert cells["L1 logistic regression on stumps"] == ["failed", "missing"]
+    assert cells["BGN, any size"] == ["missing", "missing"]
+    assert [row[:3] for row in shown["classes-several"].rows[:1]] == [["BGN", 5, 0.97]]
+    seconds = {row[0]: row[2:] for row in shown["classes-seconds"].rows}
+    assert seconds["FasterRisk"] == [1.0, "missing", None]
+
+
+def test_the_page_shows_every_table_and_figure():
+    page = (Path(__file__).parents[2] / "docs" / "results" / "classes.rst").read_text(encoding="utf-8")
+    runs = [made("titanic", "bgn", **{"5": (0.8, 0.5)}), made("penguins", "bgn", **{"5": (0.9, 0.1)})]
+    names = {("figure" if isinstance(each, Figure) else "table", each.name) for each in classes.show(runs)}
+    shown = re.findall(r"published-(table|figure):: reduced/(\S+)", page)
+    assert sorted(shown) == sorted(names | {("table", "classes-origin")})
+
+
+def test_a_study_with_nothing_done_has_tables():
+    assert [each.name for each in classes.show([])] == ["classes-seconds"]
+
+
+def test_tasks_ask_every_model_what_it_can_answer():
+    tasks = classes.tasks(Options("reduced"))
+    asked = {(task.dataset, task.method) for task in tasks}
+    assert {name for name, method in asked if method == "fasterrisk"} == set(classdata.TWO)
+    assert {name for name, method in asked if method == "bgn"} == set(classdata.TABLES)
+    assert {task.seed for task in tasks} == {0, 1, 2}
+    assert all(len(classdata.checksum(task.dataset)) == 64 for task in tasks)
+    assert "classes" in STUDIES
+
+
+def test_what_cannot_be_done_here_is_left_out_and_said(tmp_path, monkeypatch):
+    monkeypatch.setattr(classes, "find_spec", lambda name: None)
+    options = Options("smoke", datasets=("iris", "pima_diabetes"), methods=("tree", "fasterrisk"))
+    tasks = [task for task in classes.tasks(options) if task.dataset == "iris" or task.method == "fasterrisk"]
+    monkeypatch.setattr(classes, "tasks", lambda options: tasks)
+    with Store(tmp_path / "runs") as store, (tmp_path / "log").open("w+") as log:
+        work = runner.perform("classes", options, store, log=log)
+        log.seek(0)
+        said = log.read()
+    assert "classes: 1 runs left out: FasterRisk is not installed. Run: pip install --no-deps fasterrisk" in said
+    assert [task.method for task in work.missing.values()] == ["fasterrisk"]
+    assert [run.task.method for run in work.done.values()] == ["tree"]

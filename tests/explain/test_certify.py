@@ -1,0 +1,142 @@
+"""Certificates: what all regions of small networks say, with two rows that show what is not so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bgn import Layer, Network, certify
+from bgn.explain.attainable.domain import read_domain
+from tests.networks import TABLE, problems, table_networks, town
+from tests.reference.attainable import moves
+
+WITHIN = st.sampled_from(["all", "seen"])
+DIRECTIONS = {(False, False): "constant", (True, False): "increasing", (False, True): "decreasing"}
+
+
+def shows(network, certificate, column):
+    """The rows given differ in the column alone, and change the prediction by as much as is told."""
+    for pair, amount, sign in ((certificate.rises, certificate.rise, 1), (certificate.falls, certificate.fall, -1)):
+        assert (pair is None) == (amount == 0.0)
+        if pair is not None:
+            table = np.array(pair, dtype=None if network.schema.all_numbers else object)
+            scores = network.predict(table)
+            assert sign * (scores[1] - scores[0]) == pytest.approx(amount, abs=1e-9)
+            coded = network.schema.encode(table, gaps=True)
+            assert coded[0, column] < coded[1, column]
+            others = [j for j in range(network.n_inputs) if j != column]
+            np.testing.assert_array_equal(coded[0, others], coded[1, others])
+
+
+def compared(network, within, gaps=True, max_seconds=60):
+    found, domain = (
+        certify(network, within=within, gaps=gaps, max_seconds=max_seconds),
+        read_domain(network, within, gaps),
+    )
+    for column in network.features_used:
+        certificate, kind = found[network.names[column]], network.schema.columns[column]
+        if kind.levels is not None and not kind.ordered:
+            assert certificate.direction == "unordered"
+            continue
+        fall, rise = moves(network, domain, column)
+        assert certificate.rise >= rise - 1e-9
+        assert certificate.fall >= fall - 1e-9
+        shows(network, certificate, column)
+        wanted = DIRECTIONS.get((certificate.rise > 0, certificate.fall > 0), "neither")
+        assert certificate.direction == wanted
+        if abs(certificate.rise - rise) + abs(certificate.fall - fall) > 1e-9:  # rows on thresholds but for a rounding
+            pairs = [pair for pair in (certificate.rises, certificate.falls) if pair is not None]
+            table = np.array(
+                [row for pair in pairs for row in pair], dtype=None if network.schema.all_numbers else object
+            )
+            coded, first = network.schema.encode(table, gaps=True), network.layers[0]
+            assert np.nanmin(np.abs(first.project(coded) - first.thresholds)) < 1e-9
+
+
+@settings(max_examples=40)
+@given(case=table_networks(), within=WITHIN, gaps=st.booleans())
+def test_all_regions_say_the_same_of_numbers_categories_and_gaps(case, within, gaps):
+    compared(case[0], within, gaps)
+
+
+@settings(max_examples=30)
+@given(case=problems(max_features=2))
+def test_all_regions_say_the_same_of_numbers_on_thresholds(case):
+    compared(case[0], "all")
+
+
+@settings(max_examples=30)
+@given(case=table_networks(complete={0, 1, 2, 3, 4}, most=3), slope=st.sampled_from([1.5, -0.7]))
+def test_a_slope_and_jumps_against_it(case, slope):
+    network = case[0].changed(slopes=[slope, 0.0, 0.0, 0.0, 0.0])
+    found, endless = certify(network, ["age"], within="seen", max_seconds=60)["age"], certify(network, ["age"])["age"]
+    domain = read_domain(network, "seen", True)
+    fall, rise = moves(network, domain, 0)  # samples of regions: a lower bound, as slopes go on to their edges
+    assert found.rise >= rise - 1e-6
+    assert found.fall >= fall - 1e-6
+    jumps = certify(case[0], ["age"], within="seen")["age"]
+    if slope > 0:
+        assert found.direction == ("neither" if jumps.fall > 0 else "increasing")
+        assert endless.rise == np.inf
+    else:
+        assert found.direction == ("neither" if jumps.rise > 0 else "decreasing")
+        assert endless.fall == np.inf
+    shows(network, found, 0)
+
+
+def test_weights_that_cancel_are_constant():
+    network = Network([Layer([[1.0, 0.5], [2.0, 1.0]], [-3.0, -6.0])], [1.0, -1.0], 4.0, ["a", "b"])
+    assert [each.direction for each in certify(network).values()] == ["constant", "constant"]
+    facing = Network([Layer([[1.0, 0.5], [-1.0, -0.5]], [-3.0, 3.0])], [1.0, 1.0], 4.0, ["a", "b"])
+    found = certify(facing)["a"]  # on the line both fire, beside it one: up and down again
+    assert (found.direction, found.rise, found.fall) == ("neither", 2.0, 2.0)
+    tenths = Network([Layer([[1.0], [1.0], [1.0]], [-3.0] * 3)], [0.1, 0.2, -0.3], 4.0, ["a"])
+    assert certify(tenths)["a"].direction == "constant"
+
+
+def test_questions_that_hide_each_other():
+    # The fall at 3 happens only where the other question says so, and there the rise at 3 makes up for it.
+    layer = Layer([[1.0, 0.0], [1.0, 0.0]], [-3.0, -3.0])
+    network = Network([layer], [1.0, -0.25], 0.0, ["a", "b"])
+    assert certify(network)["a"].direction == "increasing"
+    assert certify(network, ["b"])["b"].direction == "constant"
+    # x1 + 10 x0 >= 25 would fall with x0, but only above 2.4: not within these ranges.
+    far = Network([Layer([[1.0, 0.0], [10.0, 1.0]], [-1.0, -25.0])], [1.0, -0.5], 0.0, ["a", "b"])
+    assert certify(far)["a"].direction == "neither"
+    assert certify(far, within={"a": (0, 2), "b": (0, 4)})["a"].direction == "increasing"
+
+
+def test_deep_networks_are_unknown_and_classes_have_scores():
+    deep = Network([Layer([[1.0, 0.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0, ["a", "b"])
+    assert certify(deep)["a"].direction == "unknown"
+    assert certify(deep, ["b"])["b"].direction == "constant"
+    yes = Network([Layer([[1.0]], [-2.0])], [1.0], 0.0, ["age"], "yes", link="logistic")
+    assert certify(yes)["age"].direction == "increasing"
+    many = Network([Layer([[1.0]], [-2.0])], [[1.0, -0.5]], [0.0, 1.0], ["age"], link="softmax")
+    assert certify(many, output=1)["age"].direction == "decreasing"
+
+
+def test_what_is_told():
+    found = certify(town())
+    assert (
+        repr(found) == "Certificates(age neither, city unordered, rooms increasing, owner unordered, grade increasing)"
+    )
+    assert len(found) == 5
+    assert found["grade"].as_dict()["falls"] is None
+    assert found["grade"].as_dict()["rises"][0][4] == "low"
+    assert repr(found["city"]) == "Certificate(city: unordered)"
+    assert found["city"].as_dict()["rise"] is None
+    with pytest.raises(ValueError, match="columns must name a column"):
+        certify(town(), ["height"])
+    with pytest.raises(ValueError, match="max_seconds must be positive; got 0"):
+        certify(town(), max_seconds=0)
+
+
+def test_out_of_time_it_is_unknown_or_shown():
+    rng = np.random.default_rng(0)
+    network = Network([Layer(rng.normal(size=(80, 6)), rng.normal(size=80))], rng.normal(size=80), 0.0)
+    found = certify(network, [0], max_seconds=0.01)["x0"]
+    assert found.direction in ("unknown", "neither")
+    assert TABLE.columns[4].ordered

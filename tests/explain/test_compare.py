@@ -1,0 +1,136 @@
+"""Gaps between groups and tables: they add up, and are Shapley values by definition."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn import Layer, Network, compare_groups, compare_tables
+from bgn.explain.subject import of_codes
+from tests.networks import problems, table_networks, table_rows, town, town_rows
+
+
+def by_definition(network, first, second):
+    """Shares of questions and columns: every pair of rows, every order of exchanging their columns."""
+    shares = np.zeros((network.widths[-1], network.n_inputs))
+    coded, used = of_codes(network), network.features_used
+    for low, high in product(first, second):
+        for order in permutations(used):
+            row = low.copy()
+            before = coded._hidden(row[np.newaxis])[0]
+            for column in order:
+                row[column] = high[column]
+                after = coded._hidden(row[np.newaxis])[0]
+                shares[:, column] += (after - before) * network.output_weights
+                before = after
+    return shares / (len(first) * len(second) * max(len(list(permutations(used))), 1))
+
+
+def adds_up(found):
+    size = 1.0 + np.abs(found.network.output_weights).sum() + np.abs(found.slopes).sum()
+    assert abs(found.gap - (found.means[1] - found.means[0])) <= 1e-12 * size
+    assert abs(found.columns.sum() - found.gap) <= 1e-12 * size
+    assert abs(found.questions.sum() + found.slopes.sum() - found.gap) <= 1e-12 * size
+    np.testing.assert_allclose(found.shares.sum(axis=1), found.questions, rtol=0, atol=1e-12 * size)
+
+
+@settings(max_examples=30)
+@given(case=problems(max_features=3))
+def test_shares_are_those_of_the_definition(case):
+    network, X, background = case
+    found = compare_tables(network, background[:4], X)
+    adds_up(found)
+    np.testing.assert_allclose(found.shares, by_definition(network, background[:4], X), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=20)
+@given(data=st.data(), depth=st.sampled_from([1, 2]))
+def test_tables_with_words_and_gaps(data, depth):
+    network, complete = data.draw(table_networks(depth=depth, most=3))
+    tables = [data.draw(table_rows(complete, most=3)) for _ in range(2)]
+    found = compare_tables(network, *tables)
+    adds_up(found)
+    first, second = (network._rows(table) for table in tables)
+    np.testing.assert_allclose(found.shares, by_definition(network, first, second), rtol=0, atol=1e-12)
+
+
+def test_slopes_links_and_classes():
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(60, 2)), rng.choice(["u", "v"], 60)
+    layer = Layer([[1.0, 0.0], [1.0, 0.5]], [0.0, 0.3])
+    steep = Network([layer], [1.0, 0.5], 0.0, ["a", "b"], slopes=[0.0, 2.0])
+    found = compare_groups(steep, X, groups)
+    adds_up(found)
+    assert found.slopes[1] == pytest.approx(2 * (X[groups == "v", 1].mean() - X[groups == "u", 1].mean()))
+    yes = Network([layer], [1.0, 0.5], 0.0, ["a", "b"], link="logistic")
+    found = compare_groups(yes, X, groups)
+    adds_up(found)
+    assert found.means[0] == pytest.approx(yes.raw_score(X)[groups == "u"].mean())
+    many = Network([layer], np.eye(2), [0.0, 1.0], ["a", "b"], link="softmax")
+    adds_up(compare_groups(many, X, groups, output=1))
+    with pytest.raises(ValueError, match="output must be the number of a class"):
+        compare_groups(many, X, groups)
+
+
+def test_many_rows_add_up_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    network, X = town(), town_rows(70_000)
+    found = compare_groups(network, X, rng.integers(0, 2, len(X)))
+    assert abs(found.columns.sum() - (found.means[1] - found.means[0])) < 1e-12
+    assert abs(found.questions.sum() - (found.means[1] - found.means[0])) < 1e-12
+
+
+def test_groups_by_name_with_gaps_and_of_many():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"a": [0.0, 2.0, 2.0, 0.0], "who": ["x", "y", None, "z"]})
+    network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, ["a"])
+    found = compare_groups(network, X, "who", between=("x", "y"))
+    assert (found.gap, found.rows, found.names) == (2.0, (1, 1), ("x", "y"))
+    assert repr(found) == "Comparison(y - x: +2 = a +2)"
+    assert found.as_dict()["columns"] == {"a": 2.0}
+    with pytest.raises(ValueError, match="between must name two of the groups 'x', 'y', 'z'; got None"):
+        compare_groups(network, X, "who")
+    with pytest.raises(ValueError, match="X has no column 'whom'"):
+        compare_groups(network, X, "whom")
+    with pytest.raises(ValueError, match="one entry per row of X, 4"):
+        compare_groups(network, X, [1, 2])
+
+
+def test_the_figure_has_a_bar_per_part():
+    pytest.importorskip("matplotlib")
+    found = compare_tables(town(), town_rows(50, 1), town_rows(50, 2))
+    ax = bgn.plots.comparison(found, most=3)
+    assert ax.get_yticklabels()[-1].get_text().endswith("others")
+    assert "mean score of b less that of a" in ax.get_xlabel()
+    bars = bgn.plots.comparison(found, by="questions", most=50).patches
+    assert sum(bar.get_width() for bar in bars) == pytest.approx(found.gap)
+    with pytest.raises(ValueError, match="by must be 'columns' or 'questions'"):
+        bgn.plots.comparison(found, by="rows")
+
+
+def test_the_command(tmp_path):
+    pytest.importorskip("click")
+    pytest.importorskip("pyarrow")
+    import json
+
+    from tests.command import call
+
+    network = Network([Layer([[1.0, 0.0], [1.0, 1.0]], [-2.0, -5.0])], [1.0, 0.5], 3.0, ["rooms", "age"], "price")
+    bgn.save(network, tmp_path / "m.json")
+    (tmp_path / "a.csv").write_text("rooms,age,who\n1,1,x\n3,1,x\n3,3,y\n4,4,y\n")
+    (tmp_path / "b.csv").write_text("rooms,age\n3,3\n4,4\n")
+    lines = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who").out.splitlines()
+    assert lines[0] == "mean prediction of x (2 rows): 2.5"
+    assert [line.split() for line in lines[2:]] == [["rooms", "+1.375"], ["age", "+0.625"], ["gap", "+2"]]
+    told = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--with", tmp_path / "b.csv", "--json").out
+    assert json.loads(told)["gap"] == 1.0
+    text = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "who", "--questions").out
+    assert "rooms ≥ 2" in text
+    assert "name a column with --groups" in call("compare", tmp_path / "m.json", tmp_path / "a.csv", code=2).err
+    wrong = call("compare", tmp_path / "m.json", tmp_path / "a.csv", "--groups", "age", code=1).err
+    assert "--between must name two of the groups" in wrong

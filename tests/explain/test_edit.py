@@ -1,0 +1,168 @@
+"""Edits: they do what they say to the rows they should, are undone to the bit, and are kept with the model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bgn
+from bgn import Layer, Network, edit
+from bgn.model.neuron import Neuron, Projection
+from bgn.persist import read
+from tests.fuzz_edits import fuzz
+from tests.networks import TABLE, town, town_rows
+
+HOUSE = Network(
+    [Layer([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]], [-65.5, -20.0, 30.0, -70.0])],
+    [0.5, -0.25, 0.15, 0.35], 1.0, ["income", "age"], "value",
+)  # fmt: skip
+ROWS = np.array([[70.0, 10.0], [66.0, 30.0], [20.0, 30.0], [80.0, 15.0], [30.0, 20.0]])
+
+
+def test_many_random_edits_leave_networks_of_one_mind():
+    assert fuzz(120, seed=1) > 50
+
+
+def test_a_threshold_is_the_one_that_is_printed():
+    start = edit(HOUSE, ROWS, HOUSE.predict(ROWS))
+    assert "income <= 30" in bgn.equation(HOUSE)
+    lines = bgn.equation(start.threshold(4, 35).network)
+    assert "income <= 35" in lines
+    done = start.threshold(1, 75.0)
+    assert done.receipt.changed.tolist() == [0, 1]
+    assert done.receipt.edit.before == 0.0
+    assert done.receipt.edit.after == pytest.approx(0.4)
+    assert repr(done.receipt) == (
+        "Receipt(threshold of question 1 set to 75: 2 of 5 predictions changed, error 0 -> 0.4)"
+    )
+
+
+def test_an_amount_leaves_those_alone_that_answer_no():
+    start = edit(HOUSE, ROWS)
+    for line in range(1, 5):
+        holds = bgn.as_terms(HOUSE).holds(ROWS)[:, line - 1]
+        done = start.amount(line, 7.0)
+        np.testing.assert_allclose(done.receipt.change[~holds], 0.0, atol=1e-12)
+        np.testing.assert_allclose(done.receipt.change[holds], 7.0 - bgn.as_terms(HOUSE).terms[line - 1].weight)
+        gone = start.drop(line)
+        np.testing.assert_allclose(gone.receipt.change[~holds], 0.0, atol=1e-12)
+        np.testing.assert_allclose(start.drop(line, answer=True).receipt.change[holds], 0.0, atol=1e-12)
+        assert gone.network.widths == (3,)
+    assert start.amount(1, 0).network.widths == (3,)
+
+
+def test_levels_change_sides():
+    network, rows = town(), town_rows(300)
+    lines = bgn.as_terms(network).terms
+    place = next(k for k, term in enumerate(lines, 1) if term.condition.columns == (1,))
+    done = edit(network, rows).level(place, "Rome", True)
+    assert "{Lille, Nice, Rome}" in bgn.equation(done.network)
+    assert {rows[k, 1] for k in done.receipt.changed} == {"Rome"}
+    back = done.level(place, "Rome", False)
+    np.testing.assert_array_equal(back.network.predict(rows), network.predict(rows))
+    gaps = edit(network, rows).level(place, None, True)
+    assert {rows[k, 1] for k in gaps.receipt.changed} == {None, "Berlin"}
+    with pytest.raises(ValueError, match="level must be one of 'Lille'"):
+        done.level(place, "Paris", True)
+    with pytest.raises(ValueError, match="must ask of one category"):
+        done.level(1, "Rome", True)
+
+
+def test_questions_about_the_same_sum_merge():
+    merged = edit(HOUSE, ROWS).merge(1, 2)  # 65.5 and 70 of the same column
+    assert "1.70 [income >= 65.5]" in bgn.equation(merged.network)
+    assert merged.receipt.changed.tolist() == [1]  # 66 was between the two
+    at = edit(HOUSE).merge(1, 2, threshold=68.0)
+    assert "1.70 [income >= 68]" in bgn.equation(at.network)
+    against = edit(HOUSE).merge(1, 4)
+    assert "0.70 [income >= 65.5]" in bgn.equation(against.network)
+    with pytest.raises(ValueError, match="must compare the same sum"):
+        edit(HOUSE).merge(1, 3)
+    with pytest.raises(ValueError, match="must be two; got 1 twice"):
+        edit(HOUSE).merge(1, 1)
+
+
+def test_questions_are_added_and_columns_forbidden():
+    start = edit(HOUSE, ROWS)
+    more = start.add("age", ">=", 25, 2.0)
+    np.testing.assert_allclose(more.receipt.change, np.where(ROWS[:, 1] >= 25, 2.0, 0.0), atol=1e-12)
+    less = start.add({"age": 1.0, "income": 0.5}, "<", 40, 2.0)
+    np.testing.assert_allclose(less.receipt.change, np.where(ROWS @ [0.5, 1.0] < 40, 2.0, 0.0), atol=1e-12)
+    none = start.forbid("income")
+    assert none.network.features_used == (1,)
+    assert none.log[-1].what == "income forbidden"
+    words = edit(town(), town_rows(100)).add("city", "in", ["Oslo"], 5.0, missing=False)
+    np.testing.assert_allclose(words.receipt.change, np.where(town_rows(100)[:, 1] == "Oslo", 5.0, 0.0), atol=1e-12)
+    with pytest.raises(ValueError, match="relation must be '>=' or '<'"):
+        start.add("age", "==", 25, 2.0)
+    with pytest.raises(ValueError, match="levels of one category"):
+        edit(town()).add("city", "in", ["Paris"], 2.0)
+
+
+def test_slopes_and_probabilities():
+    steep = Network([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"], slopes=[0.5, 2.0])
+    X = np.array([[0.0, 1.0], [2.0, 3.0]])
+    done = edit(steep, X).forbid("b")
+    np.testing.assert_allclose(done.receipt.change, -2.0 * X[:, 1])
+    yes = Network([Layer([[1.0, 0.0]], [-1.0])], [1.0], 0.0, ["a", "b"], "yes", link="logistic")
+    turned = edit(yes, X, [0, 1], cutoff=0.5).threshold(1, 5.0)
+    assert turned.receipt.decisions.tolist() == [1]
+    assert turned.receipt.edit.after > turned.receipt.edit.before
+
+
+def test_the_log_goes_with_the_model(tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = bgn.BGNRegressor(max_width=3, random_state=0).fit(X, X[:, 0] > 0)
+    done = edit(model, X, (X[:, 0] > 0).astype(float)).threshold(1, 0.25, why="experience <b>")
+    assert type(done.model) is bgn.BGNRegressor
+    assert done.model.network_ == done.network
+    bgn.save(done.model, tmp_path / "m.json")
+    again = bgn.load(tmp_path / "m.json")
+    assert again.edits_ == done.log
+    assert edit(again).round(2).log[0] == done.log[0]
+    bgn.save(done.network, tmp_path / "n.json", edits=done.log)
+    assert read(tmp_path / "n.json").edits == done.log
+    text = bgn.write_report(again, X, X[:, 0] > 0, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "threshold of question 1 set to 0.25" in text
+    assert "experience &lt;b&gt;" in text
+
+
+def test_undo_is_the_very_network_and_nothing_is_left_to_undo():
+    start = edit(HOUSE, ROWS)
+    done = start.round(1).amount(1, 3).drop(2)
+    assert done.undo().undo().undo() is start
+    assert start.network is HOUSE
+    with pytest.raises(ValueError, match="nothing to undo"):
+        start.undo()
+
+
+def test_what_cannot_be_edited():
+    deep = Network([Layer([[1.0]], [0.0]), Layer([[1.0]], [0.0])], [1.0], 0.0)
+    with pytest.raises(ValueError, match="one hidden layer and one output"):
+        edit(deep)
+    with pytest.raises(ValueError, match="question must be a line of the equation, from 1 to 4; got 5"):
+        edit(HOUSE).drop(5)
+    with pytest.raises(ValueError, match="threshold must be a finite number"):
+        edit(HOUSE).threshold(1, float("nan"))
+    words = Network([Layer.of([Neuron(Projection((1,), ((1.0, 0.0, 0.0, 0.0),)), 1.0)], 5)], [1.0], 0.0, schema=TABLE)
+    with pytest.raises(ValueError, match="asks of no number"):
+        edit(words).threshold(1, 3.0)
+
+
+def test_the_command(tmp_path):
+    pytest.importorskip("click")
+    pytest.importorskip("pyarrow")
+    from tests.command import call
+
+    bgn.save(HOUSE, tmp_path / "m.json")
+    (tmp_path / "d.csv").write_text("income,age,value\n70,10,1\n66,30,2\n20,30,0\n")
+    done = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "1", "68", "drop", "3", "--why", "so",
+                "-o", tmp_path / "e.json").out.splitlines()  # fmt: skip
+    assert done[0].startswith("Receipt(threshold of question 1 set to 68: 1 of 3 predictions changed")
+    assert "income >= 68" in "\n".join(done)
+    kept = read(tmp_path / "e.json")
+    assert [each.why for each in kept.edits] == ["so", "so"]
+    assert kept.network.widths == (3,)
+    wrong = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "9", "68", code=1).err
+    assert "from 1 to 4; got 9" in wrong
+    assert "Changes are:" in call("edit", tmp_path / "m.json", tmp_path / "d.csv", "frob", code=1).err

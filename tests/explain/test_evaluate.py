@@ -1,0 +1,146 @@
+"""Scores of classes, against scikit-learn's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+import bgn
+from bgn.explain.evaluate import evaluation
+from bgn.explain.evaluate.judged import JudgedRows
+
+LABELS = {2: ("no", "yes"), 3: ("a", "b", "c"), 4: (1, 2, 3, 4)}
+
+
+@st.composite
+def judged_rows(draw: st.DrawFn, ties: bool = True) -> JudgedRows:
+    classes = draw(st.sampled_from(list(LABELS)))
+    rows = draw(st.integers(classes, 40))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    shape = (rows,) if classes == 2 else (rows, classes)
+    scores = rng.normal(size=shape).round(draw(st.integers(0, 2))) * draw(st.sampled_from([0.5, 2.0]))
+    codes = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)])
+    weight = draw(st.sampled_from([None, rng.integers(1, 4, rows), rng.uniform(0.1, 3.0, rows)]))
+    return JudgedRows.scored(LABELS[classes], scores, codes, weight)
+
+
+@given(judged_rows(), st.sampled_from([0.5, 0.2, 0.9]))
+@settings(max_examples=150)
+def test_scores_are_scikit_learns(judged: JudgedRows, threshold: float) -> None:
+    found, weight = evaluation(judged, threshold).scores, judged.weight
+    truth, chances = judged.codes, judged.probabilities
+    expected = {"log_loss": metrics.log_loss(truth, chances, sample_weight=weight)}
+    if len(judged.classes) == 2:
+        said = chances[:, 1] > threshold
+        expected |= {
+            "auc": metrics.roc_auc_score(truth, judged.scores[:, 1], sample_weight=weight),
+            "brier": metrics.brier_score_loss(truth, chances[:, 1], sample_weight=weight),
+            "accuracy": metrics.accuracy_score(truth, said, sample_weight=weight),
+            "sensitivity": metrics.recall_score(truth, said, sample_weight=weight),
+            "specificity": metrics.recall_score(truth, said, pos_label=0, sample_weight=weight),
+            "precision": metrics.precision_score(truth, said, sample_weight=weight, zero_division=np.nan),
+        }
+        area = metrics.average_precision_score(truth, judged.scores[:, 1], sample_weight=weight)
+        assert judged.of_class(1).average_precision() == pytest.approx(area)
+    else:
+        said = judged.predicted
+        recall = metrics.recall_score(truth, said, average=None, sample_weight=weight)
+        # scikit-learn takes weights for no macro average over classes, so one class at a time.
+        ranks = [
+            metrics.roc_auc_score(truth == k, judged.log_probabilities[:, k], sample_weight=weight)
+            for k in range(len(judged.classes))
+        ]
+        expected |= {
+            "auc": np.mean(ranks),
+            "brier": np.average(((chances - np.eye(len(judged.classes))[truth]) ** 2).sum(axis=1), weights=weight),
+            "accuracy": metrics.accuracy_score(truth, said, sample_weight=weight),
+        }
+        expected |= {f"recall of {word}": each for word, each in zip(judged.words, recall, strict=True)}
+    assert {name: found[name] for name in expected} == pytest.approx(expected, nan_ok=True)
+    confusion = metrics.confusion_matrix(truth, said, sample_weight=weight)
+    np.testing.assert_allclose(evaluation(judged, threshold).confusion, confusion)
+
+
+@given(judged_rows())
+def test_curves_are_scikit_learns(judged: JudgedRows) -> None:
+    one = judged.of_class(len(judged.classes) - 1)
+    across, up = one.roc()
+    false, true, _ = metrics.roc_curve(one.member, one.order, sample_weight=one.weight, drop_intermediate=False)
+    np.testing.assert_allclose(np.c_[across, up], np.c_[false, true], atol=1e-12)
+    precision, recall = one.precision_recall()
+    expected = metrics.precision_recall_curve(one.member, one.order, sample_weight=one.weight)
+    np.testing.assert_allclose(precision, expected[0][::-1])
+    np.testing.assert_allclose(recall, expected[1][::-1], atol=1e-12)
+
+
+@given(judged_rows(), st.integers(1, 12))
+def test_bins_hold_all_rows_and_keep_equal_ones_together(judged: JudgedRows, count: int) -> None:
+    one = judged.of_class(1)
+    found = one.bins(count)
+    assert len(found.weight) <= count
+    assert found.weight.sum() == pytest.approx(one.weight.sum())
+    assert (np.diff(found.predicted) > 0).all()
+    mean = np.average(one.probability, weights=one.weight)
+    assert np.average(found.predicted, weights=found.weight) == pytest.approx(mean)
+    share = np.average(one.member, weights=one.weight)
+    assert np.average(found.observed, weights=found.weight) == pytest.approx(share)
+    assert one.bins(1).expected_error == pytest.approx(abs(mean - share), abs=1e-12)
+
+
+@given(judged_rows())
+def test_a_weight_of_two_is_the_row_twice(judged: JudgedRows) -> None:
+    times = np.random.default_rng(0).integers(1, 3, len(judged.codes))
+    heavy = JudgedRows(judged.classes, judged.codes, judged.scores, times.astype(float))
+    twice = np.repeat(np.arange(len(times)), times)
+    plain = JudgedRows(judged.classes, judged.codes[twice], judged.scores[twice], np.ones(len(twice)))
+    assert evaluation(heavy).scores == pytest.approx(evaluation(plain).scores, nan_ok=True)
+
+
+def test_standard_errors_are_those_of_repeated_tables() -> None:
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(300):
+        codes = rng.integers(0, 2, 200)
+        found.append(evaluation(JudgedRows.scored(("no", "yes"), codes + rng.normal(size=200), codes)))
+    for name in ("auc", "log_loss", "brier", "accuracy", "sensitivity", "specificity", "precision"):
+        spread = np.std([each.scores[name] for each in found])
+        assert np.mean([each.errors[name] for each in found]) == pytest.approx(spread, rel=0.2)
+
+
+def test_net_benefit_is_its_definition() -> None:
+    judged = JudgedRows.scored(("no", "yes"), np.array([2.0, 1.0, -1.0, -3.0]), [1, 0, 1, 0])
+    assert judged.of_class(1).net_benefit(np.array([0.5, 0.1])) == pytest.approx([0.0, (2 - 0.1 / 0.9) / 4])
+
+
+def test_a_model_is_judged_as_it_predicts() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    for y in (X[:, 0] + X[:, 1] > 0, np.array(["low", "mid", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]):
+        model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X, y)
+        found = bgn.evaluate(model, X, y)
+        assert found.scores["accuracy"] == pytest.approx(model.score(X, y))
+        assert found.scores["log_loss"] == pytest.approx(metrics.log_loss(y, model.predict_proba(X)))
+        assert list(found.to_frame().index) == list(found.scores)
+        assert "log loss" in str(found)
+        assert "<table>" in found._repr_html_()
+        assert found.classes == tuple(model.classes_.tolist())
+
+
+def test_what_cannot_be_judged_says_so() -> None:
+    X = np.arange(12.0).reshape(6, 2)
+    numbers = bgn.BGNRegressor(max_width=1, validation_fraction=0).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="model must predict classes; this one predicts numbers"):
+        bgn.evaluate(numbers, X, [1] * 6)
+    model = bgn.BGNClassifier(max_width=1, validation_fraction=0).fit(X, ["a", "a", "a", "b", "b", "b"])
+    with pytest.raises(ValueError, match="y holds the label 'c', which fit did not see"):
+        bgn.evaluate(model, X, ["a", "a", "a", "b", "b", "c"])
+    with pytest.raises(ValueError, match="threshold must be"):
+        bgn.evaluate(model, X, ["a"] * 6, threshold=2)
+    with pytest.raises(ValueError, match="y must have one label per row"):
+        bgn.evaluate(model, X, ["a"] * 5)
+    one = bgn.evaluate(model, X, ["a"] * 6)
+    assert np.isnan(one.scores["auc"])
+    assert "AUC" in str(one)

@@ -1,0 +1,449 @@
+"""Exported programs in their own engines: the same bits as the network, on rows that sit on thresholds and beside."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bgn
+from bgn import Layer, Network, export
+from bgn.explain.shap import shap_values
+from bgn.export.plan import plan
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
+from tests import export_engines as engines
+from tests.export_cases import HOSTILE, drawn_networks, every_kind, expected, hostile, rows_for
+from tests.networks import random_network, town, town_rows
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory):
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # a socket's path must be short
+        server = engines.Postgres(folder)
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def networks():
+    every = every_kind(1100)
+    return {name: every[name] for name in every if name[-1] not in "4567"} | drawn_networks(12)
+
+
+@pytest.fixture(scope="module")
+def few():
+    """Fewer and narrower ones, for engines that take long to start."""
+    every = every_kind(150)
+    return {name: every[name] for name in every if name[-1] not in "34567"}
+
+
+def bits(scores):
+    return np.ascontiguousarray(scores, np.float64).view(np.int64)
+
+
+def agree(run, networks, count=200, finite=False):
+    """Assert that an engine computes the same bits, for all networks."""
+    for name, network in networks.items():
+        rows = rows_for(network, count if network.widths[0] < 500 else 60)
+        if finite:  # sums that go beyond 1e308 are an error in PostgreSQL
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = rows[
+                    np.isfinite(network.layers[0].project(network._rows(rows))).all(axis=1) | has_gap(network, rows)
+                ]
+        want = expected(network, rows)
+        got = run(network, rows)
+        assert got.shape == want.shape, name
+        differ = (bits(got) != bits(want)).any(axis=1)
+        assert not differ.any(), f"{name}: {rows[differ][:3]} give {got[differ][:3]}, not {want[differ][:3]}"
+
+
+def has_gap(network, rows):
+    """Rows that have a gap, and no number that could overflow."""
+    numbers = [j for j, column in enumerate(network.schema.columns) if column.levels is None]
+    values = np.array([[np.nan if x is None else x for x in row] for row in rows[:, numbers].tolist()], float)
+    values = values.reshape(len(rows), len(numbers))
+    return np.isnan(values).any(axis=1) & ~(np.abs(values) > 1e200).any(axis=1)
+
+
+def test_python(networks):
+    agree(engines.in_python, networks)
+
+
+def test_javascript(few):
+    agree(engines.in_node, few)
+
+
+@pytest.mark.parametrize(
+    "flags", [("-std=c99", "-pedantic", "-O0"), ("-std=gnu11", "-O3", "-march=native")], ids=" ".join
+)
+def test_c(few, flags):
+    agree(engines.in_c(*flags), few)
+
+
+def test_sqlite(networks):
+    agree(engines.in_sqlite, networks)
+
+
+def test_duckdb(networks):
+    agree(engines.in_duckdb, networks)
+
+
+def test_postgresql(networks, postgres):
+    agree(postgres, networks, finite=True)
+
+
+def test_onnx(networks):
+    agree(engines.in_onnx, networks)
+
+
+def test_onnx_with_levels_as_numbers():
+    agree(lambda network, rows: engines.in_onnx(network, rows, inputs="matrix"), {"town": town(), "hostile": hostile()})
+
+
+def test_sql_as_one_expression():
+    import sqlite3
+
+    network = town()
+    rows = rows_for(network, 200)
+    expression = export.to_sql(network, dialect="sqlite", form="expression")
+    names, table = engines.table_of(network, rows)
+    database = sqlite3.connect(":memory:")
+    database.execute(f"CREATE TABLE rows ({', '.join(json.dumps(name) for name in names)})")
+    database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})", table)
+    got = [row[0] for row in database.execute(f'SELECT {expression} FROM rows ORDER BY "{engines.KEY}"')]
+    assert (bits(got) == bits(expected(network, rows)[:, 0])).all()
+
+
+def test_a_refused_gap_is_no_prediction():
+    network = random_network(3, ["a", "b"], 1)
+    rows = np.array([[np.nan, 1.0], [0.5, 1.0]])
+    want = network.predict(rows[1:])
+    for run in (engines.in_sqlite, engines.in_duckdb, engines.in_onnx, engines.in_c("-O1")):
+        got = run(network, rows)[:, 0]
+        assert np.isnan(got[0])
+        assert got[1] == want[0]
+    with pytest.raises(ValueError, match="'a' is missing"):
+        engines.in_python(network, rows)
+    with pytest.raises(AssertionError, match="a is missing"):
+        engines.in_node(network, rows)
+
+
+# -- classes -----------------------------------------------------------------------------------------------------
+
+
+def told_apart(link):
+    """A network of two or three classes with hostile labels."""
+    network = random_network(6, ["a", "b"], 4)
+    schema = replace(network.schema, classes=HOSTILE[: 2 if link == "logistic" else 3], target="kind")
+    rng = np.random.default_rng(0)
+    shape = (6,) if link == "logistic" else (6, 3)
+    return Network(network.layers, rng.normal(size=shape), rng.normal(size=shape[1:]), schema=schema, link=link)
+
+
+@pytest.mark.parametrize("link", ["logistic", "softmax"])
+def test_labels_and_probabilities(link):
+    network = told_apart(link)
+    rows = np.random.default_rng(1).normal(size=(50, 2)) * 3
+    found, scores = network.predict(rows), network.raw_score(rows)
+    want = np.column_stack([1 - found, found]) if link == "logistic" else found
+    labels = [
+        network.schema.classes[k] for k in ((scores > 0).astype(int) if link == "logistic" else scores.argmax(axis=1))
+    ]
+
+    names = {}
+    exec(export.to_python(network), names)
+    records = engines.records(network, rows)
+    got = np.array([names["predict"](row) for row in records])
+    np.testing.assert_allclose(got, found, rtol=1e-14)
+    assert [names["label"](row) for row in records] == labels
+
+    session = engines.session_of(export.to_onnx(network))
+    label, probabilities = session.run(["label", "probabilities"], {"X": rows})
+    np.testing.assert_allclose(probabilities, want, rtol=1e-13, atol=1e-300)
+    assert label.tolist() == labels
+
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE rows (n INTEGER, a DOUBLE, b DOUBLE)")
+        database.executemany("INSERT INTO rows VALUES (?, ?, ?)", [[k, *row] for k, row in enumerate(rows.tolist())])
+        result = database.execute(f"SELECT * FROM ({export.to_sql(network, dialect='duckdb', keep=['n'])}) ORDER BY n")
+        columns = {
+            each[0]: column
+            for each, column in zip(result.description, zip(*result.fetchall(), strict=True), strict=True)
+        }
+    assert list(columns["label"]) == labels
+    probable = ["probability"] if link == "logistic" else [f"probability of {word}" for word in network.schema.classes]
+    np.testing.assert_allclose(
+        np.column_stack([columns[name] for name in probable]), want[:, -len(probable) :], rtol=1e-13
+    )
+
+    with tempfile.TemporaryDirectory() as folder:
+        library = engines.compiled(
+            network, folder, "-O2", driver="int label(const double *row) { return bgn_label(row); }"
+        )
+        pointer = ctypes.POINTER(ctypes.c_double)
+        chosen = [library.label(np.ascontiguousarray(row).ctypes.data_as(pointer)) for row in rows]
+    assert [network.schema.classes[k] for k in chosen] == labels
+
+
+def test_labels_in_javascript(tmp_path):
+    node = engines.needs("node")
+    for link in ("logistic", "softmax"):
+        network = told_apart(link)
+        export.to_javascript(network, tmp_path / "model.mjs")
+        row = {"a": 0.25, "b": -1.5}
+        code = f"import('./model.mjs').then((m) => console.log(JSON.stringify([m.predict({row}), m.label({row})])))"
+        done = subprocess.run([node, "-e", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        got, label = json.loads(done.stdout)
+        np.testing.assert_allclose(got, network.predict([[0.25, -1.5]])[0], rtol=1e-14)
+        score = network.raw_score([[0.25, -1.5]])[0]
+        assert label == network.schema.classes[int(score > 0) if link == "logistic" else int(score.argmax())]
+
+
+# -- reasons -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [town, lambda: random_network(7, ["a", "b", "c"], 2, second=3)], ids=["town", "deep"])
+def test_reasons_are_the_shap_values_of_questions(make):
+    network = make()
+    background, rows = (rows_for(network, 60, seed, extremes=(0.0,)) for seed in (1, 2))
+    answers = network.hidden(rows)
+    values = network.output_weights * (answers - network.hidden(background).mean(axis=0))
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :3]
+    want = np.take_along_axis(values, order, axis=1)
+    np.testing.assert_allclose(values.sum(axis=1) + network.predict(background).mean(), network.predict(rows))
+
+    names = {}
+    exec(export.to_python(network, reasons=background), names)
+    found = [names["reasons"](row) for row in engines.records(network, rows)]
+    amounts = np.array([[amount for _, _, amount in each] for each in found])
+    np.testing.assert_allclose(amounts, want, rtol=1e-12)
+    assert all(answer is bool(answers[k, order[k, 0]] > 0) for k, ((_, answer, _), *_) in enumerate(found))
+
+    session = engines.session_of(export.to_onnx(network, reasons=background))
+    which, got = session.run(["reasons", "amounts"], engines.feed(network, rows, session))
+    assert (got == amounts).all()
+    words = json.loads(session.get_modelmeta().custom_metadata_map["reasons"])
+    assert [[words[k] for k in each] for each in which] == [[word for word, _, _ in each] for each in found]
+
+    import sqlite3
+
+    table_names, table = engines.table_of(network, rows)
+    database = sqlite3.connect(":memory:")
+    database.execute(f"CREATE TABLE rows ({', '.join(json.dumps(name) for name in table_names)})")
+    database.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(table_names))})", table)
+    query = export.to_sql(network, dialect="sqlite", keep=[engines.KEY], reasons=background)
+    for row in database.execute(query):
+        told = [(row[2 + 3 * k], row[3 + 3 * k] == "yes", row[4 + 3 * k]) for k in range(3)]
+        assert told == found[row[0]]
+
+
+def test_reasons_agree_with_the_neuron_values_of_explanations():
+    network = random_network(5, ["a", "b"], 3)
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    names = {}
+    exec(export.to_python(network, reasons=rows), names)
+    explanation = shap_values(network, rows[:4], background=rows)
+    for row, values in zip(engines.records(network, rows[:4]), explanation.values, strict=True):
+        total = sum(amount for _, _, amount in names["reasons"](row, 100))
+        assert total == pytest.approx(values.sum())
+
+
+# -- sizes, names, files -----------------------------------------------------------------------------------------
+
+
+def test_equal_questions_are_asked_once():
+    layer = Layer(np.tile([[1.0, 0.5], [1.0, 0.0]], (500, 1)), np.tile([-1.0, -2.0], 500))
+    network = Network([layer], np.full(1000, 0.001), 0.0, ["a", "b"])
+    planned = plan(network)
+    assert len(planned.layers[0].comparisons) == 2
+    assert len(planned.addends) == 2
+    assert (
+        max(len(write(network)) for write in (export.to_python, export.to_javascript, export.to_c, export.to_sql))
+        < 4000
+    )
+    assert len(export.to_onnx(network)) < 4000
+
+
+def test_names_do_not_get_out():
+    network = hostile()
+    assert "</script" not in export.to_javascript(network)
+    header = export.to_c(network)
+    assert header.isascii()
+    assert header.count("*/") == header.count("/*")
+    compile(export.to_python(network), "exported", "exec")
+    for dialect in ("standard", "bigquery", "snowflake"):
+        text = export.to_sql(network, dialect=dialect, keep=HOSTILE[:3], table=("a schema", 'a "table"'))
+        assert "DROP TABLE rows; --" in text  # within quotes
+    assert '`a schema`.`a "table"`' in export.to_sql(network, dialect="bigquery", table=("a schema", 'a "table"'))
+    with pytest.raises(ValueError, match="character 0"):
+        export.to_sql(Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a\0b"]))
+
+
+def test_names_of_our_own_are_no_trap(postgres):
+    names = [
+        "x1",
+        "x0",
+        "keep_0",
+        "t0",
+        "h0_0",
+        "s0_0",
+        "n3",
+        "c1",
+        "_n2",
+        "answer 1 1",
+        "prediction",
+        "X",
+        "row",
+        "odds",
+    ]
+    for second in (0, 3):
+        network = random_network(20, names, 5, second=second, target="x1")
+        every = {"own": network, "classes": network.changed(link="logistic")}
+        agree(engines.in_python, every)
+        agree(engines.in_duckdb, every)
+        agree(engines.in_sqlite, every)
+        agree(postgres, every, finite=True)
+        agree(lambda network, rows: engines.in_onnx(network, rows, inputs="columns"), every)
+        agree(engines.in_node, every)
+    text = export.to_sql(network, table="Stage_0")
+    assert "WITH bgn_stage_0 AS" in text
+
+
+def test_a_file_is_written_whole(tmp_path):
+    network = random_network(3, ["a", "b"], 0)
+    for name, write in {
+        "m.py": export.to_python,
+        "m.mjs": export.to_javascript,
+        "m.h": export.to_c,
+        "m.sql": export.to_sql,
+    }.items():
+        text = write(network, tmp_path / name)
+        assert (tmp_path / name).read_text() == text
+    content = export.to_onnx(network, tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == content
+    with pytest.raises(FileNotFoundError):
+        export.to_c(network, Path("/no such folder/m.h"))
+
+
+def test_what_cannot_be_written_is_said():
+    network = random_network(3, ["a", "b"], 0)
+    with pytest.raises(ValueError, match=r"dialect must be one of 'standard'.*got 'oracle'"):
+        export.to_sql(network, dialect="oracle")
+    with pytest.raises(ValueError, match=r"name must be letters.*got 'my model'"):
+        export.to_c(network, name="my model")
+    with pytest.raises(ValueError, match="inputs must be"):
+        export.to_onnx(network, inputs="rows")
+    with pytest.raises(ValueError, match="form='expression' writes one raw score"):
+        export.to_sql(told_apart("softmax"), form="expression")
+    with pytest.raises(ValueError, match="background must have rows"):
+        export.to_python(network, reasons=np.zeros((0, 2)))
+
+
+def test_float32_inputs_are_rounded_before_questions_are_asked():
+    network = Network([Layer([[1.0]], [-0.1])], [1.0], 0.0, ["a"])
+    session = engines.session_of(export.to_onnx(network, precision="float"))
+    given = np.array([[0.1], [0.2]], np.float32)
+    assert session.run(None, {"X": given})[0][:, 0].tolist() == network.predict(given.astype(float)).tolist()
+
+
+def test_numbers_that_sqlite_would_misread():
+    rng = np.random.default_rng(0)
+    thresholds = np.concatenate(
+        [rng.normal(size=300), rng.normal(size=100) * 10.0 ** rng.integers(-300, 300, 100), [5e-324, 1e22, 0.1]]
+    )
+    layer = Layer(np.ones((len(thresholds), 1)), -thresholds)
+    network = Network([layer], 2.0 ** -np.arange(len(thresholds)), 0.0, ["a"])
+    rows = np.concatenate([thresholds, np.nextafter(thresholds, -np.inf), np.nextafter(thresholds, np.inf)])[
+        :, np.newaxis
+    ]
+    assert (engines.in_sqlite(network, rows) == expected(network, rows)).all()
+
+
+def test_bgn_offers_the_formats():
+    assert set(export.__all__) >= {"to_c", "to_javascript", "to_onnx", "to_python", "to_sql"}
+    assert bgn.export is export
+
+
+def test_town_rows_as_people_write_them():
+    network, rows = town(), town_rows(100)
+    assert (engines.in_python(network, rows)[:, 0] == network.predict(rows)).all()
+    schema = Schema((Column("floor", levels=(1.0, 2.5)),))
+    floors = Network(
+        [Layer.of([Neuron(Projection((0,), ((1.0, 0.0),)), 1.0, False)], 1)],
+        [1.0],
+        0.0,
+        schema=schema,
+    )
+    names = {}
+    exec(export.to_python(floors), names)
+    assert [names["predict"]({"floor": value}) for value in (1, 1.0, "1", 2.5, "2.5", None, 7)] == [
+        1,
+        1,
+        1,
+        -1,
+        -1,
+        -1,
+        -1,
+    ]
+
+
+# -- points without floats ---------------------------------------------------------------------------------------
+
+
+def card():
+    """A card with a number, a category and a sum of both, thresholds with decimals, and gaps."""
+    schema = Schema(
+        (Column("income"), Column("city", levels=("Lille", "Nice", "Rome")), Column("age", typical=30.0)), "value"
+    )
+    asked = [
+        Neuron(Projection((0,), (1.0,)), 65.46, missing=True),
+        Neuron(Projection((0,), (-1.0,)), -20.5, missing=False),
+        Neuron(Projection((1,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
+        Neuron(Projection((0, 1), (1.0, (0.0, -6.25, 0.0)), gaps=(38.5, 0.5)), 30.0),
+        Neuron(Projection((0, 2), (1.0, 0.5)), 60.0, missing=True),
+        Neuron(Projection((2,), (1.0,)), 20.0),
+    ]
+    return Network([Layer.of(asked, 3)], [0.26, 0.195, -0.065, 0.13, -0.39, 0.065], 1.54, schema=schema)
+
+
+def test_points_without_floats(tmp_path):
+    network = card()
+    written = bgn.scorecard(network)
+    export.to_c(network, tmp_path / "card.h", integers=True, decimals=2)
+    (tmp_path / "driver.c").write_text(
+        '#include "card.h"\nvoid run(const int32_t *rows, long count, int32_t *out) '
+        "{ for (long k = 0; k < count; k++) out[k] = bgn_points(rows + 3 * k); }\n"
+    )
+    flags = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2", "-shared", "-fPIC", "-mgeneral-regs-only"]
+    command = [engines.needs("gcc"), *flags, "driver.c", "-o", "card.so"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rng = np.random.default_rng(0)
+    income = rng.choice([65.46, 65.45, 65.47, 20.5, 20.51, 20.49, 30.0, 36.25, 36.24, 45.0, 50.0, 49.99], 2000)
+    codes, age = rng.integers(-1, 4, 2000), rng.choice([20.0, 19.99, 30.0, 22.0], 2000)
+    rows = np.column_stack([income, codes, age]).astype(object)
+    rows[rng.random(2000) < 0.1, 0] = None
+    rows[rng.random(2000) < 0.1, 2] = None
+    words = [network.schema.columns[1].levels[code] if 0 <= code < 3 else None for code in codes]
+    want = network.predict(np.column_stack([rows[:, 0], np.array(words, object), rows[:, 2]]))
+    scaled = [
+        [-(2**31) if x is None else round(x * by) for x, by in zip(row, (100, 1, 100), strict=True)] for row in rows
+    ]
+    given = np.array(scaled, np.int32)
+    out = np.empty(len(given), np.int32)
+    library, pointer = ctypes.CDLL(str(tmp_path / "card.so")), ctypes.POINTER(ctypes.c_int32)
+    library.run(given.ctypes.data_as(pointer), ctypes.c_long(len(given)), out.ctypes.data_as(pointer))
+    assert [float(written.prediction(int(points))) for points in out] == want.tolist()
+
+
+def test_points_are_for_cards():
+    with pytest.raises(ValueError, match="whole multiples"):
+        export.to_c(random_network(3, ["a", "b"], 0), integers=True)

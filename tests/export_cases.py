@@ -1,0 +1,233 @@
+"""Networks of every kind for exports, and rows that are hard on them: on thresholds, beside them, gaps, extremes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from bgn import Layer, Network
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
+from tests.networks import mixed_networks, random_network, table_networks, town
+
+HOSTILE = (
+    'x"; DROP TABLE rows; --',
+    "it's",
+    "two\nlines\r",
+    "</script><script>alert(1)</script>",
+    "=cmd()",
+    "Größe 温度 🙂",
+    "select",
+    "a\\b",
+    "`tick`",
+    "__proto__",
+    "*/ int main",
+    "??/",
+    "@SUM(1)",
+    "tab\there",
+    "${x}",
+    "%s {0}",
+    "nul\x01",
+    "]]>",
+    "constructor",
+)
+EXTREMES = (0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308, 1e300, -1e300, 1.0, -1.0)
+
+
+def hostile() -> Network:
+    """A network whose names and levels are all there is to be afraid of."""
+    levels = HOSTILE[:9]
+    columns = [Column(name) for name in HOSTILE]
+    columns[3] = Column(HOSTILE[3], levels=levels)
+    columns[6] = Column(HOSTILE[6], levels=(*HOSTILE[9:], "", " ", "NULL"))
+    asked = [
+        Neuron(Projection((j,), (1.0,)), j + 0.5, missing=bool(j % 2)) for j in range(len(columns)) if j not in (3, 6)
+    ]
+    asked += [Neuron(Projection((3,), (tuple(float(k % 2) for k in range(len(levels))),)), 1.0, missing=True)]
+    asked += [Neuron(Projection((0, 6), (1.0, tuple(0.3 * k for k in range(13)))), 2.0, missing=False)]
+    weights = np.linspace(-1.0, 1.3, len(asked)).round(2)
+    schema = Schema(tuple(columns), target='"; DROP TABLE predictions; --\n*/')
+    return Network([Layer.of(asked, len(columns))], weights, 1.0, schema=schema)
+
+
+def average(count: int, seed: int) -> Network:
+    """A network as wide as an average of many, with shared questions."""
+    rng = np.random.default_rng(seed)
+    names = ["a", "b", "c", "d", "e", "f"]
+    weights, bias = np.zeros((count, 6)), rng.normal(size=count).round(2)
+    for k, row in enumerate(weights):
+        row[rng.integers(6)] = 1.0
+        if k % 3 == 0:
+            row[rng.integers(6)] = float(rng.choice([0.5, -0.7, 1.3]))
+    outputs = rng.normal(size=count)
+    return Network([Layer(weights, bias)], outputs.round(3) if seed % 2 else outputs, 0.3, names, "mean")
+
+
+def dense(width: int, inputs: int, seed: int) -> Network:
+    """A network whose neurons read all columns."""
+    rng = np.random.default_rng(seed)
+    layers = [Layer(rng.normal(size=(width, inputs)), rng.normal(size=width))]
+    layers.append(Layer(rng.normal(size=(4, width)), rng.normal(size=4)))
+    return Network(layers, rng.normal(size=4), 0.1, [f"c{j}" for j in range(inputs)], "dense")
+
+
+def classes(seed: int, count: int = 3, slopes: bool = False, whole: bool = False) -> Network:
+    """A network of several classes."""
+    network = random_network(8, ["a", "b", "c"], seed, second=3 if seed % 2 else 0)
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(network.widths[-1], count))
+    return Network(
+        network.layers,
+        weights.round(2) if whole else weights,
+        rng.normal(size=count).round(2),
+        schema=network.schema,
+        link="softmax",
+        slopes=rng.normal(size=(3, count)) if slopes else None,
+    )
+
+
+def odd() -> list[Network]:
+    """Networks at the edges: the base alone, constant neurons, weights of 0, levels that are numbers."""
+    floors = Schema(
+        (Column("floor", levels=(1.0, 2.5, 30.0)), Column("new", levels=(True, False)), Column("a")), "price"
+    )
+    asked = [
+        Neuron(Projection((0,), ((1.0, 0.0, 1.0),)), 1.0, missing=False),
+        Neuron(Projection((1,), ((1.0, 0.0),)), 1.0, missing=True),
+        Neuron(Projection((0, 1, 2), ((0.1, 0.2, 0.3), (0.7, -0.7), 0.1), gaps=(0.6, 0.3, 2.0)), 0.6),
+    ]
+    constant = Layer([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.5, -1.0, -2.0])
+    return [
+        Network([Layer(np.zeros((0, 2)), [])], [], 3.25, ["a", "b"], "flat"),
+        Network([constant], [0.1, 0.7, 0.0], 0.3, ["a", "b"]),
+        Network([constant, Layer([[1.0, 0.5, 0.0], [0.0, 0.0, 0.0]], [0.2, 1.0])], [1.1, 0.3], 0.3, ["a", "b"]),
+        Network([Layer.of(asked, 3)], [0.3, 0.1, 0.7], 1.0, schema=floors),
+        Network([Layer.of(asked, 3)], [1 / 3, 0.1, 0.7], 1.0, schema=floors, link="logistic"),
+    ]
+
+
+def every_kind(wide: int = 3000) -> dict[str, Network]:
+    """At least one network of every kind, by name."""
+    found = {"town": town(), "town twice": town().changed(base=1 / 3, link="logistic"), "hostile": hostile()}
+    found |= {f"odd {k}": network for k, network in enumerate(odd())}
+    for seed in range(8):
+        network = random_network(5 + 3 * seed, ["a", "b", "c", "d"], seed, second=(seed % 3) * 3)
+        found[f"grown {seed}"] = network
+        short = network.changed(output_weights=network.output_weights.round(2))
+        found[f"short {seed}"] = short
+    sloped = random_network(6, ["a", "b", "c"], 3)
+    typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
+    found["slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7])
+    found["slopes, filled"] = sloped.changed(slopes=[0.3, 0.0, -1.7], schema=replace(sloped.schema, columns=typical))
+    found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
+    found["dense"] = dense(20, 40, 0)
+    for seed in range(4):
+        found[f"classes {seed}"] = classes(seed, 2 + seed, slopes=seed == 2, whole=seed == 3)
+    return found
+
+
+def drawn(strategy: st.SearchStrategy, count: int) -> list:
+    """Some different values that Hypothesis finds, the same every time."""
+    found: list = []
+
+    @settings(
+        max_examples=count,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(value):
+        found.append(value)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        collect()
+    return found
+
+
+def drawn_networks(count: int) -> dict[str, Network]:
+    """Networks that Hypothesis makes up."""
+    mixed = drawn(mixed_networks(), count)
+    sloped = drawn(mixed_networks(gaps=False, slopes=True), count // 2)
+    tables = [
+        network for network, _ in drawn(table_networks(depth=2), count // 2) + drawn(table_networks(), count // 2)
+    ]
+    return {f"drawn {k}": network for k, network in enumerate([*mixed, *sloped, *tables])}
+
+
+# -- rows --------------------------------------------------------------------------------------------------------
+
+
+def rows_for(network: Network, count: int, seed: int = 0, extremes: tuple = EXTREMES) -> np.ndarray:
+    """Raw rows, as many as asked for, most of them hard."""
+    rng = np.random.default_rng(seed)
+    rows = np.empty((count, network.n_inputs), dtype=object)
+    for j, column in enumerate(network.schema.columns):
+        if column.levels is not None:
+            cells = np.empty(len(column.levels) + 1, dtype=object)
+            cells[:] = [*column.levels, "never seen" if isinstance(column.levels[0], str) else None]
+            rows[:, j] = cells[rng.integers(len(cells), size=count)]
+        else:
+            usual = np.concatenate([rng.normal(size=40), np.arange(-3.0, 6.0), extremes, _cuts(network, j)])
+            rows[:, j] = usual[rng.integers(len(usual), size=count)].astype(object)
+    _onto_thresholds(network, rows, rng)
+    _with_gaps(network, rows, rng)
+    return rows.astype(np.float64) if network.schema.all_numbers else rows
+
+
+def _cuts(network: Network, column: int) -> np.ndarray:
+    """Thresholds on one column, and the floats beside them."""
+    found = [0.0]
+    for neuron in network.layers[0].neurons[:200]:
+        if neuron.projection.columns == (column,) and isinstance(neuron.projection.coefficients[0], float):
+            found.append(neuron.threshold / (neuron.projection.coefficients[0] or 1.0))
+    cuts = np.array(found)
+    return np.concatenate([cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf)])
+
+
+def _onto_thresholds(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
+    """Move some rows next to a threshold on a sum of several columns."""
+    neurons = [
+        neuron
+        for neuron in network.layers[0].neurons
+        if len(neuron.projection.columns) > 1
+        and any(isinstance(each, float) and each for each in neuron.projection.coefficients)
+    ][:200]
+    if not neurons:
+        return
+    for row in rng.choice(len(rows), size=min(len(rows) // 3, 3000), replace=False):
+        asked = neurons[rng.integers(len(neurons))].projection
+        neuron = next(each for each in neurons if each.projection is asked)
+        place = next(k for k, each in enumerate(asked.coefficients) if isinstance(each, float) and each)
+        rest = 0.0
+        for k, (j, each) in enumerate(zip(asked.columns, asked.coefficients, strict=True)):
+            if k != place:
+                levels = network.schema.columns[j].levels
+                known = levels is None or rows[row, j] in levels
+                rest += (each[levels.index(rows[row, j])] if levels else rows[row, j] * each) if known else 0.0
+        value = (neuron.threshold - rest) / asked.coefficients[place]
+        if np.isfinite(value):
+            rows[row, asked.columns[place]] = float(np.nextafter(value, rng.choice([-np.inf, value, np.inf])))
+
+
+def _with_gaps(network: Network, rows: np.ndarray, rng: np.random.Generator) -> None:
+    refused = np.ones(network.n_inputs, bool) if network.slopes is not None else network.layers[0].refuses_gaps
+    for j, column in enumerate(network.schema.columns):
+        if not refused[j] or column.typical is not None:
+            rows[rng.random(len(rows)) < 0.1, j] = None
+        elif column.levels is not None:  # a level never seen is a gap, which is refused here
+            wrong = np.array([each not in column.levels for each in rows[:, j]])
+            rows[wrong, j] = column.levels[0]
+
+
+def expected(network: Network, rows: np.ndarray) -> np.ndarray:
+    """The raw scores, one column per output."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return network.raw_score(rows).reshape(len(rows), -1)

@@ -1,0 +1,359 @@
+"""Exported programs run where they belong: each function returns the raw scores of rows, one column per output."""
+
+from __future__ import annotations
+
+import csv
+import ctypes
+import io
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bgn import Network, export
+from bgn.export.plan import plan
+from bgn.export.programs.excel import legal
+from bgn.model.schema import level_word
+
+
+def cell(value: Any) -> Any:
+    """A cell as a person would hand it over: None for a gap."""
+    return None if value is None or value != value else value
+
+
+def records(network: Network, rows: np.ndarray) -> list[dict[str, Any]]:
+    return [dict(zip(network.names, map(cell, row), strict=True)) for row in rows.tolist()]
+
+
+def in_python(network: Network, rows: np.ndarray) -> np.ndarray:
+    names: dict[str, Any] = {}
+    exec(compile(export.to_python(network), "exported", "exec"), names)
+    return np.array([names["score"](row) for row in records(network, rows)], np.float64).reshape(len(rows), -1)
+
+
+def needs(program: str) -> str:
+    """The path of a program, or a skip."""
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed")
+    return found
+
+
+_NODE = """
+import fs from "node:fs";
+const model = await import(process.argv[2]);
+const {names, rows} = JSON.parse(fs.readFileSync(process.argv[3]));
+const found = rows.map((row) => model.score(Object.fromEntries(names.map((name, k) => [name, row[k]])))).flat();
+fs.writeFileSync(process.argv[4], Buffer.from(new Float64Array(found).buffer));
+"""
+
+
+def in_node(network: Network, rows: np.ndarray) -> np.ndarray:
+    node = needs("node")
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        export.to_javascript(network, place / "model.mjs")
+        (place / "run.mjs").write_text(_NODE)
+        table = {"names": network.names, "rows": [list(map(cell, row)) for row in rows.tolist()]}
+        (place / "rows.json").write_text(json.dumps(table))
+        command = [node, "run.mjs", str(place / "model.mjs"), "rows.json", "scores"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return np.fromfile(place / "scores").reshape(len(rows), -1)
+
+
+_DRIVER = """
+#include "model.h"
+void run(const double *rows, long count, int columns, double *out) {
+    for (long k = 0; k < count; k++) %s;
+}
+"""
+
+
+def compiled(network: Network, folder: str, *flags: str, driver: str = "") -> ctypes.CDLL:
+    """The header in a shared library."""
+    gcc, place = needs("gcc"), Path(folder)
+    export.to_c(network, place / "model.h")
+    planned = plan(network)
+    call = f"bgn_scores(rows + k * columns, out + k * {planned.outputs})"
+    call = call if network.link == "softmax" else "out[k] = bgn_score(rows + k * columns)"
+    (place / "driver.c").write_text((_DRIVER % call) + driver)
+    command = [gcc, "-Wall", "-Wextra", "-Werror", *flags, "-shared", "-fPIC", "driver.c", "-o", "model.so", "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return ctypes.CDLL(str(place / "model.so"))
+
+
+def coded(network: Network, rows: np.ndarray) -> np.ndarray:
+    """Rows as C reads them: the columns of the plan, categories by number."""
+    columns = []
+    for each in plan(network).inputs:
+        values = rows[:, each.place]
+        columns.append(network.schema.columns[each.place].codes(values) if each.levels else values.astype(np.float64))
+    return np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((len(rows), 0))
+
+
+def in_c(*flags: str):
+    """A function that runs C compiled with some flags."""
+
+    def run(network: Network, rows: np.ndarray) -> np.ndarray:
+        with tempfile.TemporaryDirectory() as folder:
+            library = compiled(network, folder, *flags)
+            given, out = coded(network, rows), np.empty((len(rows), np.size(network.base)))
+            pointer = ctypes.POINTER(ctypes.c_double)
+            library.run(
+                given.ctypes.data_as(pointer),
+                ctypes.c_long(len(rows)),
+                ctypes.c_int(given.shape[1]),
+                out.ctypes.data_as(pointer),
+            )
+            return out
+
+    return run
+
+
+def words_of(network: Network) -> dict[str, tuple[str, ...]]:
+    """The levels of every category, as words."""
+    return {column.name: tuple(map(level_word, column.levels)) for column in network.schema.columns if column.levels}
+
+
+# -- databases ---------------------------------------------------------------------------------------------------
+
+KEY = "number of the row"
+
+
+def table_of(network: Network, rows: np.ndarray) -> tuple[list[str], list[list[Any]]]:
+    """Names and rows of a table as a database holds it, with a key."""
+    return [KEY, *network.names], [[k, *map(cell, row)] for k, row in enumerate(rows.tolist())]
+
+
+def kinds_of(network: Network, number: str, word: str, truth: str) -> list[str]:
+    """The types of a table's columns but the key."""
+    found = []
+    for column in network.schema.columns:
+        first = (column.levels or (0.0,))[0]
+        found.append(truth if isinstance(first, bool) else number if isinstance(first, float) else word)
+    return found
+
+
+def outputs_of(network: Network) -> list[str]:
+    """The columns of a SELECT that hold raw scores."""
+    if network.link == "softmax":
+        return [f"score of {word}" for word in plan(network).class_words]
+    return ["score" if network.link == "logistic" else "prediction"]
+
+
+def scores(found: list[tuple], names: list[str], network: Network) -> np.ndarray:
+    """The raw scores of what a SELECT returned, in the order of the key."""
+    places = [names.index(each) for each in outputs_of(network)]
+    ordered = sorted(found, key=lambda row: row[0])
+    return np.array([[np.nan if row[k] is None else row[k] for k in places] for row in ordered], np.float64)
+
+
+def in_sqlite(network: Network, rows: np.ndarray) -> np.ndarray:
+    import sqlite3
+
+    names, table = table_of(network, rows)
+    database = sqlite3.connect(":memory:")
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+    kinds = ["INTEGER", *kinds_of(network, "REAL", "TEXT", "INTEGER")]
+    columns = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, kinds, strict=True))
+    database.execute(f'CREATE TABLE "the table" ({columns})')
+    database.executemany(f'INSERT INTO "the table" VALUES ({", ".join("?" * len(names))})', table)
+    found = database.execute(export.to_sql(network, dialect="sqlite", table="the table", keep=[KEY]))
+    return scores(found.fetchall(), [each[0] for each in found.description], network)
+
+
+def in_duckdb(network: Network, rows: np.ndarray) -> np.ndarray:
+    duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
+    names, table = table_of(network, rows)
+    kinds = [pa.int64(), *kinds_of(network, pa.float64(), pa.string(), pa.bool_())]
+    arrow = pa.table(
+        [pa.array(column, kind) for column, kind in zip(zip(*table, strict=True), kinds, strict=True)], names=names
+    )
+    with duckdb.connect() as database:
+        database.execute("SET threads = 2")
+        database.register("the table", arrow)
+        found = database.execute(export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY]))
+        names = [each[0] for each in found.description]
+        return scores(found.fetchall(), names, network)
+
+
+class Postgres:
+    """A PostgreSQL server of our own, in a folder of its own, reached through a socket there."""
+
+    def __init__(self, folder: str) -> None:
+        found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or [Path(shutil.which("initdb") or "")]
+        if not found[-1].name or not shutil.which("psql"):
+            pytest.skip("PostgreSQL is not installed")
+        self.programs, self.folder = found[-1].parent, folder
+        self.user = None
+        if os.geteuid() == 0:  # which PostgreSQL does not run as
+            try:
+                self.user = pwd.getpwnam("postgres").pw_name
+            except KeyError:
+                pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+            shutil.chown(folder, self.user)
+        self._run("initdb", "-D", f"{folder}/data", "-A", "trust", "-U", "bgn", "-E", "UTF8", "--no-sync", "--locale=C")
+        options = f"-k {folder} -c listen_addresses= -c fsync=off"
+        self._run("pg_ctl", "-D", f"{folder}/data", "-w", "-l", f"{folder}/log", "-o", options, "start")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self.programs / program), *arguments]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, user=self.user, cwd=self.folder, timeout=120
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")
+
+    def sql(self, text: str) -> str:
+        """Run statements; return what they print, or raise what the server said."""
+        command = [
+            "psql",
+            "-h",
+            self.folder,
+            "-U",
+            "bgn",
+            "-d",
+            "postgres",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-X",
+            "-f",
+            "-",
+        ]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr[-2000:])
+        return done.stdout
+
+    def __call__(self, network: Network, rows: np.ndarray) -> np.ndarray:
+        names, table = table_of(network, rows)
+        quoted = ['"' + name.replace('"', '""') + '"' for name in names]
+        kinds = ["BIGINT", *kinds_of(network, "DOUBLE PRECISION", "TEXT", "BOOLEAN")]
+        columns = ", ".join(f"{name} {kind}" for name, kind in zip(quoted, kinds, strict=True))
+        data = io.StringIO()
+        for row in table:
+            data.write(",".join(_csv(value) for value in row) + "\n")
+        query = export.to_sql(network, dialect="postgresql", table="the table", keep=[KEY])
+        printed = self.sql(
+            f'DROP TABLE IF EXISTS "the table";\nCREATE TABLE "the table" ({columns});\n'
+            f'COPY "the table" FROM STDIN WITH (FORMAT csv);\n{data.getvalue()}\\.\n'
+            f"COPY (\n{query}\n) TO STDOUT WITH (FORMAT csv, HEADER);\n"
+        )
+        head, *lines = csv.reader(io.StringIO(printed))
+        found = [(int(line[0]), *(_float(each) for each in line[1:])) for line in lines]
+        return scores(found, head, network)
+
+
+def _csv(value: Any) -> str:
+    if value is None:
+        return ""
+    return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else repr(value)
+
+
+def _float(text: str) -> Any:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
+
+
+# -- ONNX --------------------------------------------------------------------------------------------------------
+
+
+def session_of(content: bytes) -> Any:
+    """A session of onnxruntime on one thread."""
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+
+
+def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarray]:
+    """Rows as a graph reads them."""
+    names = [each.name for each in session.get_inputs()]
+    if names == ["X"] and "X" not in network.names:
+        values = [
+            network.schema.columns[j].codes(rows[:, j])
+            if network.schema.columns[j].levels
+            else rows[:, j].astype(np.float64)
+            for j in range(network.n_inputs)
+        ]
+        return {"X": np.column_stack(values)}
+    found = {}
+    for name in names:
+        j = network.names.index(name)
+        if network.schema.columns[j].levels is None:
+            found[name] = rows[:, [j]].astype(np.float64)
+        else:
+            gap = "" if "" not in network.schema.columns[j].levels else "no such level"
+            words = [gap if cell(each) is None else level_word(each) for each in rows[:, j].tolist()]
+            found[name] = np.array(words, dtype=object)[:, np.newaxis]
+    return found
+
+
+def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np.ndarray:
+    session = session_of(export.to_onnx(network, inputs=inputs))
+    wanted = "prediction" if network.link == "identity" else "score"
+    output = next(each.name for each in session.get_outputs() if each.name.startswith(wanted))  # "... of bgn" if taken
+    return session.run([output], feed(network, rows, session))[0].reshape(len(rows), -1)
+
+
+# -- workbooks and PMML ------------------------------------------------------------------------------------------
+
+
+def in_workbook(network: Network, rows: np.ndarray) -> list[list[Any]]:
+    """What LibreOffice shows beside the inputs of a workbook, filled in with some rows."""
+    office, excel = needs("soffice"), pytest.importorskip("openpyxl")
+    planned = plan(network)
+    with tempfile.TemporaryDirectory() as folder:
+        book = excel.load_workbook(io.BytesIO(export.to_excel(network, rows=len(rows))))
+        sheet = book["Input"]
+        for number, row in enumerate(rows.tolist(), start=4):
+            for k, each in enumerate(planned.inputs, start=1):
+                value = cell(row[each.place])
+                if value is not None:
+                    sheet.cell(number, k).value = legal(value) if isinstance(value, str) else value
+                    sheet.cell(number, k).data_type = "s" if isinstance(value, str) else sheet.cell(number, k).data_type
+        book.save(f"{folder}/filled.xlsx")
+        profile = f"-env:UserInstallation=file://{folder}/profile"
+        command = [
+            office,
+            profile,
+            "--headless",
+            "--convert-to",
+            "xlsx:Calc MS Excel 2007 XML",
+            "--outdir",
+            f"{folder}/out",
+        ]
+        done = subprocess.run(
+            [*command, f"{folder}/filled.xlsx"], capture_output=True, text=True, timeout=500, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        shown = excel.load_workbook(f"{folder}/out/filled.xlsx", data_only=True)["Input"]
+        first = len(planned.inputs) + 1
+        count = {"identity": 1, "logistic": 2, "softmax": 2 * planned.outputs}[network.link]
+        return [[shown.cell(k, first + j).value for j in range(count)] for k in range(4, 4 + len(rows))]
+
+
+def in_pmml(network: Network, rows: np.ndarray) -> list[dict[str, Any]]:
+    """What pypmml returns for every row."""
+    pypmml = pytest.importorskip("pypmml")
+    needs("java")
+    model = pypmml.Model.fromString(export.to_pmml(network))
+    return [
+        model.predict({name.replace("\x01", "\ufffd"): value for name, value in row.items()})
+        for row in records(network, rows)
+    ]

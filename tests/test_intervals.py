@@ -1,0 +1,208 @@
+"""Intervals: as many truths inside as promised, the same as by definition, and kept with the model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn import BGNRegressor, Layer, Network
+from bgn.conformal import Calibration, ranks_kept
+from bgn.engines.disk.engine import Scratch
+from bgn.engines.row_hashes import row_hashes
+from bgn.estimator_intervals import validating
+from bgn.grow.roles import assign_roles
+from bgn.sources import RowArguments, source_of
+
+LINE = Network([Layer([[1.0], [1.0]], [-1.0, -2.0])], [1.0, 1.5], 5.0, ["rooms"], "price")
+
+
+def rows(count, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(0, 3, (count, 1))
+    return X, LINE.predict(X) + rng.normal(size=count) * (0.3 + X[:, 0])
+
+
+@settings(max_examples=60)
+@given(scores=st.lists(st.floats(0, 100), min_size=1, max_size=400), level=st.floats(0.01, 0.99))
+def test_the_quantile_is_the_definitions(scores, level):
+    found = Calibration.of(np.array(scores)).quantile(level)
+    rank = math.ceil((len(scores) + 1) * level - 1e-9)
+    exact = sorted(scores)[rank - 1] if rank <= len(scores) else math.inf
+    if len(scores) <= 261:
+        assert found == exact
+    else:
+        kept = ranks_kept(len(scores))
+        assert exact <= found <= sorted(scores)[kept[np.searchsorted(kept, rank)] - 1] if rank <= len(scores) else True
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), weighted=st.booleans(), share=st.sampled_from([0.1, 0.2, 0.5]))
+def test_the_rows_that_validate_are_known_again(seed, weighted, share):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 9, (120, 2)).astype(float), rng.integers(0, 5, 120).astype(float)
+    weight = rng.integers(0, 3, 120).astype(float) if weighted else None
+    chosen = validating(X, y, weight, row_hashes(X.T, y, seed), share, seed)
+    with Scratch(1) as scratch:
+        source, schema = source_of(BGNRegressor(), RowArguments(X, y, weight), scratch, seed)
+        roles, _ = assign_roles(source, None, share, seed, 1, columns=schema.columns)
+        counts = np.ones(120) if weight is None else weight
+        held = 0 if roles.validation is None else roles.validation.total
+        assert counts[chosen].sum() == held
+
+
+def test_a_fit_keeps_them_and_a_file_too(tmp_path):
+    X, y = rows(800)
+    model = BGNRegressor(max_width=6, cv=None, random_state=0).fit(X, y)
+    predictions, ends = model.predict(X, interval=0.9)
+    np.testing.assert_array_equal(predictions, model.predict(X))
+    assert ends.shape == (800, 2)
+    wide = model.predict(X, interval=0.95)[1]
+    assert ((wide[:, 0] <= ends[:, 0]) & (ends[:, 1] <= wide[:, 1])).all()
+    bgn.save(model, tmp_path / "m.json")
+    np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(X, interval=0.9)[1], ends)
+    small = model.at_width(1)
+    assert small.intervals_.network == small.network_
+    assert np.isfinite(small.predict(X, interval=0.9)[1]).all()
+    again = bgn.intervals(model, *model.validation_rows_)
+    np.testing.assert_array_equal(again.predict(X, 0.9), ends)
+    assert len(model.validation_rows_[0]) == 160
+
+
+def test_without_rows_to_tell_by_it_says_so():
+    X, y = rows(100)
+    model = BGNRegressor(max_width=2, cv=None, validation_fraction=0, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"no rows to tell by.*bgn\.intervals\(model, X, y\)"):
+        model.predict(X, interval=0.9)
+    model.intervals_ = bgn.intervals(model, *rows(300, 1))
+    assert model.predict(X, interval=0.9)[1].shape == (100, 2)
+    with pytest.raises(ValueError, match=r"interval must be a share between 0 and 1, such as 0\.9; got 90"):
+        model.predict(X, interval=90)
+
+
+def test_the_share_is_kept_overall_and_where_errors_are_large():
+    found = bgn.intervals(LINE, *rows(4000))
+    X, y = rows(20_000, 1)
+    ends = found.predict(X, 0.9)
+    inside = (y >= ends[:, 0]) & (y <= ends[:, 1])
+    assert abs(inside.mean() - 0.9) < 0.02
+    for level in np.unique(LINE.predict(X)):
+        assert abs(inside[LINE.predict(X) == level].mean() - 0.9) < 0.04
+    flat = bgn.intervals(LINE, *rows(4000), scaled=False).predict(X, 0.9)
+    assert np.ptp(flat[:, 1] - flat[:, 0]) < 1e-9
+    assert (ends[:, 1] - ends[:, 0]).mean() < (flat[:, 1] - flat[:, 0]).mean()
+
+
+def test_groups_have_their_own():
+    X, y = rows(2000)
+    groups = np.where(X[:, 0] > 2, "large", "small")
+    found = bgn.intervals(LINE, X, y, groups=groups, scaled=False)
+    assert repr(found) == "Intervals(split, 2000 rows, 2 groups)"
+    ends = found.predict([[0.5], [0.5]], 0.9, groups=["small", "large"])
+    assert ends[1, 1] - ends[1, 0] > ends[0, 1] - ends[0, 0]
+    with pytest.raises(ValueError, match="groups must be the group of every row"):
+        found.predict(X, 0.9)
+    with pytest.raises(
+        ValueError, match="of those that were calibrated"
+    ):
+        found.predict([[0.5]], 0.9, groups=["huge"])
+
+
+def test_classes_have_sets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 1))
+    yes = Network([Layer([[1.0]], [0.0])], [1.0], 0.0, ["a"], link="logistic")
+    y = (rng.random(3000) < yes.predict(X)).astype(float)
+    sets = bgn.intervals(yes, X[:1500], y[:1500]).predict(X[1500:], 0.9)
+    assert sets.shape == (1500, 2)
+    assert abs(sets[np.arange(1500), y[1500:].astype(int)].mean() - 0.9) < 0.12  # two predictions: sets are coarse
+    three = Network([Layer([[1.0], [1.0]], [0.5, -0.5])], rng.normal(size=(2, 3)), [0.0, 0.1, 0.2], link="softmax")
+    labels = np.array([rng.choice(3, p=p) for p in three.predict(X)])
+    assert bgn.intervals(three, X, labels).predict(X, 0.8).shape == (3000, 3)
+
+
+def test_a_classifier_has_sets():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = np.where(X[:, 0] + rng.normal(size=600) > 0, "yes", "no")
+    model = bgn.BGNClassifier(max_width=4, cv=None, random_state=0).fit(X, y)
+    labels, sets = model.predict(X, interval=0.9)
+    assert (labels == model.predict(X)).all()
+    assert sets[np.arange(600), np.searchsorted(model.classes_, y)].mean() > 0.8
+
+
+def test_cv_plus_is_the_definitions():
+    X, y = rows(150)
+    model = BGNRegressor(max_width=2, random_state=0).fit(X, y)
+    found = bgn.intervals(model, X, y, cv=5, scaled=False)
+    assert found.method == "cv+"
+    new = rows(20, 1)[0]
+    ends = found.predict(new, 0.9)
+    centres = np.stack([found.folds[k].predict(new) for k in found.fold_of])
+    n = len(y)
+    low = np.sort(centres - found.fold_scores[:, None], axis=0)[math.floor(0.1 * (n + 1)) - 1]
+    high = np.sort(centres + found.fold_scores[:, None], axis=0)[math.ceil(0.9 * (n + 1)) - 1]
+    np.testing.assert_array_equal(ends, np.column_stack([low, high]))
+    with pytest.raises(ValueError, match="cv needs an estimator"):
+        bgn.intervals(LINE, X, y, cv=5)
+
+
+def test_folds_go_through_a_file(tmp_path):
+    X, y = rows(90)
+    model = BGNRegressor(max_width=2, random_state=0).fit(X, y)
+    model.intervals_ = bgn.intervals(model, X, y, cv=3)
+    bgn.save(model, tmp_path / "m.json")
+    again = bgn.load(tmp_path / "m.json")
+    np.testing.assert_array_equal(again.predict(X, interval=0.8)[1], model.predict(X, interval=0.8)[1])
+
+
+def test_mapie_says_the_same():
+    mapie = pytest.importorskip("mapie.regression", reason="MAPIE is compared with where it is installed")
+    X, y = rows(250)
+    new = rows(50, 1)[0]
+    model = BGNRegressor(max_width=3, random_state=0).fit(*rows(300, 2))
+    theirs = mapie.SplitConformalRegressor(model, confidence_level=0.9, prefit=True).conformalize(X, y)
+    _, ends = theirs.predict_interval(new)
+    np.testing.assert_allclose(bgn.intervals(model, X, y, scaled=False).predict(new, 0.9), ends[:, :, 0])
+
+
+def test_mapie_says_the_same_of_folds():
+    mapie = pytest.importorskip("mapie.regression", reason="MAPIE is compared with where it is installed")
+    from sklearn.model_selection import KFold
+
+    X, y = rows(120)
+    new, model = rows(30, 1)[0], BGNRegressor(max_width=2, random_state=0).fit(X, y)
+    folds = KFold(5, shuffle=True, random_state=0)
+    theirs = mapie.CrossConformalRegressor(model, confidence_level=0.9, method="plus", cv=folds)
+    _, ends = theirs.fit_conformalize(X, y).predict_interval(new)
+    np.testing.assert_allclose(bgn.intervals(model, X, y, cv=5, scaled=False).predict(new, 0.9), ends[:, :, 0])
+
+
+def test_the_command_and_the_report(tmp_path):
+    pytest.importorskip("click")
+    pytest.importorskip("pyarrow")
+    from tests.command import call
+
+    X, y = rows(400)
+    model = BGNRegressor(max_width=3, cv=None, random_state=0).fit(X, y)
+    bgn.save(model, tmp_path / "m.json")
+    bgn.save(model.network_, tmp_path / "n.json")
+    (tmp_path / "d.csv").write_text("x0\n1.5\n0.2\n")
+    lines = call("predict", tmp_path / "m.json", tmp_path / "d.csv", "--interval", "0.9").out.splitlines()
+    assert lines[0] == "prediction,low,high"
+    predictions, ends = model.predict([[1.5], [0.2]], interval=0.9)
+    np.testing.assert_allclose(
+        [list(map(float, line.split(","))) for line in lines[1:]], np.column_stack([predictions, ends])
+    )
+    assert (
+        "saved without intervals"
+        in call("predict", tmp_path / "n.json", tmp_path / "d.csv", "--interval", "0.9", code=1).err
+    )
+    page = bgn.write_report(model, X, y, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "rows that it did not learn from" in page
+    assert '"interval":{"reach":' in page
+    assert '"interval":null' in bgn.write_report(model.network_, X, y, tmp_path / "s.html").read_text(encoding="utf-8")
