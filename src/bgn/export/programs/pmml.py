@@ -122,7 +122,9 @@ class _Models(Document):
             row = etree.SubElement(rows, "Characteristic", about)
             self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
 
-    def _attributes(self, row: etree.Element, comparison: PlannedComparison, sums: dict[int, str], amount: float) -> None:
+    def _attributes(
+        self, row: etree.Element, comparison: PlannedComparison, sums: dict[int, str], amount: float
+    ) -> None:
         """Add two attributes: the first where its predicate is true, the other where it is not or not known."""
         chosen = self.plan.chosen_levels(0, comparison)
         answer = bool(comparison.missing)
