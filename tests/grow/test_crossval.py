@@ -11,6 +11,7 @@ import bgn
 from bgn import BGNRegressor
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.grow.roles import FEW_ROWS, assign_roles
+from bgn.inputs.arguments import seed_of
 from tests.growing import same, table
 
 QUICK = {"max_width": 4, "max_replacements": 1, "random_state": 0, "n_jobs": 1}
@@ -39,8 +40,7 @@ def test_every_row_is_held_out_once(seed, rows, folds, weighted):
 def test_losses_are_those_of_networks_that_did_not_see_the_rows():
     """Grown fold by fold, with `eval_set` for the rows left out."""
     X, y = table(200)
-    source = RowsInMemory(X, y)
-    folds = assign_roles(source, None, 0.2, 0, cv=3)[0].folds
+    folds = assign_roles(RowsInMemory(X, y), None, 0.2, seed_of(0), cv=3)[0].folds
     growth = {"max_width": 3, "max_features": 1, "max_replacements": 0, "shrinkage": 1.0, "random_state": 0}
     model = BGNRegressor(**growth, cv=3).fit(X, y)
     held = [np.isin(X[:, 0], fold.validation.part.columns[0]) for fold in folds]

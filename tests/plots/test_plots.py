@@ -288,7 +288,7 @@ def test_growth_says_where_errors_are_cross_validated() -> None:
     history = grown()
     steps = tuple(replace(record, validation_loss=math.nan) for record in history.records)
     ax = bgn.plots.growth(replace(history, records=steps))
-    lines = {line.get_label(): line.get_ydata().tolist() for line in ax.lines}
+    lines = {line.get_label(): list(line.get_ydata()) for line in ax.lines}
     assert lines["cross-validated error"] == [2.0, 1.0, 2 / 3, 0.5, 0.6]
     assert "validation error" not in lines
 

@@ -54,10 +54,7 @@ file_options = grouped(
         "--decimal", multiple=True, metavar="MARK", callback=_marks,
         help="Decimal mark of a text file, or COL=MARK of a column; the model's, or found from the cells, unless told.",
     ),
-    click.option(
-        "--thousands", multiple=True, metavar="MARK", callback=_marks,
-        help="Mark of thousands, likewise.",
-    ),
+    click.option("--thousands", multiple=True, metavar="MARK", callback=_marks, help="Mark of thousands, likewise."),
     click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
 )  # fmt: skip
 rows_option = click.option(

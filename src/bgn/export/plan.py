@@ -42,7 +42,7 @@ class Summation:
 
 
 @dataclass(frozen=True)
-class SharedComparison:
+class PlannedComparison:
     """Answers yes where a sum, by its number in the layer, reaches the threshold.
 
     `missing` is the answer where there is no sum; None where there always is one.
@@ -58,7 +58,7 @@ class PlannedLayer:
     """The different sums of a hidden layer, and the different comparisons of them."""
 
     sums: tuple[Summation, ...]
-    comparisons: tuple[SharedComparison, ...]
+    comparisons: tuple[PlannedComparison, ...]
 
 
 @dataclass(frozen=True)
@@ -146,14 +146,14 @@ class ExportPlan:
         """Sentences on what to do to a raw table, for formats that cannot."""
         return tuple(filter(None, (each.to_do() for each in self.inputs)))
 
-    def chosen_levels(self, layer: int, comparison: SharedComparison) -> tuple[bool, ...] | None:
+    def chosen_levels(self, layer: int, comparison: PlannedComparison) -> tuple[bool, ...] | None:
         """Return the answer for every level, where a question is about one category; None for any other question."""
         summed = self.layers[layer].sums[comparison.summation]
         if layer or len(summed.inputs) != 1 or not isinstance(summed.coefficients[0], tuple):
             return None
         return tuple(value >= comparison.threshold for value in summed.coefficients[0])
 
-    def gap_answer(self, layer: int, comparison: SharedComparison) -> bool | None:
+    def gap_answer(self, layer: int, comparison: PlannedComparison) -> bool | None:
         """Return the answer where the one input of a question is missing; None where a gap cannot reach it."""
         summed = self.layers[layer].sums[comparison.summation]
         (place,) = summed.inputs
@@ -210,7 +210,7 @@ def plan(model: Any) -> ExportPlan:
     >>> layer = Layer([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [-65.5, -65.5, -20.0])
     >>> planned = plan(Network([layer], [0.5, 0.25, 0.0], 1.0, ["income", "age"]))
     >>> [each.name for each in planned.inputs], planned.layers[0].comparisons
-    (['income'], (SharedComparison(summation=0, threshold=65.5, missing=None),))
+    (['income'], (PlannedComparison(summation=0, threshold=65.5, missing=None),))
     >>> planned.base, planned.addends, planned.over
     ((100.0,), (Addend(comparison=0, amounts=(75.0,)),), 100.0)
     """
@@ -277,11 +277,11 @@ def _planned_layer(
 ) -> tuple[PlannedLayer, dict[int, int]]:
     """Return the different sums and comparisons of some neurons, and which comparison each of them is."""
     sums: dict[Summation, int] = {}
-    comparisons: dict[SharedComparison, int] = {}
+    comparisons: dict[PlannedComparison, int] = {}
     found = {}
     for number, neuron in zip(numbers, asked, strict=True):
         summed = _summation(neuron.projection, places)
-        made = SharedComparison(sums.setdefault(summed, len(sums)), neuron.threshold + 0.0, neuron.missing)
+        made = PlannedComparison(sums.setdefault(summed, len(sums)), neuron.threshold + 0.0, neuron.missing)
         found[number] = comparisons.setdefault(made, len(comparisons))
     return PlannedLayer(tuple(sums), tuple(comparisons)), found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
-from bgn.export.plan import ExportPlan, SharedComparison, Summation
+from bgn.export.plan import ExportPlan, PlannedComparison, Summation
 from bgn.export.programs.c_words import comment, quoted
 from bgn.export.scorecard import Scorecard
 from bgn.model.decimals import EXACT, written
@@ -101,7 +101,7 @@ def _reading(planned: ExportPlan, places: list[int]) -> list[str]:
     return lines
 
 
-def _whole(planned: ExportPlan, summed: Summation, comparison: SharedComparison, places: list[int]) -> _Whole:
+def _whole(planned: ExportPlan, summed: Summation, comparison: PlannedComparison, places: list[int]) -> _Whole:
     """Return a comparison times a power of ten, so that all in it is whole."""
     numbers = [comparison.threshold, *(summed.gaps or ())]
     power = max(map(_decimals, numbers), default=0)
@@ -127,7 +127,7 @@ def _whole(planned: ExportPlan, summed: Summation, comparison: SharedComparison,
     return _Whole(factors, gaps, scaled(comparison.threshold))
 
 
-def _question(planned: ExportPlan, comparison: SharedComparison, places: list[int]) -> str:
+def _question(planned: ExportPlan, comparison: PlannedComparison, places: list[int]) -> str:
     """Write a comparison of whole numbers."""
     summed = planned.layers[0].sums[comparison.summation]
     chosen = planned.chosen_levels(0, comparison)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from bgn.export.plan import ExportPlan, SharedComparison
+from bgn.export.plan import ExportPlan, PlannedComparison
 
 
 def at(column: int, row: int) -> str:
@@ -70,7 +70,7 @@ class Formulas:
 
     # -- questions ---------------------------------------------------------------------------------------------
 
-    def answer(self, layer: int, comparison: SharedComparison, row: int) -> str:
+    def answer(self, layer: int, comparison: PlannedComparison, row: int) -> str:
         """Return the formula of an answer, 1 or -1."""
         summed = self.plan.layers[layer].sums[comparison.summation]
         parts = []

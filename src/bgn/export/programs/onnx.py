@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.export.plan import ExportPlan, ReasonAmounts, SharedComparison, Summation, plan
+from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, Summation, plan
 from bgn.export.programs.onnx_graph import Graph
 from bgn.export.programs.onnx_inputs import read_inputs
 from bgn.export.programs.onnx_outputs import outputs_of_scores
@@ -107,7 +107,7 @@ def _graph(planned: ExportPlan, inputs: str, precision: str, amounts: Sequence[R
 # -- questions ---------------------------------------------------------------------------------------------------
 
 
-def _shape(planned: ExportPlan, layer: int, comparison: SharedComparison) -> tuple[Any, ...]:
+def _shape(planned: ExportPlan, layer: int, comparison: PlannedComparison) -> tuple[Any, ...]:
     """Return what comparisons that are asked together have in common."""
     summed = planned.layers[layer].sums[comparison.summation]
     slots = tuple(

@@ -6,7 +6,7 @@ import os
 from typing import Any
 from xml.etree import ElementTree as etree
 
-from bgn.export.plan import ExportPlan, ReasonAmounts, SharedComparison, Summation, plan
+from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, Summation, plan
 from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
 from bgn.whole_file import write_whole
 
@@ -123,7 +123,7 @@ class _Models(Document):
             self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
 
     def _attributes(
-        self, row: etree.Element, comparison: SharedComparison, sums: dict[int, str], amount: float
+        self, row: etree.Element, comparison: PlannedComparison, sums: dict[int, str], amount: float
     ) -> None:
         """Add two attributes: the first where its predicate is true, the other where it is not or not known."""
         chosen = self.plan.chosen_levels(0, comparison)
@@ -213,7 +213,7 @@ class _Models(Document):
             about = {"targetCategory": text_of_xml(plan.class_words[output])} if link == "softmax" else {}
             self._table(model, output, about)
 
-    def _answer(self, layer: int, comparison: SharedComparison) -> etree.Element:
+    def _answer(self, layer: int, comparison: PlannedComparison) -> etree.Element:
         """Return +-1 as an expression."""
         summed = self.plan.layers[layer].sums[comparison.summation]
         total, threshold = self.sum(layer, summed), self.number(comparison.threshold)

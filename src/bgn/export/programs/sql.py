@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf, nextafter
 from typing import Any
 
-from bgn.export.plan import ExportPlan, SharedComparison, Summation, plan
+from bgn.export.plan import ExportPlan, PlannedComparison, Summation, plan
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.export.programs.sql_reasons import reason_stages
 from bgn.export.programs.sql_stages import Stages
@@ -67,7 +67,7 @@ class SqlWriter:
 
     # -- questions ---------------------------------------------------------------------------------------------
 
-    def choice(self, layer: int, comparison: SharedComparison, yes: str, no: str) -> str:
+    def choice(self, layer: int, comparison: PlannedComparison, yes: str, no: str) -> str:
         """Write one of two values by a comparison. A gap makes it neither true nor false, and takes the ELSE."""
         chosen = self.plan.chosen_levels(layer, comparison)
         if chosen is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from bgn.export.plan import Addend, ExportPlan, SharedComparison, Summation
+from bgn.export.plan import Addend, ExportPlan, PlannedComparison, Summation
 
 
 class Statements:
@@ -104,10 +104,10 @@ class Statements:
         """Write the addition of an amount or its negative."""
         return self.add("t0", self.choice(condition, self.number(amount), self.number(-amount)))
 
-    def _answer(self, layer: int, comparison: SharedComparison, shared: Counter[int]) -> str:
+    def _answer(self, layer: int, comparison: PlannedComparison, shared: Counter[int]) -> str:
         return self.choice(self.condition(layer, comparison, shared), self.number(1.0), self.number(-1.0))
 
-    def condition(self, layer: int, comparison: SharedComparison, shared: Counter[int]) -> str:
+    def condition(self, layer: int, comparison: PlannedComparison, shared: Counter[int]) -> str:
         """Write a comparison."""
         chosen = self.plan.chosen_levels(layer, comparison)
         summed = self.plan.layers[layer].sums[comparison.summation]
