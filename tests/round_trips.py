@@ -54,7 +54,7 @@ def through_a_file(model: Any, folder: str | Path) -> Any:
     settings = model.get_params()
     same = {name: value for name, value in found.get_params().items() if value == settings[name]}
     others = found.get_params().keys() - same.keys()
-    assert others <= {"random_state", "callbacks"}
+    assert others <= {"random_state", "callbacks", "cv"}
     assert all(getattr(found, name) is None for name in others)
     if type(model) is type(found) and all(
         type(value) is type(getattr(found, name)) for name, value in settings.items()

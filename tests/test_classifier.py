@@ -183,3 +183,9 @@ def test_every_width_is_kept_and_numbers_are_short():
     assert small.predict_proba(X).shape == (150, 3)
     weights = model.network_.output_weights
     np.testing.assert_allclose(2 * weights, np.round(2 * weights, 4), atol=1e-12)
+
+
+def test_the_regressor_tells_of_targets_that_look_like_classes():
+    X, y = table(2)
+    with pytest.warns(UserWarning, match="BGNClassifier"):
+        bgn.BGNRegressor(**QUICK).fit(X, y)

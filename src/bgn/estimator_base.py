@@ -17,7 +17,7 @@ from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.requests import RowSource
 from bgn.estimator_intervals import WithIntervals
-from bgn.estimator_state import EveryWidth, growth_settings, take_over, unfitted
+from bgn.estimator_state import EveryWidth, folds_of, growth_settings, take_over, unfitted
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.loss import loss_of
@@ -51,7 +51,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         max_replacements: int | None = 10,
         patience: int | None = 10,
         validation_fraction: float = 0.2,
-        cv: int | str | None = "auto",
+        cv: Any = "auto",
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
@@ -134,8 +134,9 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
             schema, loss = replace(schema, classes=classes), loss_of(classes)
             engines, scaled = assign_roles(
-                source, evaluation, self.validation_fraction, seed, threads, loss, schema.columns, settings.folds
-            )
+                source, evaluation, self.validation_fraction, seed, threads, loss, schema.columns,
+                folds_of(settings.folds, source, given, seed),
+            )  # fmt: skip
             if self.direction != "search":
                 numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)
             monitor = Monitor(self.max_seconds, callbacks, show)

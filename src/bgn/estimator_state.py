@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bgn.engines.memory.engine import RowsInMemory
 from bgn.grow.network import GrowthSettings
 from bgn.inputs import arguments
 
@@ -84,10 +85,10 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
     arguments.whole("patience", estimator.patience, 1, none="no limit")
     arguments.whole("digits", estimator.digits, 1, none="the numbers that growth found")
-    if not (isinstance(estimator.cv, str) and estimator.cv == "auto"):
-        arguments.whole("cv", estimator.cv, 2, none="rows set apart")
-        if estimator.cv is not None and estimator.max_layers > 1:
-            raise ValueError(f"cv must be None or 'auto' where max_layers is above 1; got {estimator.cv}.")
+    cv = estimator.cv
+    splits = isinstance(cv, list | tuple) or (hasattr(cv, "split") and not isinstance(cv, str))
+    if not splits and not (isinstance(cv, str) and cv == "auto"):
+        arguments.whole("cv", cv, 2, none="rows set apart")
     if not isinstance(estimator.verbose, bool):
         arguments.whole("verbose", estimator.verbose, 0)
     arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
@@ -101,6 +102,23 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     if estimator.max_features is None:
         settings["max_features"] = np.iinfo(np.int32).max
     return GrowthSettings(**settings)
+
+
+def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:
+    """How rows are folded: what splits of scikit-learn's kind say of rows in memory, by the hashes of these rows."""
+    if cv is None or isinstance(cv, int | str | np.integer):
+        return cv if cv is None or isinstance(cv, str) else int(cv)
+    if not isinstance(source, RowsInMemory):
+        raise ValueError("cv must be a number of folds, 'auto' or None where rows are not in memory; got splits.")
+    hashes = source.hashes(seed)
+    splits = cv.split(np.empty((len(hashes), 0)), np.asarray(given.y)) if hasattr(cv, "split") else cv
+    try:
+        return [(hashes[np.asarray(learn)], hashes[np.asarray(judge)]) for learn, judge in splits]
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(
+            f"cv must be a number of folds, 'auto', None, a splitter of scikit-learn or pairs (train, test) of "
+            f"positions of rows; these do not fit {len(hashes)} rows: {error}."
+        ) from None
 
 
 class EveryWidth:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from bgn.engines.disk.table import on_disk
 from bgn.estimator_base import GrownEstimator
 from bgn.estimator_state import as_it_is
 from bgn.inputs.per_row import number_target, weights
+from bgn.model.network import on_gpu
 from bgn.sources import RowArguments, known_columns, names_of, opened_again
 
 
@@ -50,11 +52,12 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Share of the rows to validate on, chosen by a hash of their content so that equal rows stay together. 0
         for none: then growth ends at `max_width`, or when nothing is gained. There are none either where at most 50
         rows are different and each is there ten times on average: without one of them, growth would not see a group.
-    cv : int, "auto" or None, default "auto"
+    cv : int, "auto", None, splitter or pairs of positions, default "auto"
         Where rows are few, some of them set apart decide little: width, ridge penalty and number of columns of a
         question are then chosen by cross-validation in so many folds, and the network is grown on all rows. "auto"
-        takes five folds up to 6,000 rows, unless there are several layers, an `eval_set` or a `validation_fraction` of
-        0; None never does.
+        takes five folds up to 6,000 rows, unless there is an `eval_set` or a `validation_fraction` of 0; None never
+        does. Several layers always take rows set apart. Splitters of scikit-learn and pairs (train, test) are for rows
+        in memory.
     select : {"best", "compact"}, default "best"
         The width with the lowest validation error, or the smallest within one standard error of it.
     digits : int or None, default 3
@@ -129,6 +132,21 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
         kind["cv"] = None
         return cls(**(size | kind | changes))
+
+    def _with_classes(
+        self, given: RowArguments, held_out: RowArguments | None
+    ) -> tuple[RowArguments, RowArguments | None, tuple[Any, ...] | None]:
+        """The rows as they are, with a word on targets that look like classes."""
+        y = given.y
+        if hasattr(y, "__array__") and not on_disk(y) and not on_gpu(y) and len(np.unique(np.asarray(y)[:1000])) <= 2:
+            found = np.unique(np.asarray(y))
+            if len(found) == 2:
+                warnings.warn(
+                    f"y has two different values, {found[0]} and {found[1]}. If they stand for classes, "
+                    "bgn.BGNClassifier predicts their probabilities.",
+                    stacklevel=4,
+                )
+        return given, held_out, None
 
     def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
         """Predict the target of every row.

@@ -61,9 +61,7 @@ rows_option = click.option(
     "--rows", "which", type=click.Choice(["test", "train", "all"]),
     help="Rows of the file that was fitted to: those set aside, those learnt from, or all.",
 )  # fmt: skip
-class_option = click.option(
-    "--class", "label", metavar="LABEL", help="The class that is meant; of two the second unless told."
-)
+class_option = click.option("--class", "label", metavar="LABEL", help="The class meant; of two the second unless told.")
 gaps_option = click.option(
     "--gaps", multiple=True, metavar="WORD", callback=_gaps,
     help="Word that means a missing value, in place of the usual ones (NA, ?, -, unknown, ...); again for more; none "

@@ -14,7 +14,7 @@ from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.protocol import Engine, Integers, Loss
 from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.engines.requests import RawBlock, RowSource
-from bgn.engines.row_hashes import find_edge
+from bgn.engines.row_hashes import Hashes, find_edge
 from bgn.grow.loss import LOSSES
 from bgn.model.neuron import Neuron
 from bgn.model.schema import Column, Schema
@@ -25,6 +25,8 @@ SAMPLE_ROWS = 16384
 _FEW, _OFTEN = 50, 10
 # Up to so many rows are cross-validated unless told, in so many folds: a fifth of them would decide nothing.
 FEW_ROWS, _AUTO_FOLDS = 6000, 5
+# How many folds, "auto", none, or the hashes of the rows that learn and of those that validate, fold by fold.
+Folding = int | str | None | list[tuple[Hashes, Hashes]]
 # More threads than this wait for each other longer than they work on so few rows.
 _MOST_SEARCHERS = 6
 
@@ -63,13 +65,13 @@ def assign_roles(
     threads: int = 1,
     loss: Callable[[float, float, int], Loss] | None = None,
     columns: Sequence[Column] | None = None,
-    cv: int | str | None = None,
+    cv: Folding = None,
 ) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
     `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
-    and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv`, a
-    number of folds or "auto", no rows are set apart, but every row is, in turn, in one of the folds.
+    and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows
+    are set apart: they validate in turn, fold by fold.
     """
     plan, scaled, gaps, cv = _plan(source, evaluation, validation_fraction, seed, loss or LOSSES["squared"].over, cv)
     sample = _together(source.ask(RawBlock.sample, plan))
@@ -92,8 +94,8 @@ def assign_roles(
 
 def _plan(
     source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int,
-    loss: Callable[[float, float, int], Loss], cv: int | str | None,
-) -> tuple[Plan, int, NDArray[np.bool_], int]:  # fmt: skip
+    loss: Callable[[float, float, int], Loss], cv: Folding,
+) -> tuple[Plan, int, NDArray[np.bool_], Folding]:  # fmt: skip
     """What becomes of every row; the power of two that weights are scaled by; which columns have gaps; how many
     folds."""
     exponent = weight_exponent(source) if source.weighted else None
@@ -107,46 +109,56 @@ def _plan(
     low, high = min(each.low for each in everything), max(each.high for each in everything)
     plan = Plan(seed, exponent, loss(low, high, total))
     counts = np.sum([each.counts for each in surveys], axis=0)
-    rows, folds = total / 2 ** (exponent or 0), 0
-    if evaluation is None and not _few_and_often(counts, rows):
-        folds = _number_of_folds(cv, rows, validation_fraction)
-    if evaluation is None and not folds and not _few_and_often(counts, rows):
+    rows = total / 2 ** (exponent or 0)
+    alone = evaluation is None and not _few_and_often(counts, rows)
+    folds = _folding(cv, rows, validation_fraction) if alone else None
+    if alone and folds is None:
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
         plan = replace(plan, edge=edge)
     answers = source.ask(RawBlock.smallest, seed, exponent, plan.edge, SAMPLE_ROWS + 1)
     smallest = np.unique(np.concatenate(answers))
     if len(smallest) > SAMPLE_ROWS:
         plan = replace(plan, limit=int(smallest[SAMPLE_ROWS]))
-        if folds:
-            raise ValueError(f"cv must be None where more than {SAMPLE_ROWS} rows are different; got {cv!r}.")
+        if folds is not None:
+            raise ValueError(f"cv must be None, or 'auto', where more than {SAMPLE_ROWS} rows are different.")
     return plan, exponent or 0, np.any([each.gaps for each in surveys], axis=0), folds
 
 
-def _number_of_folds(cv: int | str | None, rows: float, validation_fraction: float) -> int:
-    """How many folds are asked for; 0 for none."""
-    if cv != "auto":
-        return int(cv or 0)
-    return _AUTO_FOLDS if validation_fraction > 0 and rows <= FEW_ROWS else 0
+def _folding(cv: Folding, rows: float, validation_fraction: float) -> Folding:
+    """How rows are folded, if they are."""
+    if isinstance(cv, str):
+        return _AUTO_FOLDS if validation_fraction > 0 and rows <= FEW_ROWS else None
+    return cv
 
 
-def _folds(sample: Sample, plan: Plan, number: int, unit: float) -> tuple[Roles, ...]:
-    """All rows, so many times, each time without another share of them, which is there to validate.
+def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float) -> tuple[Roles, ...]:
+    """The rows so many times, each time with other rows to validate on; folds without either kind are left out."""
+    assert cv is not None
+    assert not isinstance(cv, str)
+    if isinstance(cv, int):
+        dealt = _dealt(sample, cv)
+        shares = [(dealt != fold, dealt == fold) for fold in range(cv)]
+    else:
+        shares = [(np.isin(sample.hashes, learn), np.isin(sample.hashes, judge)) for learn, judge in cv]
+    folds = []
+    for share in shares:
+        some = [_some_of(sample, np.flatnonzero(chosen)) for chosen in share]
+        if all(len(each.weight) for each in some):
+            train, validation = (_engine_of(each, plan, 1) for each in some)
+            folds.append(Roles(train, validation, train, plan.coding, unit))
+    return tuple(folds)
 
-    Rows are dealt by content: as many as there are folds, next to each other by their target, go to different ones.
-    """
+
+def _dealt(sample: Sample, number: int) -> Integers:
+    """A fold for every row, by its content: as many as there are folds, next to each other by their target, go to
+    different ones."""
     order = np.lexsort((sample.hashes, sample.target))
     group = np.empty(len(order), np.int64)
     group[order] = np.arange(len(order)) // number
     dealt = np.empty(len(order), np.int64)
     within = np.lexsort((sample.hashes, group))
     dealt[within] = (np.arange(len(order)) + group[within] % number) % number
-    folds = []
-    for fold in range(number):
-        some = [_some_of(sample, np.flatnonzero((dealt == fold) == held_out)) for held_out in (False, True)]
-        if all(len(each.weight) for each in some):
-            train, validation = (_engine_of(each, plan, 1) for each in some)
-            folds.append(Roles(train, validation, train, plan.coding, unit))
-    return tuple(folds)
+    return dealt
 
 
 def _some_of(sample: Sample, rows: Integers) -> Sample:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,10 +37,10 @@ class GrowthSettings:
     select: str = "best"
     digits: int | None = None
     simplicity: float = 0.0
-    cv: int | str | None = None
+    cv: Any = None
 
     @property
-    def folds(self) -> int | str | None:
+    def folds(self) -> Any:
         """How many folds to choose by, where that is done: for a single layer."""
         return self.cv if self.max_layers == 1 else None
 

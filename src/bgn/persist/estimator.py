@@ -46,7 +46,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, (list, tuple)):
-        return None if any(map(callable, value)) else [_plain(each) for each in value]
+        plain = all(isinstance(each, (str, int, float, bool, np.generic)) for each in value)
+        return [_plain(each) for each in value] if plain else None
     finite = not isinstance(value, float) or np.isfinite(value)
     return value if isinstance(value, (str, int, float, bool)) and finite else None
 

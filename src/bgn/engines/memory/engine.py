@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.cell_engine import CellEngine
@@ -12,6 +13,7 @@ from bgn.engines.part import Part
 from bgn.engines.protocol import Floats, Integers, Loss, Output
 from bgn.engines.raw_rows import Plan, RawRows
 from bgn.engines.requests import OneBlock, Parts, Reply, Request, RowPart
+from bgn.engines.row_hashes import Hashes
 from bgn.model.neuron import Neuron
 
 PartKind = TypeVar("PartKind", bound=RowPart)
@@ -51,6 +53,10 @@ class RowsInMemory(OneBlock):
     def __init__(self, X: NDArray[Any], y: Floats, sample_weight: Floats | None = None, threads: int = 1) -> None:
         self._rows, self._threads = RawRows(X.T, y, sample_weight), threads
         super().__init__(self._rows, sample_weight is not None)
+
+    def hashes(self, seed: int) -> Hashes:
+        """A hash of every row's content."""
+        return np.asarray(self._rows.hashes(seed))
 
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
         return MemoryEngine(self._rows.part(plan, held_out, self._threads), plan.loss)
