@@ -106,7 +106,7 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     plain = Schema.of_numbers(len(schema), schema.names)
     kept = parts.preparation_out(preparation, plain)  # as a file has it
     preparation = parts.preparation_in(json.loads(json.dumps(kept)), "preparation")
-    if schema.plain:
+    if "columns" not in kept:  # they are the network's
         preparation = replace(preparation, schema=plain)
     file = ModelFile(
         Network([Layer(np.ones((1, len(schema))), [0.0])], [1.0], 0.0, schema.names), "0", preparation=preparation
