@@ -133,6 +133,11 @@ def make_tables(folder: Path) -> None:
     lines = [",".join(rows), *(",".join(f"{value:g}" for value in row) for row in zip(*rows.values(), strict=True))]
     for name in ("houses.csv", "new_houses.csv", "new.csv"):
         (folder / name).write_text("\n".join(lines) + "\n")
+    leaving = rows["income"] + rows["age"] > 70  # of customers
+    leaving[16:19] = True
+    cells = zip(rows["income"], rows["age"], np.where(leaving, "Yes", "No"), strict=True)
+    lines = ["charges,tenure,Churn", *(f"{charges:g},{tenure:g},{churn}" for charges, tenure, churn in cells)]
+    (folder / "customers.csv").write_text("\n".join(lines) + "\n")
     X = np.column_stack(list(rows.values()))
     for name, array in {"X": X[:, :-1], "y": X[:, -1], "rows": X}.items():
         np.save(folder / f"{name}.npy", array)

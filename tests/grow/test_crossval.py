@@ -90,8 +90,6 @@ def test_folds_that_cannot_be_are_named():
     for cv in (1, 2.5, "some", True):
         with pytest.raises(ValueError, match="cv must be a whole number, at least 2"):
             BGNRegressor(cv=cv).fit(X, y)
-    with pytest.raises(ValueError, match="cv must be None or 'auto' where max_layers is above 1; got 3"):
-        BGNRegressor(cv=3, max_layers=2).fit(X, y)
     assert BGNRegressor(cv=50, **QUICK).fit(X[:4], y[:4]).predict(X).shape == (60,)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bgn
-import bgn.grow.network as grow_network
+import bgn.grow.tries as tries
 from bgn import BGNClassifier, BGNRegressor
 from tests import fuzz_models, fuzz_round_trips
 from tests.fuzz_round_trips import KINDS, same_report, table
@@ -71,7 +71,7 @@ def test_neurons_put_together_are_counted_apart_by_the_history(tmp_path: Path) -
 def test_a_fit_interrupted_before_a_layer_began_keeps_only_what_was_grown(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    build, layers = grow_network._finder, []
+    build, layers = tries._finder, []
 
     def finder(*about: Any) -> Any:
         layers.append(1)
@@ -79,7 +79,7 @@ def test_a_fit_interrupted_before_a_layer_began_keeps_only_what_was_grown(
             raise KeyboardInterrupt
         return build(*about)
 
-    monkeypatch.setattr(grow_network, "_finder", finder)
+    monkeypatch.setattr(tries, "_finder", finder)
     with pytest.warns(UserWarning, match="interrupted"):
         model = equal_neurons()
     assert len(model.history_.paths) == 1

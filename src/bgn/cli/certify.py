@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import bgn
 from bgn.cli.source import json_option, read_model, width_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.certify import Certificate
-from bgn.explain.extremes import Extremes
 from bgn.model.network import Network
 from bgn.printable import clean
 from bgn.show.labels import cell
+
+if TYPE_CHECKING:
+    from bgn.explain.certify import Certificate
+    from bgn.explain.extremes import Extremes
 
 seconds_option = click.option(
     "--max-seconds", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -10,13 +11,15 @@ import numpy as np
 import bgn
 from bgn.cli.source import DataFile, ModelRows, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.compare import Comparison, told
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.step import Bools, Floats
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import term_labels
+
+if TYPE_CHECKING:
+    from bgn.explain.compare import Comparison
 
 
 @model_and_data
@@ -39,6 +42,8 @@ def compare(
     bgn compare model.json people.csv --groups sex
     bgn compare model.json last_year.csv --with this_year.csv --questions
     """
+    from bgn.explain.compare import told
+
     if (groups is None) == (other is None):
         raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
     if other is not None:

@@ -75,8 +75,7 @@ def predict(
     if lacking:
         note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
     if filled:
-        told = "the median or the commonest value stands in"
-        note(f"{filled} of {total} rows lack a value that none lacked at fit: {told}.")
+        note(f"{filled} of {total} rows lack a value: the median or the commonest value at fit stands in.")
     if known.learnt is not None:
         note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
 

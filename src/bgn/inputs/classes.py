@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
 from bgn.inputs.per_row import array_of, no_dates, unmasked
 from bgn.model.network import Network
@@ -102,6 +101,8 @@ def distinct_labels(y: Any, name: str = "y") -> tuple[Label, ...]:
     if isinstance(values, Numbers):
         found = values.distinct.tolist()
         if any(each != round(each) for each in found):
+            from sklearn.utils.multiclass import check_classification_targets  # a command starts without it
+
             check_classification_targets(np.asarray(y, dtype=np.float64))  # scikit-learn has its own words for it
         kind = getattr(getattr(y, "dtype", None), "kind", "O")
         return tuple(bool(each) if kind == "b" else each if kind == "f" else int(each) for each in found)

@@ -27,7 +27,8 @@ def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
     found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
-    if [*map(_how_read, preparation.schema.columns, schema.columns)] != [*map(_how_read, schema.columns)]:
+    own, told = preparation.schema.columns, schema.columns
+    if len(own) != len(told) or [*map(_how_read, own, told)] != [*map(_how_read, told)]:
         found["columns"] = schema_out(preparation.schema)["columns"]
     return found
 
