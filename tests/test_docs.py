@@ -133,6 +133,8 @@ def make_tables(folder: Path) -> None:
     lines = [",".join(rows), *(",".join(f"{value:g}" for value in row) for row in zip(*rows.values(), strict=True))]
     for name in ("houses.csv", "new_houses.csv", "new.csv"):
         (folder / name).write_text("\n".join(lines) + "\n")
+    groups = [f"{line},{'mf'[number % 2] if number else 'sex'}" for number, line in enumerate(lines)]
+    (folder / "people.csv").write_text("\n".join(groups) + "\n")
     leaving = rows["income"] + rows["age"] > 70  # of customers
     leaving[16:19] = True
     cells = zip(rows["income"], rows["age"], np.where(leaving, "Yes", "No"), strict=True)

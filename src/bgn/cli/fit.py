@@ -280,6 +280,8 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"])
     model.history_ = replace(model.history_, schema=schema)
     model.network_ = model.history_.network()
+    if hasattr(model, "intervals_"):
+        model.intervals_ = replace(model.intervals_, network=model.network_)
     preparation = replace(rows.preparation, schema=schema)
     seconds = time.perf_counter() - started
     found = {written.column: written.unit for written in rows.preparation.written if written.unit}

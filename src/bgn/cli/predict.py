@@ -98,7 +98,10 @@ def _can_tell(file: ModelFile, interval: float | None) -> None:
     if file.network.schema.classes is not None:
         raise Refused("--interval: the model predicts classes; ask for --proba, or for sets of classes in Python.")
     if file.intervals is None:
-        raise Refused("--interval: the model was saved without intervals: it had no rows to learn them from.")
+        raise Refused(
+            "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with --folds "
+            "0, which sets some apart."
+        )
     if file.intervals.network != file.network or file.intervals.method == "sets":
         raise Refused("--interval: the model has intervals of numbers at its own width only; leave out --width.")
     if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
