@@ -115,7 +115,8 @@ def test_a_row_of_weight_two_is_the_row_twice():
     ("arguments", "told"),
     [
         ({"y": np.zeros(20)}, "1 class"),
-        ({"y": [*["a"] * 10, *["b"] * 9, "c"]}, "'c' in one row"),
+        ({"y": np.full(20, np.inf)}, "infinity"),
+        ({"y": np.ones(20) * 1j}, "Complex"),
         ({"y": [*["a"] * 10, *["b"] * 9, None]}, "have no label"),
         ({"y": [*[0.0] * 10, *[1.0] * 9, np.nan]}, "NaN"),
         ({"y": np.linspace(0, 1, 20)}, "Unknown label type"),
@@ -189,3 +190,10 @@ def test_the_regressor_tells_of_targets_that_look_like_classes():
     X, y = table(2)
     with pytest.warns(UserWarning, match="BGNClassifier"):
         bgn.BGNRegressor(**QUICK).fit(X, y)
+
+
+def test_a_class_of_one_row_is_told_of():
+    X, y = table(2)
+    with pytest.warns(UserWarning, match="7 in one row"):
+        model = BGNClassifier(**QUICK).fit(X, np.where(np.arange(len(y)) == 3, 7, y))
+    assert list(model.classes_) == [0, 1, 7]

@@ -11,7 +11,7 @@ from bgn import BGNClassifier, BGNRegressor
         BGNRegressor.as_in_paper(max_width=20),
         BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
         BGNClassifier(max_width=10, cv=None),
-        BGNClassifier(max_width=5, max_replacements=2, cv=2, shrinkage=1.0),
+        BGNClassifier(max_width=10, max_replacements=2),
     ]
 )
 def test_scikit_learn_check(estimator, check):

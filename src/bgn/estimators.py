@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bgn.engines.disk.table import on_disk
 from bgn.estimator_base import GrownEstimator
 from bgn.estimator_state import as_it_is
-from bgn.inputs.per_row import number_target, weights
+from bgn.inputs.per_row import array_of, number_target, weights
 from bgn.model.network import on_gpu
 from bgn.sources import RowArguments, known_columns, names_of, opened_again
 
@@ -137,8 +137,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         self, given: RowArguments, held_out: RowArguments | None
     ) -> tuple[RowArguments, RowArguments | None, tuple[Any, ...] | None]:
         """The rows as they are, with a word on targets that look like classes."""
-        y = given.y
-        if hasattr(y, "__array__") and not on_disk(y) and not on_gpu(y) and len(np.unique(np.asarray(y)[:1000])) <= 2:
+        y = None if on_disk(given.y) or on_gpu(given.y) else array_of(given.y)
+        some = np.asarray(y)[:1000] if hasattr(y, "dtype") else np.zeros(0)
+        if some.dtype.kind in "biuf" and len(np.unique(some)) <= 2:
             found = np.unique(np.asarray(y))
             if len(found) == 2:
                 warnings.warn(

@@ -15,7 +15,7 @@ import pytest
 
 import bgn.engines.disk.engine as disk
 import bgn.engines.disk.table as tables
-import bgn.estimators as estimators
+import bgn.estimator_base as estimators
 from bgn import BGNRegressor, Network, read_blocks
 from bgn.cli.source import DataFile
 from bgn.cli.stream import Streamed

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes
 
 import bgn.engines.shared_rows as shared_rows
-import bgn.grow.network as grow_network
 import bgn.grow.roles as grow_rows
+import bgn.grow.tries as grow_tries
 from bgn import BGNRegressor, theory
 from bgn.engines.protocol import Output, Question
 from bgn.grow.output import Full
@@ -337,7 +337,7 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
 def test_an_interrupt_between_two_tries_keeps_what_was_grown(monkeypatch):
     X, y = table(200)
     tries = []
-    build = grow_network._finder
+    build = grow_tries._finder
 
     def finder(*about):
         tries.append(1)
@@ -345,13 +345,13 @@ def test_an_interrupt_between_two_tries_keeps_what_was_grown(monkeypatch):
             raise KeyboardInterrupt
         return build(*about)
 
-    monkeypatch.setattr(grow_network, "_finder", finder)
+    monkeypatch.setattr(grow_tries, "_finder", finder)
     with pytest.warns(UserWarning, match="interrupted"):
         model = BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
     assert model.history_.stopped == "interrupted"
     assert model.network_.widths[0] > 0
     tries.clear()
-    monkeypatch.setattr(grow_network, "_finder", lambda *about: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(grow_tries, "_finder", lambda *about: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         BGNRegressor(max_width=3, random_state=0, cv=None).fit(X, y)
 

@@ -188,6 +188,9 @@ class Loss(Protocol):
     def residual(self, gap: Any, target: Any) -> Any:
         """Half of how fast the loss of each row falls as its score rises, in steps."""
 
+    def start(self, residual: Any) -> Floats:
+        """A score, in steps, to start from, given the mean residual of score zero; for losses that are no squares."""
+
     def fill_residual(
         self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers
     ) -> None:

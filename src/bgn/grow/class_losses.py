@@ -19,6 +19,7 @@ from bgn.engines.fixed_point import FINE
 from bgn.engines.integers import Grid, Integers
 from bgn.engines.kernels import classes as kernels
 from bgn.engines.kernels.rows import LIMB
+from bgn.engines.protocol import Floats
 
 _SUM_BITS = 61
 _MOST_BITS = 34
@@ -106,6 +107,11 @@ class _Classes:
         """Log-odds are of the order of one."""
         return 1.0
 
+    @staticmethod
+    def _logarithms(shares: Floats) -> Floats:
+        """The logarithms of shares, of which none counts as less than a billionth."""
+        return np.asarray(fixed_point.logarithm(np.clip(shares, 1e-9, 1.0)))
+
     def _explained(self, saved: Any, unit: float) -> Any:
         """What is saved of the log loss, in squared steps times `unit`."""
         return (saved * (math.ldexp(unit, 2 * self.grid.exponent + 1))).round()
@@ -122,6 +128,12 @@ class Logistic(_Classes):
     def gap(self, target: Any) -> Any:
         """Zero."""
         return 0 * target
+
+    def start(self, residual: Any) -> Floats:
+        """The log-odds of the share of class 1."""
+        beyond = residual / 2.0**self.grid.exponent
+        yes, no = self._logarithms(np.array([0.5 + beyond, 0.5 - beyond]))
+        return np.asarray((yes - no) * 2.0**self.grid.exponent)
 
     def _margin(self, gap: Any, target: Any) -> Any:
         return self._fine(gap) * (2 * target - 1)
@@ -185,6 +197,11 @@ class Softmax(_Classes):
         if isinstance(zeros, np.ndarray):
             return np.zeros((self.outputs, *zeros.shape), np.int64)
         return zeros.new_zeros((self.outputs, *zeros.shape))
+
+    def start(self, residual: Any) -> Floats:
+        """The logarithms of the shares of the classes, which add up to zero."""
+        logs = self._logarithms(1.0 / self.outputs + np.asarray(residual) / 2.0**self.grid.exponent)
+        return np.asarray((logs - logs.sum() / self.outputs) * 2.0**self.grid.exponent)
 
     def _shares(self, gap: Any) -> tuple[Any, Any, Any]:
         """Scores, fine, the largest of each row, and ``exp(score - largest)``."""

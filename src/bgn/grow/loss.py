@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from bgn.engines.integers import Grid
 from bgn.engines.kernels import rows as kernels
-from bgn.engines.protocol import Integers
+from bgn.engines.protocol import Floats, Integers
 from bgn.engines.protocol import Loss as Loss
 from bgn.grow.class_losses import Logistic as Logistic
 from bgn.grow.class_losses import Softmax as Softmax
@@ -51,6 +53,10 @@ class Squared:
     def residual(self, gap: Any, target: Any) -> Any:
         """The gaps themselves."""
         return gap
+
+    def start(self, residual: Any) -> Floats:
+        """The mean itself."""
+        return np.asarray(residual, np.float64)
 
     def fill_residual(
         self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers, limbs: Integers

@@ -78,7 +78,8 @@ def base_alone(rows: Engine) -> tuple[int, State]:
     """Target sum, and the state of the base alone."""
     if not rows.loss.quadratic:
         several = (rows.loss.outputs,) if rows.loss.outputs > 1 else ()
-        output = _rounded(np.zeros((1, *several)))
+        rows.settle(_rounded(np.zeros((1, *several))))
+        output = _rounded(rows.loss.start(rows.pulls()[0] / rows.total)[None])
         return 0, State((), output, rows.settle(output))
     output = Output(np.zeros(0, np.int64), round(rows.target_sum / rows.total))
     return rows.target_sum, State((), output, rows.settle(output))
@@ -133,7 +134,8 @@ class Full:
         total, state = base_alone(rows)
         fit = _Fit(
             state.neurons, state.output, state.loss,
-            np.full((1, *state.output.weights.shape[1:]), total / rows.total), np.array([[1.0 / rows.total]]),
+            np.array([state.output.base if not rows.loss.quadratic else total / rows.total], np.float64),
+            np.array([[1.0 / rows.total]]),
             np.array([[float(rows.total)]]), np.array([float(total)]), 0,
         )  # fmt: skip
         return fit if rows.loss.quadratic else self._refitted(rows, fit, thoroughly=True)

@@ -73,9 +73,12 @@ def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) 
         return [0.0]
     if settings.shrinkage != "auto":
         return [float(settings.shrinkage)]
-    if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY and not among_folds):
-        return [_LITTLE]
-    return [max(share * rows.train.loss.curvature * rows.train.total, _LITTLE) for share in _SHARES]
+    if (rows.validation is None and not rows.folds) or (
+        rows.train.total > _PLENTY * rows.unit and not among_folds
+    ):
+        return [_LITTLE * rows.unit]
+    whole = rows.train.loss.curvature * rows.train.total
+    return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
 
 def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,7 @@ def _one_per_row(y: Any) -> Any:
     """Return labels as one value per row."""
     y = array_of(y)
     if not hasattr(y, "dtype") and not hasattr(y, "to_pylist"):
-        y = np.asarray(y, dtype=object) if any(isinstance(each, str) for each in y) else np.asarray(y)
+        y = np.asarray(y, dtype=object if isinstance(y, Iterable) and any(isinstance(e, str) for e in y) else None)
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] == 1:
         y = np.asarray(y)[:, 0]
@@ -88,7 +89,12 @@ def labels_in(y: Any, name: str = "y") -> tuple[Label, ...]:
     """Return the different labels of a target in memory, in order, or say what is wrong with it."""
     y = _one_per_row(y)
     unmasked(y, name)
-    no_dates(getattr(y, "dtype", None), name)
+    kind = getattr(y, "dtype", None)
+    no_dates(kind, name)
+    if getattr(kind, "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+    if getattr(kind, "kind", "") == "f" and np.isinf(np.asarray(y)).any():
+        raise ValueError(f"Input {name} contains infinity or a value too large for {kind!r}. Drop those rows.")
     _no_gaps(y, name)
     return distinct_labels(y, name)
 
@@ -125,21 +131,22 @@ def _no_gaps(y: Any, name: str) -> None:
 
 
 def enough_classes(labels: tuple[Label, ...], counts: Floats, name: str = "y") -> None:
-    """Refuse a single class, more than a table can carry, and classes of a single row."""
+    """Refuse a single class and more than a table can carry; warn of classes of a single row."""
     if len(labels) < 2:
         raise ValueError(
-            f"{name} has {len(labels)} class: {labels[0]!r}. A classifier needs at least two to tell apart."
+            f"{name} has {len(labels)} class: {', '.join(map(repr, labels)) or 'no rows'}. A classifier needs at least "
+            "two to tell apart."
         )
     if len(labels) > MOST_CLASSES:
         raise ValueError(
             f"{name} has {len(labels)} different labels; a classifier takes at most {MOST_CLASSES}. Put classes "
             "together or, if they are numbers, use BGNRegressor."
         )
-    if (few := np.flatnonzero(counts < 2)).size:
-        one = labels[int(few[0])]
-        raise ValueError(
-            f"{name} has the class {one!r} in one row alone, from which nothing can be learnt. Drop that row, or "
-            "put classes together."
+    for number in np.flatnonzero(counts < 2):
+        warnings.warn(
+            f"{name} has the class {labels[number]!r} in one row alone, from which little can be learnt. Drop that "
+            "row, or put classes together.",
+            stacklevel=6,
         )
 
 

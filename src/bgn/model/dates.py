@@ -120,7 +120,7 @@ class TimePart:
             return _clock(_reached(value, HOUR, up))
         if self.part == "days" and abs(value) <= _FURTHEST:
             day, rest = divmod(_reached(value, DAY, up), DAY)
-            date = str(np.datetime64(self.first, "D") + day)
+            date = str(np.datetime64(self.first, "D") + np.timedelta64(day, "D"))
             return f"{date} {_clock(rest)}" if rest else date
         return None
 
@@ -157,7 +157,8 @@ def in_zone(stamps: Stamps, zone: str | None) -> Stamps:
     if zone in (None, "UTC"):
         return stamps
     days, place = np.unique(stamps.astype("M8[D]"), return_inverse=True)
-    offsets = np.array([[_offset(day, zone), _offset(day + DAY, zone)] for day in days.astype("M8[us]")]).reshape(-1, 2)
+    pairs = ((day, day + np.timedelta64(DAY, "us")) for day in days.astype("M8[us]"))
+    offsets = np.array([[_offset(each, zone) for each in pair] for pair in pairs]).reshape(-1, 2)
     shift = offsets[place, 0]
     for row in np.flatnonzero((offsets[:, 0] != offsets[:, 1])[place]):  # clocks are changed on that day
         shift[row] = _offset(stamps[row], zone)

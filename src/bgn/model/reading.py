@@ -96,7 +96,7 @@ def as_array(X: Any) -> NDArray[Any]:
     if isinstance(X, np.ma.MaskedArray):
         cells, masked = np.asarray(X.data), np.ma.getmaskarray(X)
         cells = cells.astype(object) if cells.dtype.kind not in "fiubmM" else cells
-        gaps: dict[str, Any] = {"O": None, "m": np.timedelta64("NaT"), "M": np.datetime64("NaT")}
+        gaps: dict[str, Any] = {"O": None, "m": np.timedelta64("NaT", "us"), "M": np.datetime64("NaT", "us")}
         return np.where(masked, gaps.get(cells.dtype.kind, np.nan), cells) if masked.any() else cells
     rows = np.asarray(X)
     # NumPy makes words of all cells where some are.
