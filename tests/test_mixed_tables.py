@@ -179,10 +179,10 @@ def test_a_model_without_gaps_at_fit_predicts_rows_with_some():
 
 
 def test_hundreds_of_levels_need_no_matrix_of_0_and_1(monkeypatch):
-    import bgn.estimators as estimators
+    import bgn.estimator_base as estimator_base
 
     kept = []
-    monkeypatch.setattr(estimators, "assign_roles", lambda *a, **k: kept.append(assign_roles(*a, **k)) or kept[-1])
+    monkeypatch.setattr(estimator_base, "assign_roles", lambda *a, **k: kept.append(assign_roles(*a, **k)) or kept[-1])
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"street": [f"street {k}" for k in rng.integers(0, 400, 4000)], "x": rng.normal(size=4000)})
     y = X["street"].str.endswith("7") * 2.0 + X["x"]
