@@ -38,7 +38,7 @@ def run(task: Task) -> dict[str, Any]:
     X, held = rows.X[:, columns], (rows.X_validation[:, columns], rows.y_validation)
     limits = {name: asked[name] for name in ("max_layers", "max_width") if name in asked}
     make = BGNRegressor.as_in_paper if task.method == "building" else BGNRegressor
-    model = make(**limits, digits=None, random_state=task.seed, n_jobs=1).fit(X, rows.y, eval_set=held)
+    model = make(**limits, digits=None, cv=None, random_state=task.seed, n_jobs=1).fit(X, rows.y, eval_set=held)
     history = model.history_
     if task.method == "hyperplanes":
         return {
@@ -187,12 +187,22 @@ def _heights(size: int, tallest: int) -> list[float]:
     return [(tallest - size) / 2 + size - 1 - k for k in range(size)]
 
 
+def _paths(records: list[Any]) -> list[list[Any]]:
+    """Return the layers at every width, as far as their records tell: what a width came to."""
+    paths = []
+    for layer in sorted({record.layer for record in records}):
+        reached = {record.width: record for record in records if record.layer == layer}
+        paths.append([reached.get(width, reached[min(reached)]) for width in range(max(reached) + 1)])
+    return paths
+
+
 def _growth(run: Run) -> Callable[[Any], None]:
     """Return what draws errors and the bound along the path."""
     from bgn import plots
 
     records = [SimpleNamespace(**record) for record in run.figures["records"]]
     history = SimpleNamespace(
-        records=records, best_layer=run.figures["best_layer"], best_width=run.figures["best_width"]
-    )
+        records=records, best_layer=run.figures["best_layer"], best_width=run.figures["best_width"],
+        paths=_paths(records), link="identity", cross_validated=False,
+    )  # fmt: skip
     return lambda canvas: plots.growth(history, ax=canvas.subplots())

@@ -88,7 +88,8 @@ def _grown(rows: Rows, seed: int, most: int, *settings: dict[str, Any]) -> Itera
     shrinkage = 0.3 * len(rows.y) if len(rows.y) < 5000 else "auto"
     for setting in settings:
         model = BGNRegressor(
-            max_width=most, patience=None, shrinkage=shrinkage, digits=None, n_jobs=1, random_state=seed, **setting
+            max_width=most, patience=None, shrinkage=shrinkage, digits=None, cv=None, n_jobs=1, random_state=seed,
+            **setting,
         )  # fmt: skip
         seconds = timed(lambda m=model: m.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)))
         for width in range(1, len(model.history_.paths[0])):

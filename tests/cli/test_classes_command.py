@@ -98,9 +98,12 @@ def test_the_card_for_machines(table: Path) -> None:
     assert bgn.load(table.with_name("left.json")).class_weight == "balanced"
 
 
+EXACT = {"float_precision": "round_trip"}
+
+
 def test_labels_and_probabilities_are_those_of_python(table: Path, left: Path, pet: Path) -> None:
     for path in (left, pet):
-        found = pd.read_csv(io.StringIO(call("predict", path, table, "--proba", "--keep", "months").out))
+        found = pd.read_csv(io.StringIO(call("predict", path, table, "--proba", "--keep", "months").out), **EXACT)
         file = bgn.persist.read(path)
         X, model = file.preparation.apply(customers()).frame(), file.model()
         assert found["prediction"].tolist() == model.predict(X).tolist()

@@ -132,13 +132,13 @@ def test_nothing_is_learnt_or_told_of_a_file_that_changes(write, tmp_path, monke
             use(path, y)
         write(tmp_path / "rows")
     assert model.network_ is before
-    predict = Network.predict
+    predict = Network.predict_encoded
 
-    def meddling(self: Network, X: Any) -> Any:
+    def meddling(self: Network, rows: Any, scores: bool = False) -> Any:
         lengthen(path)
-        return predict(self, X)
+        return predict(self, rows, scores)
 
-    monkeypatch.setattr(Network, "predict", meddling)
+    monkeypatch.setattr(Network, "predict_encoded", meddling)
     with pytest.raises(OSError, match=TOLD):
         model.predict(path)
 

@@ -183,10 +183,10 @@ def test_other_numbers_are_converted_exactly(kind):
 def test_what_is_wrong_with_a_tensor_is_said():
     X, y = on_device(np.zeros((4, 2))), on_device(np.zeros(4))
     bad = X.clone()
-    bad[1, 1] = torch.nan
+    bad[1, 1] = torch.inf
     network = Network([Layer([[1.0, 1.0]], [-1.5])], [1.0], 0.0, feature_names=["rooms", "age"])
     for call, message in (
-        (lambda: tensors.source_of(bad, y, None), r"X contains NaN in column 1 \(1 of 4 rows\)"),
+        (lambda: tensors.source_of(bad, y, None), r"X contains infinity in column 1 \(1 of 4 rows\)"),
         (lambda: tensors.source_of(X, y / 0, None), r"y contains NaN \(4 of 4 rows\)"),
         (lambda: tensors.source_of(X, 1 / y, None), r"y contains infinity \(4 of 4 rows\)"),
         (lambda: tensors.source_of(X, y[1:], None), r"y must have one entry per row of X \(4\); got shape \(3,\)"),

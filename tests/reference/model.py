@@ -31,7 +31,7 @@ def score(network: Network, row: list[Any]) -> list[float]:
             asked = zip(neuron.projection.columns, neuron.projection.coefficients, gaps, strict=True)
             for j, coefficient, gap in asked:
                 if values[j] is None:
-                    parts.append(gap if isinstance(coefficient, tuple) else coefficient * gap)
+                    parts.append(gap if isinstance(coefficient, tuple) else (coefficient or 1.0) * gap)
                 else:
                     parts.append(coefficient[values[j]] if isinstance(coefficient, tuple) else coefficient * values[j])
             total = 0.0

@@ -7,7 +7,6 @@ of its level, and a gap in it one level more; an ordered one is a number like an
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,18 +106,19 @@ class Coding:
             *yes, missing = (value >= threshold for value in coefficient)
             return Neuron(Projection((column,), (tuple(map(float, yes)),)), 1.0, missing)
         if column not in self.marked:
-            threshold = self._threshold(column, threshold)
+            threshold = self._threshold(column, threshold, coefficient)
             return Neuron(Projection((column,), (self._coefficient(column, coefficient),)), threshold)
         gap = coefficient * self.typical[column] + sum(mark)  # type: ignore[arg-type]
         low, high = sorted(coefficient * each for each in seen[:2])
         if threshold > high or threshold <= low:  # asks for gaps alone
             return Neuron(Projection((column,), (self._nothing(column),)), float(threshold > high), gap >= threshold)
         projection = Projection((column,), (self._coefficient(column, coefficient),))
-        return Neuron(projection, self._threshold(column, threshold), gap >= threshold)
+        return Neuron(projection, self._threshold(column, threshold, coefficient), gap >= threshold)
 
-    def _threshold(self, column: int, threshold: float) -> float:
-        """The number of a level, where the column is an ordered category."""
-        return threshold if self.levels[column] is None else float(math.ceil(threshold))
+    def _threshold(self, column: int, threshold: float, coefficient: float) -> float:
+        """What the first level that reaches it counts as, where the column is an ordered category."""
+        reaching = (coefficient * code for code in range(self.levels[column] or 0))
+        return min((each for each in reaching if each >= threshold), default=threshold)
 
     def _nothing(self, column: int) -> Coefficient:
         """A coefficient that takes no notice of a value."""

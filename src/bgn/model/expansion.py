@@ -12,6 +12,7 @@ import numpy as np
 
 from bgn.model.layer import Layer
 from bgn.model.network import Network
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats
 
@@ -73,8 +74,14 @@ def expanded(network: Network) -> Network:
     if network.slopes is not None:
         slopes = np.zeros((len(columns), *network.slopes.shape[1:]))
         slopes[starts] = network.slopes
-    layers = (Layer(weights, first.bias), *network.layers[1:])
+    layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
     return Network(layers, network.output_weights, network.base, schema=schema, link=network.link, slopes=slopes)
+
+
+def _neuron(weights: Floats, neuron: Neuron) -> Neuron:
+    """Return a neuron with these weights, which are added up in order, and the threshold of another."""
+    used = np.flatnonzero(weights)
+    return Neuron(Projection(tuple(used.tolist()), tuple(weights[used].tolist())), neuron.threshold)
 
 
 def expand(network: Network, X: Any) -> Floats:
