@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from bgn import BGNRegressor, Network
+from bgn import BGNClassifier, BGNRegressor, Network
 from bgn.grow.directions.angles import logarithm, turn
 
 Rows = tuple[np.ndarray, np.ndarray]
@@ -75,6 +75,15 @@ def diabetes() -> Rows:
     return X.round(4), y  # older versions read its decimals less well
 
 
+def _classes(rows: Any, number: int, weighted: bool = False, **changes: Any) -> Network:
+    """The network of a classifier, of as many classes as even shares of the targets."""
+    X, y = rows
+    classes = (np.argsort(np.argsort(y, kind="stable"), kind="stable") * number) // len(y)
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, len(y)) if weighted else None
+    settings = {"max_width": 12, "max_replacements": 3, "cv": None, "n_jobs": 1, "random_state": 0}
+    return BGNClassifier(**settings | changes).fit(X, classes, weight).network_
+
+
 FITS: dict[str, Callable[[], Network]] = {
     "diabetes": lambda: _fit(diabetes()),
     "diabetes, compact": lambda: _fit(diabetes(), select="compact", shrinkage=1.0),
@@ -93,6 +102,8 @@ FITS: dict[str, Callable[[], Network]] = {
     "coarse, three features, float32": lambda: _fit(coarse(), False, True, max_features=3, max_width=12, shrinkage=1.0),
     "uneven": lambda: _fit(uneven()),
     "uneven, debiased, no limit": lambda: _fit(uneven(), direction="debiased", max_features=None, shrinkage=1.0),
+    "two classes": lambda: _classes(smooth(), 2),
+    "three classes, deep, weighted": lambda: _classes(coarse(), 3, True, max_layers=2, max_width=6),
     "many": lambda: _fit(many(), max_width=10, max_replacements=4),
     "many, weighted, float32": lambda: _fit(many(), True, True, max_width=8, max_replacements=2),
 }
@@ -101,7 +112,7 @@ FITS: dict[str, Callable[[], Network]] = {
 def digest(network: Network) -> str:
     """A hash over the bytes of all weights, biases, output weights and the base."""
     parts = [part for layer in network.layers for part in (layer.weights, layer.bias)]
-    numbers = [*parts, network.output_weights, np.float64(network.base)]
+    numbers = [*parts, network.output_weights, np.asarray(network.base)]
     bits = b"".join(np.ascontiguousarray(part, "<f8").tobytes() for part in numbers)
     return hashlib.sha256(str(network.widths).encode() + bits).hexdigest()
 

@@ -107,7 +107,7 @@ def test_what_fit_takes_predict_takes_and_a_row_alone_is_the_same(
     kept = parts.preparation_out(preparation, plain)  # as a file has it
     preparation = parts.preparation_in(json.loads(json.dumps(kept)), "preparation")
     if "columns" not in kept:  # they are the network's
-        preparation = replace(preparation, schema=plain)
+        preparation = replace(preparation, schema=schema)
     file = ModelFile(
         Network([Layer(np.ones((1, len(schema))), [0.0])], [1.0], 0.0, schema.names), "0", preparation=preparation
     )
@@ -198,9 +198,10 @@ def test_a_model_reads_the_table_it_was_fitted_to_in_every_format(visits: pd.Dat
     assert read(tmp_path / "m.json").preparation.decimal == ","
     first = call("predict", tmp_path / "m.json", tmp_path / "t.csv").out
     assert len(set(first.split())) > 4
-    for model in ("m.json", "p.json"):
-        for data in ("t.parquet",) if model == "p.json" else ("t.csv", "t.csv.gz", "t.parquet"):
-            assert call("predict", tmp_path / model, tmp_path / data).out == first, (model, data)
+    for data in ("t.csv", "t.csv.gz", "t.parquet"):
+        assert call("predict", tmp_path / "m.json", tmp_path / data).out == first, data
+    # A column with a zone is asked about by the clocks of that zone, the offsets of a text file in UTC.
+    assert len(call("predict", tmp_path / "p.json", tmp_path / "t.parquet").out.split()) == len(first.split())
     lines = (tmp_path / "t.csv").read_text().splitlines()
     for row in (0, 7):
         alone = "\n".join([lines[0], lines[1 + row]])
