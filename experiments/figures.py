@@ -200,7 +200,9 @@ def _growth(run: Run) -> Callable[[Any], None]:
     """Return what draws errors and the bound along the path."""
     from bgn import plots
 
-    records = [SimpleNamespace(**record) for record in run.figures["records"]]
+    losses = {"train_mse": "train_loss", "validation_mse": "validation_loss"}
+    told = [{losses.get(name, name): each for name, each in record.items()} for record in run.figures["records"]]
+    records = [SimpleNamespace(**record) for record in told]
     history = SimpleNamespace(
         records=records, best_layer=run.figures["best_layer"], best_width=run.figures["best_width"],
         paths=_paths(records), link="identity", cross_validated=False,

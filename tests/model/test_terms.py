@@ -196,8 +196,10 @@ def test_cases_are_data() -> None:
 def test_an_offset_moves_the_threshold_to_the_very_float(threshold: int, case: int, places: int) -> None:
     threshold, case = threshold / 10**places, case / 10**places
     found = offset(threshold, case)
-    if found is None:  # the number is so small beside the threshold that its neighbours have one sum
-        assert abs(case) <= abs(threshold)
+    if found is None:  # no float near the difference tells the number from the one before it
+        near = threshold - case
+        tried = [near + step * np.spacing(near) for step in range(-8, 9)]
+        assert not any(case + each >= threshold > np.nextafter(case, -np.inf) + each for each in tried)
         return
     assert case + found >= threshold > np.nextafter(case, -np.inf) + found
     layer = bgn.Layer([[1.0, found]], [-threshold])

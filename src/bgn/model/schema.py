@@ -258,15 +258,16 @@ class Schema:
         """
         if labels is None or not self.named:
             if len(shape) == 2 and shape[1] == len(self.raws):
-                return [self.raws.index(column.raw) for column in self.columns]
+                there = {raw: place for place, raw in enumerate(self.raws)}
+                return [there[column.raw] for column in self.columns]
             if len(shape) != 2 or shape[1] != len(self.columns):
                 raise ValueError(f"X must have {len(self.raws)} columns; got shape {tuple(shape)}.")
             return [*range(len(self.columns))]
-        there = {label: place for place, label in enumerate(labels)}
-        found = [there.get(column.raw, there.get(column.name)) for column in self.columns]
+        by_label = {label: place for place, label in enumerate(labels)}
+        found = [by_label.get(column.raw, by_label.get(column.name)) for column in self.columns]
         lacking = dict.fromkeys(column.raw for column, place in zip(self.columns, found, strict=True) if place is None)
         if lacking:
-            hint = did_you_mean(next(iter(lacking)), [label for label in there if label not in self.raws])
+            hint = did_you_mean(next(iter(lacking)), [label for label in by_label if label not in self.raws])
             raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
         return [place for place in found if place is not None]
 
