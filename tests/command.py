@@ -6,11 +6,18 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.declared import EXTRAS
 
 COMMAND = Path(sys.executable).parent / "bgn"
+
+
+def exact_csv(source: Any) -> Any:
+    """Return a text file as a frame, with every number the float nearest to what is written."""
+    from pyarrow import csv
+
+    return csv.read_csv(source).to_pandas()
 
 
 class Done(NamedTuple):

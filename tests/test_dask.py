@@ -289,9 +289,11 @@ def test_bad_input_is_named(two):
         (features.assign(c=features["c"].astype(str).astype("category")), rows["target"], "Column 'c' is categorical"),
         (features.assign(c=dd.to_datetime(features["c"])), rows["target"], "Column 'c' holds dates"),
     ]
+    numbers = DaskBGNRegressor(**SMALL | {"direction": "lasso"})  # which takes neither gaps nor words
     for bad_X, bad_y, message in cases:
+        refuses = numbers if message.startswith(("NaN", "X has dtype", "Column")) else model
         with pytest.raises(ValueError, match=message):
-            model.fit(bad_X, bad_y)
+            refuses.fit(bad_X, bad_y)
     with pytest.raises(ValueError, match=r"Input y in partition [01] does not hold numbers"):
         model.fit(dX, dy.map_blocks(lambda part: np.full(len(part), "many", object), dtype=object))
     with pytest.raises(ValueError, match="sample_weight is zero for every row"):
@@ -344,7 +346,7 @@ def killing(client, monkeypatch, phases):
 @pytest.mark.parametrize(
     "phases",
     [
-        [("survey", 0), ("rows", 0), ("sample", 2)],
+        [("survey", 0), ("sample", 0), ("rows", 0)],
         [("cells", 2), ("put", 2), ("regions", 2)],
         [("inside", 2), ("settle", 2), ("cells", 4)],
     ],

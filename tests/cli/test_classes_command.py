@@ -16,7 +16,7 @@ from pyarrow.parquet import write_table
 import bgn
 from bgn.inputs.refusal import Refused
 from bgn.inputs.target import classes_of, labelled, target_values
-from tests.command import call
+from tests.command import call, exact_csv
 
 ROWS = 300
 
@@ -98,12 +98,9 @@ def test_the_card_for_machines(table: Path) -> None:
     assert bgn.load(table.with_name("left.json")).class_weight == "balanced"
 
 
-EXACT = {"float_precision": "round_trip"}
-
-
 def test_labels_and_probabilities_are_those_of_python(table: Path, left: Path, pet: Path) -> None:
     for path in (left, pet):
-        found = pd.read_csv(io.StringIO(call("predict", path, table, "--proba", "--keep", "months").out), **EXACT)
+        found = exact_csv(io.BytesIO(call("predict", path, table, "--proba", "--keep", "months").out.encode()))
         file = bgn.persist.read(path)
         X, model = file.preparation.apply(customers()).frame(), file.model()
         assert found["prediction"].tolist() == model.predict(X).tolist()

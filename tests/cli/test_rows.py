@@ -20,7 +20,7 @@ from bgn.cli.stream import Streamed
 from bgn.cli.train import Wanted, training_rows
 from bgn.inputs.prepare import Choices
 from bgn.persist import read
-from tests.command import call
+from tests.command import call, exact_csv
 
 SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 0, "--folds", 0, "--quiet")
 
@@ -60,7 +60,7 @@ def test_test_rows_do_not_depend_on_the_columns(folder: Path, tmp_path: Path) ->
     assert len(rows) == 80
     assert judged(folder / "visits.csv", ("city", "height")) == rows
     assert judged(folder / "visits.csv", seed=1) != rows
-    table = pd.read_csv(folder / "visits.csv", float_precision="round_trip")
+    table = exact_csv(folder / "visits.csv")
     table.assign(new=1.5 * table["age"])[["cost", "new", "city"]].to_csv(tmp_path / "more.csv", index=False)
     assert judged(tmp_path / "more.csv") == rows
     table.loc[::7, "height"] = np.nan
@@ -72,7 +72,7 @@ def test_test_rows_do_not_depend_on_the_columns(folder: Path, tmp_path: Path) ->
 
 
 def test_equal_keys_stay_on_one_side(folder: Path) -> None:
-    table = pd.read_csv(folder / "visits.csv", float_precision="round_trip")
+    table = exact_csv(folder / "visits.csv")
     for path in (folder / "visits.csv", folder / "visits.parquet"):
         rows = training_rows(wanted(path, ("person",), key="person"))
         tested = set(table["person"][table["cost"].isin(rows.y_test)])
@@ -140,11 +140,11 @@ def test_the_report_judges_on_rows_that_were_set_aside(folder: Path, tmp_path: P
     assert f"{said}.\n" in call("report", model, data, "-o", out, "--rows", "all").err
     assert "400" in out.read_text()
     assert f"{said}: these alone count here.\n" in call("report", model, data, "-o", out, "--rows", "train").err
-    table = pd.read_csv(folder / "visits.csv", float_precision="round_trip")
+    table = exact_csv(folder / "visits.csv")
     held = table["cost"].isin(judged(folder / "visits.csv"))
     done = call("predict", model, data, "-o", folder / "predicted.csv")
     assert "note: 320 of 400 rows were learnt from: new rows are predicted less well.\n" in done.err
-    predicted = pd.read_csv(folder / "predicted.csv", float_precision="round_trip")["prediction"]
+    predicted = exact_csv(folder / "predicted.csv")["prediction"]
     found = scores(table["cost"][held].to_numpy(), predicted[held].to_numpy())
     assert read(model).figures["model"]["mse"] == pytest.approx(found["mse"])
 
@@ -164,7 +164,7 @@ def test_the_others_tell_too(folder: Path, tmp_path: Path) -> None:
 
 
 def test_other_files_are_known_by_their_key_alone(folder: Path, tmp_path: Path) -> None:
-    table = pd.read_csv(folder / "visits.csv", float_precision="round_trip")
+    table = exact_csv(folder / "visits.csv")
     table.iloc[::-1][:200].to_csv(tmp_path / "other.csv", index=False)
     done = call("report", folder / "model.json", tmp_path / "other.csv", "-o", tmp_path / "r.html")
     assert "learnt from" not in done.err

@@ -232,7 +232,7 @@ def _data_note(facts: Facts) -> str:
 def _interval(facts: Facts) -> dict[str, Any] | None:
     """Return what the page needs to say how sure a prediction is."""
     found = facts.intervals
-    if found is None:
+    if found is None or facts.classes:
         return None
     spread = found.spread
     points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
@@ -242,7 +242,7 @@ def _interval(facts: Facts) -> dict[str, Any] | None:
 def _sure(facts: Facts) -> str:
     """Say how wide intervals are, and how often they hold the truth."""
     found = facts.intervals
-    if found is None:
+    if found is None or facts.classes:
         return ""
     ends = found.predict_encoded(facts.judged_rows, told.SHARE)
     inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
