@@ -16,6 +16,7 @@ pd = pytest.importorskip("pandas", reason="the extra dask is not installed")
 
 from bgn.engines.cluster.partitions import rows_on_cluster, schema_on_cluster  # noqa: E402
 from bgn.engines.cluster.tasks import ClusterTasks  # noqa: E402
+from bgn.sources import RowArguments  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 ROWS = 60
@@ -51,7 +52,7 @@ def frame():
 
 def matrix(tasks, X, y, schema):
     """Return the rows of all partitions as the engine has them."""
-    source = rows_on_cluster(tasks, X, y, None, lambda surveys: None, schema)
+    source = rows_on_cluster(tasks, RowArguments(X, y), lambda surveys: None, schema)
     return np.concatenate([part.columns for part in tasks.results("rows", source._partitions)], axis=1).T
 
 
