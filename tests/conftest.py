@@ -4,6 +4,7 @@ After every fit of the suite the model goes through a file and must come back th
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -46,6 +47,14 @@ def every_model_goes_through_a_file() -> Iterator[None]:
         for estimator in (BGNRegressor, BGNClassifier):
             patch.setattr(estimator, "fit", checked(estimator.fit, folder))
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open() -> Iterator[None]:
+    """Close what a test has drawn: pyplot warns at the twenty-first figure, in whichever test draws it."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.fixture(params=ENGINES)
