@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
+from bgn.grow.curvature import LearntCurvature
 from bgn.grow.directions.protocol import Others
 from bgn.model.neuron import Neuron
 
@@ -161,6 +162,32 @@ class Full:
         assert isinstance(state, _Fit)
         return state.inverse
 
+    def removed(self, rows: Engine, state: State, slot: int) -> State:
+        """The state without the neuron in a slot, whose place the last one takes, all others refitted."""
+        assert isinstance(state, _Fit)
+        rest, last = _WithoutOne.of(state, slot), state.width - 1
+        if slot < last:
+            rows.move(last, slot)
+        order = np.arange(state.width)
+        order[slot + 1 :][:1] = state.width
+        kept = np.searchsorted(rest.keep, order)
+        neurons = placed(state, slot, state.neurons[last])[:last]
+        weights = rest.weights[order]
+        output = _rounded(weights)
+        fit = replace(
+            state, neurons=neurons, output=output, loss=rows.settle(output), weights=weights,
+            inverse=rest.inverse[np.ix_(kept, kept)], products=state.products[np.ix_(order, order)],
+            target=state.target[order], changes=state.changes + 1,
+        )  # fmt: skip
+        return fit if rows.loss.quadratic else self._refitted(rows, fit, thoroughly=True)
+
+    def least_useful(self, state: State) -> int:
+        """The slot whose neuron, taken out, costs least as far as the quadratic bound tells; the first of equals."""
+        assert isinstance(state, _Fit)
+        own = np.diag(state.inverse)[1:]
+        squares = state.weights[1:] ** 2
+        return int(np.argmin((squares if squares.ndim == 1 else squares.sum(axis=1)) / own))
+
     def _share(self, rows: Engine) -> float:
         """The ridge penalty beside a curvature of one."""
         return self._ridge / rows.loss.curvature
@@ -234,14 +261,14 @@ class Full:
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
             fit = self._refitted(rows, fit, state)
-        if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) + lead < self._objective(state)):
+        if fit.loss < state.loss and (rows.loss.quadratic or self.objective(fit) + lead < self.objective(state)):
             return fit
         if slot < spare:
             rows.put(slot, state.neurons[slot])
         rows.settle(state.output)
         return None
 
-    def _objective(self, fit: State) -> float:
+    def objective(self, fit: State) -> float:
         """The loss with its penalty."""
         assert isinstance(fit, _Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
@@ -252,14 +279,14 @@ class Full:
         Each goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not
         help, where the bound alone says. With a state to be better `than`, one that will not be is given up early.
         """
-        before = last = self._objective(fit)
-        wanted = None if than is None else self._objective(than)
-        slope, learnt = self._slope(rows, fit), _Learnt(fit.inverse, rows.loss.curvature)
+        before = last = self.objective(fit)
+        wanted = None if than is None else self.objective(than)
+        slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
             weights = fit.weights + learnt.step(slope)
             better = replace(fit, weights=weights, output=_rounded(weights))
             better = replace(better, loss=rows.settle(better.output))
-            gained = last - self._objective(better)
+            gained = last - self.objective(better)
             if gained <= 0:
                 rows.settle(fit.output)
                 if not learnt.pairs:
@@ -292,38 +319,6 @@ class Full:
             inverse = _with_one_more(inverse, pull, own)
         weights = (inverse * fit.target).sum(axis=1) if quadratic else fit.weights
         return replace(fit, inverse=inverse, weights=weights, changes=0)
-
-
-class _Learnt:
-    """What steps have told of the curvature, beside its bound: pairs of steps and of what they did to the slope."""
-
-    def __init__(self, inverse: Floats, curvature: float) -> None:
-        self._inverse, self._curvature, self._scale = inverse, curvature, 1.0
-        self.pairs: list[tuple[Floats, Floats, float]] = []
-
-    def take_in(self, step: Floats, fell: Floats) -> None:
-        """Remember a step, and by how much it lowered the slope."""
-        along = float((step * fell).sum())
-        if along > 0:
-            self.pairs.append((step, fell, along))
-            self._scale = along / float((fell * self._bounded(fell)).sum())
-
-    def step(self, slope: Floats) -> Floats:
-        """The step to take: two loops over the pairs (Nocedal 1980), around the inverse of the bound."""
-        shares = []
-        for step, fell, along in reversed(self.pairs):
-            share = float((step * slope).sum()) / along
-            slope = slope - share * fell
-            shares.append(share)
-        found = self._bounded(slope) * (self._scale if self.pairs else 1.0)
-        for (step, fell, along), share in zip(self.pairs, reversed(shares), strict=True):
-            found = found + (share - float((fell * found).sum()) / along) * step
-        return found
-
-    def _bounded(self, slope: Floats) -> Floats:
-        """The step that the bound alone tells."""
-        inverse = self._inverse if slope.ndim == 1 else self._inverse[:, :, None]
-        return np.asarray((inverse * slope).sum(axis=1) / self._curvature)
 
 
 def _rounded(weights: Floats) -> Output:
