@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
+from bgn.compiling import compile_ahead
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.requests import RowSource
@@ -35,6 +36,7 @@ from bgn.sources import RowArguments, known_columns, opened_again, rows_in_memor
 class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
     """An estimator that grows a network on some loss; :class:`bgn.BGNRegressor` says what the parameters mean."""
 
+    _predicts: ClassVar[str] = "numbers"
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -126,6 +128,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
 
     def _learn(self, given: RowArguments, eval_set: Any) -> None:
         """Validate, make the engine, grow, store."""
+        compile_ahead(self._predicts)
         settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width) as show:
