@@ -8,7 +8,6 @@ import numba
 import numpy as np
 import pytest
 
-from benchmarks.compiling import FITS
 from bgn import compiling
 
 KERNELS = """
@@ -34,8 +33,11 @@ def test_the_list_can_be_read():
 @pytest.mark.parametrize("kind", ["numbers", "classes"])
 def test_the_list_names_what_a_fit_calls(kind):
     """Once everything is on disk, loops inside others are not asked for: what is, is what the list should have."""
-    estimator, rows = FITS[kind][0]
-    code = f"from benchmarks.compiling import called, fit; fit({estimator!r}, {rows}); print(*called(), sep='\\n')"
+    code = f"""
+from benchmarks.compiling import FITS, called, fit
+fit(*FITS[{kind!r}][0])
+print(*called(), sep="\\n")
+"""
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", code],

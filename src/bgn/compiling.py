@@ -169,10 +169,10 @@ def write_type(kind: Any) -> str:
     """
     if isinstance(kind, types.Array):
         return f"{kind.dtype}[{kind.ndim}{kind.layout}{'' if kind.mutable else 'r'}]"
-    if isinstance(kind, types.BaseTuple):
+    if (parts := getattr(kind, "types", None)) is not None:
         named = getattr(kind, "instance_class", None)
-        parts = ",".join(write_type(each) for each in kind.types)
-        return f"{'' if named is None else f'{named.__module__}.{named.__qualname__}'}({parts})"
+        name = "" if named is None else f"{named.__module__}.{named.__qualname__}"
+        return f"{name}({','.join(map(write_type, parts))})"
     return str(kind)
 
 
@@ -185,8 +185,9 @@ def read_type(word: str) -> Any:
 def _read(word: str, words: Iterator[str]) -> tuple[Any, str]:
     """A type that begins with a word, and the word after it."""
     if match := _ARRAY.fullmatch(word):
-        dtype, ndim, layout, fixed = match.groups()
-        return types.Array(getattr(types, dtype), int(ndim), layout, readonly=bool(fixed)), next(words, "")
+        dtype, ndim, fixed = match[1], match[2], bool(match[4])
+        layout: Any = match[3]
+        return types.Array(getattr(types, dtype), int(ndim), layout, readonly=fixed), next(words, "")
     name = "" if word == "(" else word
     after = "(" if word == "(" else next(words, "")
     if after != "(":
