@@ -12,6 +12,7 @@ import numpy as np
 
 from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Integers, Output
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import Record, Snapshot, choose_width
@@ -66,6 +67,7 @@ class LayerSettings:
     patience: int | None
     digits: int | None = None
     simplicity: float = 0.0
+    constraints: Constraints = NO_CONSTRAINTS
 
 
 @dataclass(frozen=True)
@@ -229,8 +231,9 @@ class LayerGrowth:
         snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation)
         if self._short is not None:
             inverse, noise = self.rule.inverse(self.state), self._noise(snapshot)
+            signs = self.settings.constraints.signs(self.state.neurons)
             for more in range(_MOST_MORE + 1):
-                short = self._short.amounts(base, weights, inverse, more)
+                short = self._short.amounts(base, weights, inverse, more, signs)
                 snapshot = self._told(*short)
                 if snapshot.criterion <= noise:
                     break
