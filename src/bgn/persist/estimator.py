@@ -13,6 +13,7 @@ from bgn.persist.network import level_in, level_out
 from bgn.persist.strict import ModelFileError
 
 KINDS = ("regressor", "classifier")
+_PLAIN = str, int, float, bool, np.generic
 
 
 def kind_of(network: Network) -> str:
@@ -48,10 +49,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         value = sorted(value, key=lambda each: (isinstance(each, str), each))
     if isinstance(value, (list, tuple)):
-        several = (str, int, float, bool, np.generic, set, frozenset)
-        return [_plain(each) for each in value] if all(isinstance(each, several) for each in value) else None
+        plain = all(isinstance(each, _PLAIN) or _is_group(each) for each in value)
+        return [_plain(each) for each in value] if plain else None
     finite = not isinstance(value, float) or np.isfinite(value)
     return value if isinstance(value, (str, int, float, bool)) and finite else None
+
+
+def _is_group(value: Any) -> bool:
+    """Return whether something holds names or positions of columns."""
+    return isinstance(value, (set, frozenset, list, tuple)) and all(isinstance(each, (str, int)) for each in value)
 
 
 # -- in -----------------------------------------------------------------------------------------------------
