@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.engines.memory.engine import RowsInMemory
+from bgn.explain.extremes import score_ends
+from bgn.grow.bounds import Bounds, End
 from bgn.grow.constraints import Constraints
 from bgn.grow.network import GrowthSettings
 from bgn.inputs import arguments
-from bgn.inputs.constraints import interaction_groups, monotone_columns
+from bgn.inputs.constraints import interaction_groups, monotone_columns, prediction_bounds
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.neuron import Neuron
 from bgn.model.schema import Schema
 
 _Class = TypeVar("_Class", bound=type)
@@ -101,7 +108,7 @@ def growth_settings(estimator: Any) -> GrowthSettings:
         arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
     if estimator.max_seconds is not None:
         arguments.real("max_seconds", estimator.max_seconds, 0.0, np.inf, also=" or None")
-    names = [field.name for field in fields(GrowthSettings) if field.name != "constraints"]
+    names = [field.name for field in fields(GrowthSettings) if field.name not in ("constraints", "bounds")]
     settings = {name: getattr(estimator, name) for name in names}
     if estimator.max_features is None:
         settings["max_features"] = np.iinfo(np.int32).max
@@ -124,6 +131,23 @@ def constraints_of(estimator: Any, schema: Schema) -> Constraints:
             "order says what rises. Tell one class from all others."
         )
     return wanted
+
+
+def bounds_of(estimator: Any, schema: Schema) -> Bounds | None:
+    """What predictions may not go beyond, as an estimator was told."""
+    ends = prediction_bounds(estimator.bounds)
+    if ends is None:
+        return None
+    if schema.classes is not None:
+        raise ValueError(f"bounds are for numbers: probabilities lie between 0 and 1; got {estimator.bounds!r}.")
+    if estimator.max_layers > 1 or estimator.output != "full":
+        raise ValueError("bounds need max_layers=1 and output='full': what one layer predicts can be proven.")
+    return Bounds(*ends, partial(_ends_of, schema))
+
+
+def _ends_of(schema: Schema, neurons: Sequence[Neuron], base: float, weights: Any) -> tuple[End, End]:
+    """The lowest and the highest prediction of a layer with these outputs."""
+    return score_ends(Network([Layer.of(neurons, len(schema))], weights, base, schema=schema))
 
 
 def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:

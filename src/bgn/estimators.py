@@ -78,6 +78,10 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     interaction_cst : {"pairwise", "no_interactions"}, list of sets of names or positions, or None, default None
         Which columns a question may ask about together: any two, none, or those of one set. Columns that no set names
         make up one more.
+    bounds : (float or None, float or None) or None, default None
+        What no prediction may go beyond, whatever the row, such as ``(0, None)``. At every width the output weights are
+        refitted so that :func:`bgn.extremes` proves it; the network stays a plain sum. It costs time, and accuracy
+        where many combinations of answers would go beyond.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional

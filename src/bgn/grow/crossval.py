@@ -40,14 +40,14 @@ class _CrossValidated:
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
     """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
     competing = len(penalties(rows, settings, True))
-    short = replace(settings, digits=None)
+    short = replace(settings, digits=None, bounds=None)  # proofs take long
     best = min((_judge(rows, short, place, seed, monitor) for place in range(competing)), key=lambda each: each.least)
     if settings.max_features > 1 and not monitor.out_of_time():
         single = _judge(rows, replace(short, max_features=1), best.penalty, seed, monitor)
         best = min(best, single, key=lambda each: each.least)
     penalty = penalties(rows, settings, True)[best.penalty]
     width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, max_width=width)
+    final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped

@@ -6,12 +6,14 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Integers, Output
+from bgn.grow.bounds import Bounded, Bounds, Outputs
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
@@ -68,6 +70,7 @@ class LayerSettings:
     digits: int | None = None
     simplicity: float = 0.0
     constraints: Constraints = NO_CONSTRAINTS
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,7 @@ class LayerGrowth:
         self.path: list[Snapshot] = []
         spread = rows.train.loss.spread(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
+        self._bounded = None if settings.bounds is None else Bounded(settings.bounds)
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
@@ -229,15 +233,33 @@ class LayerGrowth:
         losses = self._train_loss(), self._validation_loss()
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
         snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation)
+        if self._bounded is not None:
+            base, weights = self._within_bounds(base, weights, lambda base, weights: (base, weights))
+            snapshot = self._told(base, weights)
         if self._short is not None:
-            inverse, noise = self.rule.inverse(self.state), self._noise(snapshot)
-            signs = self.settings.constraints.signs(self.state.neurons)
+            noise = self._noise(snapshot)
             for more in range(_MOST_MORE + 1):
-                short = self._short.amounts(base, weights, inverse, more, signs)
+                shorten = partial(self._in_short, self._short, more)
+                bounded = self._bounded is not None
+                short = self._within_bounds(base, weights, shorten) if bounded else shorten(base, weights)
                 snapshot = self._told(*short)
                 if snapshot.criterion <= noise:
                     break
         self.path.append(snapshot)
+
+    def _in_short(self, short: Shortener, more: int, base: Any, weights: Floats) -> Outputs:
+        """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
+        signs = self.settings.constraints.signs(self.state.neurons)
+        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs)
+
+    def _within_bounds(self, base: Any, weights: Floats, shorten: Callable[[Any, Floats], Outputs]) -> Outputs:
+        """Outputs within the bounds, in short numbers."""
+        inverse, signs = self.rule.inverse(self.state), self.settings.constraints.signs(self.state.neurons)
+        assert self._bounded is not None
+        assert inverse is not None
+        coding, seen = self.rows.coding, self.rows.train.seen()
+        neurons = [neuron if coding is None else coding.neuron(neuron, seen) for neuron in self._asked]
+        return self._bounded.outputs(neurons, (base, weights), inverse, signs, shorten)
 
     def _noise(self, snapshot: Snapshot) -> float:
         """The loss up to which short numbers are as good as the others."""

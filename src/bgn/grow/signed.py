@@ -59,8 +59,7 @@ def held(weights: Floats, inverse: Floats, signs: Integers) -> Floats:
     """The weights nearest to some, as the inverse of `inverse` measures, none of which has the sign against its own.
 
     Among weights with these signs they lower the penalised squares most, where the given ones are those of the refit
-    without signs. Weights that would have the wrong sign change places with their multipliers, one at a time (Murty
-    1974: the last of those that are wrong, which ends). Sums of products alone, so it is the same on every machine.
+    without signs. Sums of products alone, so it is the same on every machine.
 
     Examples
     --------
@@ -71,9 +70,30 @@ def held(weights: Floats, inverse: Floats, signs: Integers) -> Floats:
     """
     if not (weights * signs < 0).any():
         return weights
-    table, values, out = inverse.copy(), weights.copy(), np.zeros(len(weights), dtype=bool)
-    for _ in range(_MOST_PIVOTS * len(weights)):
-        wrong = np.flatnonzero(values * signs < 0)
+    which = np.flatnonzero(signs)
+    own = signs[which].astype(np.float64)
+    found = multipliers(inverse[np.ix_(which, which)] * np.outer(own, own), weights[which] * own)
+    moved = weights + (inverse[:, which] * (own * found)).sum(axis=1)
+    moved[which[found > 0]] = 0.0
+    return np.where(moved * signs < 0, 0.0, moved)
+
+
+def multipliers(table: Floats, values: Floats) -> Floats:
+    """The numbers ``x >= 0`` with ``values + table @ x >= 0``, and of each pair of entries one zero.
+
+    `table` is symmetric and positive definite. Entries that are wrong change places, one at a time, always the last of
+    them, which ends (Murty 1974).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.grow.signed import multipliers
+    >>> multipliers(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([-2.0, 1.0]))
+    array([1., 0.])
+    """
+    table, values, out = table.copy(), values.copy(), np.zeros(len(values), dtype=bool)
+    for _ in range(_MOST_PIVOTS * len(values)):
+        wrong = np.flatnonzero(values < 0)
         if len(wrong) == 0:
             break
         k = int(wrong[-1])
@@ -83,5 +103,4 @@ def held(weights: Floats, inverse: Floats, signs: Integers) -> Floats:
         values -= column * (value / pivot)
         values[k] = -value / pivot
         out[k] = not out[k]
-    values[out] = 0.0
-    return np.where(values * signs < 0, 0.0, values)
+    return np.where(out, np.maximum(values, 0.0), 0.0)

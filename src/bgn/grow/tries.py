@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.grow.bounds import Bounds
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
@@ -41,6 +42,7 @@ class GrowthSettings:
     simplicity: float = 0.0
     cv: Any = None
     constraints: Constraints = NO_CONSTRAINTS
+    bounds: Bounds | None = None
 
     @property
     def folds(self) -> Any:
@@ -61,7 +63,8 @@ def grow_once(
     """Grow one layer with one ridge penalty."""
     wanted = settings.constraints.over(rows.coding)
     limits = LayerSettings(
-        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted
+        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
+        settings.bounds,
     )
     finder, rule = _finder(rows, settings, wanted), _rule(settings, penalty, wanted)
     return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()

@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         value = sorted(value, key=lambda each: (isinstance(each, str), each))
     if isinstance(value, (list, tuple)):
-        plain = all(isinstance(each, _PLAIN) or _is_group(each) for each in value)
+        plain = all(each is None or isinstance(each, _PLAIN) or _is_group(each) for each in value)
         return [_plain(each) for each in value] if plain else None
     finite = not isinstance(value, float) or np.isfinite(value)
     return value if isinstance(value, (str, int, float, bool)) and finite else None
