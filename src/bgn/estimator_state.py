@@ -147,7 +147,8 @@ def bounds_of(estimator: Any, schema: Schema) -> Bounds | None:
 
 def _ends_of(schema: Schema, neurons: Sequence[Neuron], base: float, weights: Any) -> tuple[End, End]:
     """The lowest and the highest prediction of a layer with these outputs."""
-    return score_ends(Network([Layer.of(neurons, len(schema))], weights, base, schema=schema))
+    low, high = score_ends(Network([Layer.of(neurons, len(schema))], weights, base, schema=schema))
+    return End(*low), End(*high)
 
 
 def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:

@@ -13,7 +13,6 @@ from bgn.explain.attainable.problem import problem_of
 from bgn.explain.attainable.search import Highest, highest
 from bgn.explain.crossings import compile_search
 from bgn.explain.subject import table_row
-from bgn.grow.bounds import End
 from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -115,14 +114,14 @@ def extremes(
     return Extremes(low, high, rows[0], rows[1], sides[0][3] and sides[1][3], (bounds[0], bounds[1]))
 
 
-def score_ends(network: Network, max_seconds: float = 10.0) -> tuple[End, End]:
-    """Return the lowest and the highest raw score of a network of one output, rows as it reads them, and their bounds.
+def score_ends(network: Network, max_seconds: float = 10.0) -> list[tuple[float, Floats | None, float]]:
+    """Return the lowest and the highest raw score of a network of one output, each with a row and its bound.
 
     Examples
     --------
     >>> from bgn import Layer, Network
     >>> from bgn.explain.extremes import score_ends
-    >>> [each.value for each in score_ends(Network([Layer([[1.0]], [-3.0])], [1.0], 4.0))]
+    >>> [value for value, _, _ in score_ends(Network([Layer([[1.0]], [-3.0])], [1.0], 4.0))]
     [3.0, 5.0]
     """
     domain, start = read_domain(network, "all", True), time.monotonic()
@@ -131,8 +130,8 @@ def score_ends(network: Network, max_seconds: float = 10.0) -> tuple[End, End]:
     for share, sign in ((0.5, -1.0), (1.0, 1.0)):
         best = highest(problem_of(network, domain, sign), start + share * max_seconds)
         score, row, bound, _ = _told(network, best, sign)
-        found.append(End(score, row, bound))
-    return found[0], found[1]
+        found.append((score, row, bound))
+    return found
 
 
 def score_of(model: Any, output: int | None) -> Network:

@@ -18,7 +18,7 @@ from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import Record, Snapshot, choose_width
-from bgn.grow.output import OutputRule
+from bgn.grow.output import OutputRule, rounded_output
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
 from bgn.model.neuron import Neuron
@@ -97,6 +97,7 @@ class LayerGrowth:
         spread = rows.train.loss.spread(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._bounded = None if settings.bounds is None else Bounded(settings.bounds)
+        self._drawn: Outputs | None = None  # the current outputs within the bounds, where these change them
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
@@ -123,7 +124,14 @@ class LayerGrowth:
     # -- steps ---------------------------------------------------------------------------------------------
 
     def _add(self) -> bool:
-        return self._try(self.state.output, self.state.width, "addition")
+        return self._try(self._met(), self.state.width, "addition")
+
+    def _met(self) -> Output:
+        """The output whose residual a new neuron is to explain: the one within the bounds, where they changed it."""
+        if self._drawn is None:
+            return self.state.output
+        grid = self.rows.train.loss.grid
+        return rounded_output(np.ldexp(np.append(self._drawn[0] - grid.centre, self._drawn[1]), grid.exponent))
 
     def _replace(self) -> None:
         """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
@@ -234,7 +242,9 @@ class LayerGrowth:
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
         snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation)
         if self._bounded is not None:
-            base, weights = self._within_bounds(base, weights, lambda base, weights: (base, weights))
+            within = self._within_bounds(base, weights, lambda base, weights: (base, weights))
+            self._drawn = None if within[0] == base and np.array_equal(within[1], weights) else within
+            base, weights = within
             snapshot = self._told(base, weights)
         if self._short is not None:
             noise = self._noise(snapshot)

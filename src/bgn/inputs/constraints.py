@@ -135,6 +135,6 @@ def _place(name: str, key: Any, schema: Schema) -> int:
         if key not in schema.names:
             raise ValueError(f"{name}: there is no column {key!r}.{did_you_mean(key, schema.names)}")
         return schema.names.index(key)
-    if isinstance(key, bool | np.bool_) or not isinstance(key, numbers.Integral) or not 0 <= key < len(schema):
+    if isinstance(key, bool | np.bool_) or not isinstance(key, int | np.integer) or not 0 <= key < len(schema):
         raise ValueError(f"{name} must name columns, or give positions from 0 to {len(schema) - 1}; got {key!r}.")
     return int(key)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.promises import promises
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places, whole
@@ -50,7 +51,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
     page = _template().render(
         title=clean(title) if title else f"How {target} is predicted",
         target=target,
-        sentence=_sentence(facts, measures[0]),
+        sentence=_sentence(facts, measures[0]) + _promised(facts),
         facts=facts,
         base=Signs().number(base),
         weights=weights,
@@ -141,6 +142,12 @@ def _reach(facts: Facts) -> str:
     if math.isinf(ends.low) or math.isinf(ends.high):
         return "Its predictions have no end where columns go on without one."
     return f"No row within the ranges seen is predicted outside {_number(ends.low, 5)} to {_number(ends.high, 5)}."
+
+
+def _promised(facts: Facts) -> str:
+    """Say what is proven of what the model was told to do."""
+    found = promises(facts.model, told.SECONDS)
+    return f" Proven for every row: {'; '.join(found)}." if found else ""
 
 
 def _judged(facts: Facts) -> str:
