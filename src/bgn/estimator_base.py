@@ -150,6 +150,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             nothing_lost(engines.train.lost(), schema.names if schema.named else None)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
             self.network_: Network = self.history_.network()
+        self._take_left_out()
         if engines.validation is not None:  # otherwise all rows were learnt from
             self._calibrate(given, held_out, schema, seed)
 

@@ -239,7 +239,7 @@ def _data_note(facts: Facts) -> str:
 def _interval(facts: Facts) -> dict[str, Any] | None:
     """Return what the page needs to say how sure a prediction is."""
     found = facts.intervals
-    if found is None or facts.classes:
+    if found is None:
         return None
     spread = found.spread
     points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
@@ -249,8 +249,10 @@ def _interval(facts: Facts) -> dict[str, Any] | None:
 def _sure(facts: Facts) -> str:
     """Say how wide intervals are, and how often they hold the truth."""
     found = facts.intervals
-    if found is None or facts.classes:
+    if found is None:
         return ""
+    if facts.classes:
+        return classes.sure(facts, found, _judged(facts))
     ends = found.predict_encoded(facts.judged_rows, told.SHARE)
     inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
     width = float(np.mean(ends[:, 1] - ends[:, 0]))
