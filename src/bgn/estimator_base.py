@@ -18,7 +18,7 @@ from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.requests import RowSource
 from bgn.estimator_intervals import WithIntervals
-from bgn.estimator_state import EveryWidth, folds_of, growth_settings, take_over, unfitted
+from bgn.estimator_state import EveryWidth, bounds_of, constraints_of, folds_of, growth_settings, take_over, unfitted
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
 from bgn.grow.loss import loss_of
@@ -58,6 +58,9 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         digits: int | None = 3,
         simplicity: float = 0.0,
         categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        bounds: tuple[float | None, float | None] | None = None,
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
         verbose: int = 0,
@@ -79,6 +82,9 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         self.digits = digits
         self.simplicity = simplicity
         self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.bounds = bounds
         self.max_seconds = max_seconds
         self.callbacks = callbacks
         self.verbose = verbose
@@ -136,6 +142,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             source, schema = self._source(given, scratch, seed)
             evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
             schema, loss = replace(schema, classes=classes), loss_of(classes)
+            settings = replace(settings, constraints=constraints_of(self, schema), bounds=bounds_of(self, schema))
             engines, scaled = assign_roles(
                 source, evaluation, self.validation_fraction, seed, threads, loss, schema.columns,
                 folds_of(settings.folds, source, given, seed),
@@ -146,6 +153,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             nothing_lost(engines.train.lost(), schema.names if schema.named else None)
             self.history_: History = grow_network(engines, settings.scaled(scaled), seed, monitor, schema)
             self.network_: Network = self.history_.network()
+        self._take_left_out()
         if engines.validation is not None:  # otherwise all rows were learnt from
             self._calibrate(given, held_out, schema, seed)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question
 from bgn.grow.sayable import sayable
 from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
@@ -129,21 +129,23 @@ class Shortener:
             return line
         return Projection(line.columns[:1], line.coefficients[:1])
 
-    def amounts(self, base: Any, weights: Floats, inverse: Floats | None, more: int) -> tuple[Any, Floats]:
+    def amounts(
+        self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers
+    ) -> tuple[Any, Floats]:
         """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.
 
         One weight after the other is rounded. With the `inverse` of their products, base first, the others make up for
-        it as far as they can. Several outputs are rounded each by itself.
+        it as far as they can, and as their `signs` let them, 0 for either. Several outputs are rounded each by itself.
         """
         if weights.ndim > 1:
-            each = [self.amounts(float(base[k]), weights[:, k], inverse, more) for k in range(len(base))]
+            each = [self.amounts(float(base[k]), weights[:, k], inverse, more, signs) for k in range(len(base))]
             return np.array([b for b, _ in each]), np.stack([w for _, w in each], axis=1)
         if self.power is None:
             return base, weights
         power, values = self.power - more, np.append(base, weights)
         inverse = None if inverse is None else inverse.copy()
         for k in range(1, len(values)):
-            short = rounded(2 * values.item(k), power) / 2
+            short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2
             if inverse is not None:
                 column = inverse[:, k] / inverse[k, k]
                 values = values + column * (short - values[k])
