@@ -125,9 +125,10 @@ class _Wording:
         return all(_moment(float(case.threshold), column, case.relation) for case in reading.cases)
 
     def _name(self, j: int) -> str:
-        """Return what a column is called: days since the first date are compared with dates, as dates."""
+        """Return what a column is called: days since the first date are compared with dates, hours with times."""
         part = self.terms.schema.columns[j].part_of
-        return part.raw if part is not None and part.part == "days" and self._dated else self.terms.names[j]
+        dated = part is not None and part.part in ("days", "time") and self._dated
+        return part.raw if part is not None and dated else self.terms.names[j]
 
     # -- 0/1 columns, categories, answers from below -------------------------------------------------------
 
