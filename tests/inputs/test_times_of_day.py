@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import sqlite3
 import subprocess
 import tempfile
@@ -36,7 +37,9 @@ def written(rows: int = 240) -> pd.DataFrame:
             "kind": rng.choice(["bar", "shop"], rows),
         }
     )
-    table["visits"] = 10.0 * ((minutes >= 510) & (minutes < 1050)) + 3.0 * (days >= 366) + 2.0 * (table["kind"] == "bar")
+    table["visits"] = (
+        10.0 * ((minutes >= 510) & (minutes < 1050)) + 3.0 * (days >= 366) + 2.0 * (table["kind"] == "bar")
+    )
     table.loc[::19, "opens"], table.loc[::23, "since"] = None, None
     return table
 
@@ -56,7 +59,8 @@ def test_every_library_has_the_same_times_of_day():
     ]
     models = [bgn.BGNRegressor(**QUICK).fit(frame, y) for frame in frames]
     text = bgn.equation(models[0])
-    assert "[opens >= 08:30" in text and "[opens < 17:30" in text
+    assert "[opens >= 08:30" in text
+    assert "[opens < 17:30" in text
     assert {bgn.equation(model) for model in models} == {text}
     want = models[0].predict(frames[0])
     for model, frame in zip(models, frames, strict=True):
@@ -79,16 +83,16 @@ def test_a_file_with_times_is_fitted_in_a_shell_and_read_in_python(tmp_path: Pat
     assert f"at {raw['opens'][row].zfill(5)}" in call("explain", model, file, "--row", row + 1).out
     facts = {each.name: each for each in bgn.check(raw, target="visits").columns}
     assert facts["opens"].kind != "time"  # words in a frame
-    with pytest.raises(ValueError, match="column 'opens' holds words .*, not times of day"):
+    with pytest.raises(ValueError, match=r"column 'opens' holds words .*, not times of day"):
         loaded.predict(raw.assign(opens="noon"))
-    with pytest.raises(ValueError, match="column 'since' holds words .*, not dates"):
+    with pytest.raises(ValueError, match=r"column 'since' holds words .*, not dates"):
         loaded.predict(raw.assign(since="01/02/2020"))
 
 
 def test_check_tells_the_range_of_times(tmp_path: Path):
     written().to_csv(tmp_path / "t.csv", index=False)
     line = next(line for line in call("check", tmp_path / "t.csv").out.splitlines() if line.startswith("opens"))
-    assert " time " in line and "0:0" in line and " to 23:5" in line
+    assert re.search(r" time .* 00:0\d to 23:5\d", line)
 
 
 def test_words_that_look_like_dates_are_said():

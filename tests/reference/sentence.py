@@ -130,7 +130,8 @@ class Sentence:
             if found[2]:
                 parts.append(columns[found[2]] * coefficient)
             else:
-                held = np.array([_word(value) == (found[4] or "") for value in columns[found[3]]])
+                held = np.array([_word(value) == found[4] for value in columns[found[3]]])
+                held = columns[_absent(found[3])] if found[4] is None else held
                 parts.append(np.where(held, coefficient, number(0)))
         return reduce(add, parts)
 

@@ -165,8 +165,8 @@ class ColumnKind:
         """Say that words may be meant as dates."""
         if len(self.words) >= _MANY and all(map(_DATED.fullmatch, self.words)):
             warnings.warn(
-                f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; each is a "
-                "level of a category. To ask for earlier and later make dates of them, for instance with "
+                f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; each is "
+                "a level of a category. To ask for earlier and later make dates of them, for instance with "
                 "pandas.to_datetime; in a text file, mend those that cannot be read.",
                 UserWarning,
                 stacklevel=11,
