@@ -18,7 +18,7 @@ from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question
 from bgn.grow.sayable import sayable
-from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
+from bgn.model.decimals import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
 
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
@@ -182,8 +182,6 @@ def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, f
 def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Collection[int]) -> bool:
     """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1, or for a
     level, written down, would ask.
-
-    A float sum may round across the threshold where the exact one does not.
     """
     if len(line.columns) != 2:
         return True
@@ -202,8 +200,4 @@ def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Colle
         or 1.0 not in (c for c, some in zip(line.coefficients, shifts, strict=True) if not some)
     ):
         return True
-    for shift in shifts[0] or shifts[1]:
-        first = float(EXACT.subtract(written(threshold), written(shift)))
-        if not first + shift >= threshold > math.nextafter(first, -math.inf) + shift:
-            return False
-    return True
+    return all(asks_as_written(threshold, shift) for shift in shifts[0] or shifts[1])
