@@ -24,9 +24,12 @@ from bgn.model.decimals import whole_numbers
 from bgn.model.devices import on_gpu as on_gpu
 from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS
+from bgn.model.members import Members
 from bgn.model.schema import Schema
 from bgn.model.step import Floats, any_output, frozen, shaped
 from bgn.printable import clean
+
+_MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -52,6 +55,8 @@ class Network:
         What a score means: a number, the log-odds of "yes", or those of several classes.
     slopes : array_like, shape (n_inputs,) or (n_inputs, outputs), optional
         What each column adds per unit, beside the questions. With slopes a network is no longer binary activated.
+    members : Members, optional
+        The networks that it is the mean of, where it is one; they are no part of what makes two networks equal.
 
     Examples
     --------
@@ -71,6 +76,7 @@ class Network:
     schema: Schema
     link: str
     slopes: Floats | None
+    members: Members | None
 
     def __init__(
         self,
@@ -83,6 +89,7 @@ class Network:
         schema: Schema | None = None,
         link: str = "identity",
         slopes: ArrayLike | None = None,
+        members: Members | None = None,
     ) -> None:
         layers = stacked(layers)
         if schema is None:
@@ -110,10 +117,14 @@ class Network:
                 "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
                 "predictions would be infinite. Rescale the target."
             )
+        if members is not None and members.weights.shape[1:] != weights.shape:
+            raise ValueError(
+                f"members must have weights of shape {weights.shape} each; got {members.weights.shape[1:]}."
+            )
         lines = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
-            slopes=lines if lines is not None and lines.any() else None,
+            slopes=lines if lines is not None and lines.any() else None, members=members,
         )  # fmt: skip
 
     # -- shape ---------------------------------------------------------------------------------------------
@@ -232,6 +243,9 @@ class Network:
         return self._raw_score(self._rows(X))
 
     def _raw_score(self, rows: Floats) -> Floats:
+        at_once = max(1, _MOST_ANSWERS // max(1, *self.widths))
+        if len(rows) > at_once:
+            return np.concatenate([self._raw_score(rows[k : k + at_once]) for k in range(0, len(rows), at_once)])
         base, weights, over = self.summands
         total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
         sums = total.T  # one contiguous sum per output, added to in a fixed order
@@ -282,7 +296,8 @@ class Network:
         Parameters
         ----------
         **parts
-            `layers`, `output_weights`, `base`, `schema`, `link` or `slopes`.
+            `layers`, `output_weights`, `base`, `schema`, `link`, `slopes` or `members`. With other weights, base or
+            slopes it is no longer the mean of its members, and knows none unless told.
 
         Returns
         -------
@@ -295,7 +310,9 @@ class Network:
         >>> network.changed(base=2.0).predict([[70.0]])
         array([2.5])
         """
-        own = ("layers", "output_weights", "base", "schema", "link", "slopes")
+        own = ["layers", "output_weights", "base", "schema", "link", "slopes"]
+        if parts.keys() <= {"schema"}:
+            own.append("members")
         return Network(**{name: getattr(self, name) for name in own} | parts)
 
     def expanded(self) -> Network:
