@@ -65,7 +65,8 @@ class AverageHistory:
     def of(cls, members: Sequence[History], left_out: float) -> AverageHistory:
         """The history of some networks at the widths they chose."""
         layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_width"))
-        return cls(tuple(members), left_out, layer, width)
+        schema = _known_to_all([each.schema for each in members])
+        return cls(tuple(each.with_schema(schema) for each in members), left_out, layer, width)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -148,6 +149,18 @@ class AverageHistory:
     def __repr__(self) -> str:
         widths = [each.best_width for each in self.members]
         return f"AverageHistory({len(self.members)} networks, widths {widths}, stopped: {self.stopped})"
+
+
+def _known_to_all(schemas: Sequence[Schema]) -> Schema:
+    """The columns with what all members have seen in them; the first says what a gap counts as."""
+    columns = []
+    for each in zip(*(schema.columns for schema in schemas), strict=True):
+        first, seen = each[0], [column.seen for column in each if column.seen is not None]
+        if seen:
+            reach = min(low for low, _ in seen), max(high for _, high in seen)
+            first = replace(first, seen=reach, whole=all(column.whole for column in each))
+        columns.append(first)
+    return replace(schemas[0], columns=tuple(columns))
 
 
 def member_seeds(seed: int, count: int) -> list[int]:

@@ -49,9 +49,8 @@ def mean_of(networks: Sequence[Network], left_out: float) -> Network:
     """
     first = networks[0]
     layers, places = _merged(networks) if all(each.depth == 1 for each in networks) else _side_by_side(networks)
-    weights = np.zeros((len(networks), layers[-1].width, *np.shape(first.base)))
-    for own, where, network in zip(weights, places, networks, strict=True):
-        np.add.at(own, where, network.output_weights)
+    width = layers[-1].width
+    weights = np.stack([_placed(each.output_weights, at, width) for each, at in zip(networks, places, strict=True)])
     bases = np.array([network.base for network in networks])
     values = _means(np.concatenate([bases[:, np.newaxis], weights], axis=1))
     slopes: dict[str, Any] = {}
@@ -61,6 +60,14 @@ def mean_of(networks: Sequence[Network], left_out: float) -> Network:
     members = Members(weights, bases, left_out, **slopes)
     lines = {name: _means(each) for name, each in slopes.items()}
     return Network(layers, values[1:], values[0], schema=first.schema, link=first.link, members=members, **lines)
+
+
+def _placed(weights: Floats, places: Sequence[int], width: int) -> Floats:
+    """Return weights where their neurons stand now; those of one place are added up, decimals as decimals."""
+    values, over = whole_numbers(weights.ravel()) or (weights, 1.0)
+    found = np.zeros((width, *weights.shape[1:]))
+    np.add.at(found, list(places), values.reshape(weights.shape))
+    return found / over
 
 
 def _merged(networks: Sequence[Network]) -> tuple[list[Layer], list[list[int]]]:
