@@ -43,6 +43,8 @@ class AverageHistory:
     best_width : int
         Most neurons that a network may have in its last layer: the chosen width of the widest, unless a smaller one
         was asked for.
+    stopped : str
+        Why growth ended: of all networks, or of the one that grew when it was stopped.
 
     Examples
     --------
@@ -60,13 +62,16 @@ class AverageHistory:
     left_out: float
     best_layer: int
     best_width: int
+    stopped: str
 
     @classmethod
-    def of(cls, members: Sequence[History], left_out: float) -> AverageHistory:
-        """The history of some networks at the widths they chose."""
+    def of(cls, members: Sequence[History], left_out: float, stopped: str = "") -> AverageHistory:
+        """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
         layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_width"))
         schema = _known_to_all([each.schema for each in members])
-        return cls(tuple(each.with_schema(schema) for each in members), left_out, layer, width)
+        reasons = list(dict.fromkeys(each.stopped for each in members))
+        stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
+        return cls(tuple(each.with_schema(schema) for each in members), left_out, layer, width, stopped)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -103,12 +108,6 @@ class AverageHistory:
     def cross_validated(self) -> bool:
         """Whether the widths were chosen by cross-validation."""
         return all(each.cross_validated for each in self.members)
-
-    @property
-    def stopped(self) -> str:
-        """Why growth ended, in every network or in some."""
-        reasons = list(dict.fromkeys(each.stopped for each in self.members))
-        return next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
 
     @cached_property
     def paths(self) -> tuple[tuple[LossesAtWidth, ...], ...]:
@@ -180,7 +179,7 @@ def grow_average(
         grown = [each for each in grown if each.best_width > 0] or grown
     if not grown:
         raise KeyboardInterrupt
-    return AverageHistory.of(grown, left_out)
+    return AverageHistory.of(grown, left_out, monitor.stopped)
 
 
 class _Members:

@@ -47,7 +47,9 @@ _HISTORY: dict[str, Reader[Any]] = {
     "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text, "shrinkage": strict.number,
     "n_validation": _COUNT,
 }  # fmt: skip
-_AVERAGE: dict[str, Reader[Any]] = {"left_out": strict.number, "best_layer": _COUNT, "best_width": _COUNT}
+_AVERAGE: dict[str, Reader[Any]] = {
+    "left_out": strict.number, "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
+}  # fmt: skip
 _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _maybe, "validation_deviation": _maybe,
 }  # fmt: skip
