@@ -189,6 +189,20 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             done += len(some)
         return predicted
 
+    def _spread(self, X: Any, scores: bool = False) -> Any:
+        """The standard errors of predictions, or of raw scores, from the members of an average."""
+        network, members = self.network_, self.network_.members
+        if members is None:
+            raise ValueError(
+                "return_std needs an average, whose members differ: fit with n_networks=8, or ask for interval=0.9."
+            )
+        if on_disk(X):
+            pieces = known_columns(self, opened_again(self, RowArguments(X))).pieces(BLOCK_BYTES)
+            blocks = (network._rows(piece.columns.T, encoded=True) for piece in pieces)
+            return np.concatenate([members.prediction_error(network, rows, scores) for rows in blocks])
+        rows = network._rows(rows_in_memory(self, X.cpu().numpy() if on_gpu(X) else X))
+        return members.prediction_error(network, rows, scores)
+
     def _pieces(self, rows: BlockwiseRows, scores: bool = False) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
         """Yield rows on disk, a block at a time, with their predictions, or raw scores."""
         for piece in rows.pieces(BLOCK_BYTES):

@@ -146,3 +146,21 @@ def test_an_interrupt_keeps_what_has_grown() -> None:
 def test_no_rows_left_out_is_refused() -> None:
     with pytest.raises(ValueError, match="validation_fraction must be above 0 where n_networks"):
         BGNRegressor(n_networks=2, validation_fraction=0.0).fit(X, Y)
+
+
+def test_standard_errors_are_the_spread_of_the_members() -> None:
+    model = BGNRegressor(n_networks=4, **SMALL).fit(X, Y)
+    predicted, errors = model.predict(X[:7], return_std=True)
+    each = [member.network().predict(X[:7]) for member in model.history_.members]
+    assert np.array_equal(predicted, model.predict(X[:7]))
+    assert np.allclose(errors, 2.0 * np.std(each, axis=0, ddof=1))  # four times as many rows learnt as were left out
+    labels = Y > 14.0
+    sure = BGNClassifier(n_networks=2, max_width=3, shrinkage=5.0, max_replacements=0, random_state=0).fit(X, labels)
+    chances, apart = sure.predict_proba(X[:7], return_std=True)
+    each = [member.network().predict(X[:7]) for member in sure.history_.members]
+    assert chances.shape == apart.shape == (7, 2)
+    assert np.allclose(apart[:, 1], 2.0 * np.std(each, axis=0, ddof=1))
+    with pytest.raises(ValueError, match="return_std needs an average"):
+        BGNRegressor(max_width=1).fit(X, Y).predict(X, return_std=True)
+    with pytest.raises(ValueError, match="for two calls"):
+        model.predict(X, interval=0.9, return_std=True)

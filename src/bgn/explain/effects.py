@@ -8,8 +8,8 @@ the background, which is not the probability of the mean score.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ class Effect:
         Mean prediction when the feature has a gap; None where the network refuses a gap in it.
     target : str or None
         What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
+    standard_error : ndarray, shape (steps + 1,), or None
+        Of the levels, from how far the networks of an average lie apart; None for other networks.
     """
 
     column: Column
@@ -50,6 +52,7 @@ class Effect:
     levels: Floats
     missing: float | None = None
     target: str | None = None
+    standard_error: Floats | None = None
 
     @property
     def feature(self) -> str:
@@ -201,8 +204,11 @@ def effect(
     if scale not in (None, "probability", "score"):
         raise ValueError(f"scale must be 'probability' or 'score'; got {scale!r}.")
     score = score_of(network, of)
-    if score is network or scale == "score":
-        return effect_over(score, feature, rows)
+    if score is network:
+        return effect_over(network, feature, rows)
+    if scale == "score":
+        found = effect_over(score, feature, rows)
+        return _with_errors(found, network, lambda one: effect_over(score_of(one, of), feature, rows))
     number = 1 if of is None else class_number(network, of, "of")
     return effect_over(network, feature, rows, number)
 
@@ -210,8 +216,25 @@ def effect(
 def effect_over(network: Network, feature: Any, rows: Floats, number: int | None = None) -> Effect | PairEffect:
     """Return the effect of a feature, or of a pair, over background rows as the network reads them.
 
-    On the number that is predicted, or on the probability of the class `number`.
+    On the number that is predicted, or on the probability of the class `number`. That of a feature in an average has
+    standard errors.
     """
+    found = _effect_over(network, feature, rows, number)
+    return _with_errors(found, network, lambda one: _effect_over(one, feature, rows, number))
+
+
+def _with_errors(found: Effect | PairEffect, network: Network, of: Callable[[Network], Any]) -> Effect | PairEffect:
+    """Return the effect of a feature with what `of` says of each network of an average."""
+    if network.members is None or not isinstance(found, Effect):
+        return found
+    points = np.append(-np.inf, found.breakpoints)
+    each = [of(one) for one in network.members.networks(network)]
+    levels = [one.levels[np.searchsorted(one.breakpoints, points, side="right")] for one in each]
+    return replace(found, standard_error=network.members.standard_error(levels))
+
+
+def _effect_over(network: Network, feature: Any, rows: Floats, number: int | None) -> Effect | PairEffect:
+    """Return the effect of a feature, or of a pair."""
     if isinstance(feature, Iterable) and not isinstance(feature, str):
         pair = [column_of(network, each, "feature") for each in feature]
         if len(pair) != 2 or pair[0] == pair[1]:

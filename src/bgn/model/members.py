@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgn.model.step import Floats, frozen
+from bgn.model.link import LINKS
+from bgn.model.step import Floats, any_output, frozen
 
 if TYPE_CHECKING:
     from bgn.model.network import Network
@@ -76,17 +77,23 @@ class Members:
         Returns
         -------
         ndarray of float64, or float
+            NaN where there is but one network.
         """
-        share = self.left_out
-        return np.sqrt((1.0 - share) / share) * np.std(np.asarray(values, np.float64), axis=0, ddof=1)
+        values, share = np.asarray(values, np.float64), self.left_out
+        if len(values) < 2:
+            return np.full(values.shape[1:], np.nan)
+        return np.sqrt((1.0 - share) / share) * np.std(values, axis=0, ddof=1)
 
     def networks(self, mean: Network) -> list[Network]:
-        """Return every network, with the questions of all."""
+        """Return every network by itself; with one hidden layer, without the questions that it does not ask."""
         slopes = [None] * len(self) if self.slopes is None else self.slopes
-        return [
-            mean.changed(output_weights=weights, base=base, slopes=lines)
-            for weights, base, lines in zip(self.weights, self.bases, slopes, strict=True)
-        ]
+        found = []
+        for weights, base, lines in zip(self.weights, self.bases, slopes, strict=True):
+            layers, asked = mean.layers, any_output(weights)
+            if mean.depth == 1:
+                layers, weights = (layers[0].only(np.flatnonzero(asked)),), weights[asked]
+            found.append(mean.changed(layers=layers, output_weights=weights, base=base, slopes=lines))
+        return found
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
         """Return what every network gives rows as the mean reads them, before the link.
@@ -103,6 +110,25 @@ class Members:
         at_once = max(1, _MOST_ANSWERS // max(mean.widths[-1], 1))
         blocks = [rows[k : k + at_once] for k in range(0, max(len(rows), 1), at_once)]
         return np.concatenate([self._scores(mean, block) for block in blocks], axis=1)
+
+    def prediction_error(self, mean: Network, rows: Floats, scores: bool = False) -> Floats:
+        """Return the standard error of the prediction, or of the score, of rows as the mean reads them.
+
+        Parameters
+        ----------
+        mean : Network
+        rows : ndarray, shape (rows, columns)
+        scores : bool, default False
+            Of raw scores rather than of predictions.
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,) or (rows, outputs)
+        """
+        found = self.scores(mean, rows)
+        if not scores:
+            found = np.stack([LINKS[mean.link](each) for each in found])
+        return np.asarray(self.standard_error(found))
 
     def _scores(self, mean: Network, rows: Floats) -> Floats:
         answers = mean._hidden(rows)

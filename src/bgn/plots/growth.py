@@ -14,7 +14,8 @@ from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 def growth(model: Any, *, ax: Any = None) -> Any:
     """Draw the errors, Theorem 1's bound and accepted replacements along the path of growth.
 
-    Errors are those of the training rows, and of the validation rows or of cross-validation, where there was either.
+    Errors are those of the training rows, and of the validation rows or of cross-validation, where there was either. Of
+    an average they are means over its networks, beside the thin lines of each.
 
     Parameters
     ----------
@@ -39,9 +40,17 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     settled = sorted(dict(zip(place, records, strict=True)).items())
     grown = [(start, history.paths[layer]) for layer, start in ends.items() if layer < len(history.paths)]
     reached = [(start + width, path[width]) for start, path in grown for width in range(1, len(path))]
+    members = getattr(history, "members", ())
+    if members:
+        settled, reached = [], list(enumerate(history.paths[history.best_layer]))[1:]
+        records, place, ends = [], [], {history.best_layer: 0}
     validated = f"{'cross-validated' if history.cross_validated else 'validation'} {word}"
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
+    for each in members:
+        path = each.paths[each.best_layer][1:]
+        for name, colour in (("train_loss", FIRST), ("validation_loss", SECOND)):
+            ax.plot(range(1, len(path) + 1), [getattr(one, name) for one in path], color=colour, alpha=0.3, linewidth=0.8)
     for label, values, colour, dash in (
         (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
         (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
