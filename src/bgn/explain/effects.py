@@ -8,17 +8,18 @@ the background, which is not the probability of the mean score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.classes import class_number, mean_probabilities, probabilities_of, probability_title, score_of
-from bgn.explain.crossings import add_steps, crossings, factor, lines_in_plane, walks
+from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
+from bgn.explain.spread import with_errors
 from bgn.explain.subject import background_of, binary_network, column_of, gap_of
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -44,7 +45,7 @@ class Effect:
     target : str or None
         What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
     standard_error : ndarray, shape (steps + 1,), or None
-        Of the levels, from how far the networks of an average lie apart; None for other networks.
+        Of the levels, in an average.
     """
 
     column: Column
@@ -207,8 +208,7 @@ def effect(
     if score is network:
         return effect_over(network, feature, rows)
     if scale == "score":
-        found = effect_over(score, feature, rows)
-        return _with_errors(found, network, lambda one: effect_over(score_of(one, of), feature, rows))
+        return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
     number = 1 if of is None else class_number(network, of, "of")
     return effect_over(network, feature, rows, number)
 
@@ -216,24 +216,12 @@ def effect(
 def effect_over(network: Network, feature: Any, rows: Floats, number: int | None = None) -> Effect | PairEffect:
     """Return the effect of a feature, or of a pair, over background rows as the network reads them.
 
-    On the number that is predicted, or on the probability of the class `number`. That of a feature in an average has
-    standard errors.
+    On the number that is predicted, or on the probability of the class `number`.
     """
-    found = _effect_over(network, feature, rows, number)
-    return _with_errors(found, network, lambda one: _effect_over(one, feature, rows, number))
+    return with_errors(network, lambda one: _effect_over(one, feature, rows, number))
 
 
-def _with_errors(found: Effect | PairEffect, network: Network, of: Callable[[Network], Any]) -> Effect | PairEffect:
-    """Return the effect of a feature with what `of` says of each network of an average."""
-    if network.members is None or not isinstance(found, Effect):
-        return found
-    points = np.append(-np.inf, found.breakpoints)
-    each = [of(one) for one in network.members.networks(network)]
-    levels = [one.levels[np.searchsorted(one.breakpoints, points, side="right")] for one in each]
-    return replace(found, standard_error=network.members.standard_error(levels))
-
-
-def _effect_over(network: Network, feature: Any, rows: Floats, number: int | None) -> Effect | PairEffect:
+def _effect_over(network: Network, feature: Any, rows: Floats, number: int | None = None) -> Effect | PairEffect:
     """Return the effect of a feature, or of a pair."""
     if isinstance(feature, Iterable) and not isinstance(feature, str):
         pair = [column_of(network, each, "feature") for each in feature]
@@ -316,7 +304,7 @@ def _probability_effect(network: Network, column: int, rows: Floats, number: int
     else:
         places, scores = walks(network, column, rows)
         found = probabilities_of(network, scores.reshape(-1, *scores.shape[2:]))[:, number]
-        points, levels = _averaged(places, found.reshape(scores.shape[:2]))
+        points, levels = averaged(places, found.reshape(scores.shape[:2]))
     if gap is not None:
         missing = float(mean_probabilities(network, number, [column], np.array([[gap]]), rows)[0])
     return _stepping(kind, points, levels, missing, probability_title(network, number))
@@ -340,18 +328,7 @@ def _counted(network: Network, neurons: list[int], column: int, rows: Floats, ba
 
 def _walked(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
     """Return where the effect of a number in a deeper network may step, and its levels: the mean of the rows' steps."""
-    return _averaged(*walks(network, column, rows))
-
-
-def _averaged(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
-    """Return where the mean of the rows' steps may step, and its levels."""
-    where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
-    finite = np.isfinite(where)
-    unique, slot = np.unique(where[finite], return_inverse=True)
-    rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
-    level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
-    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(places)
-    return np.append(-np.inf, unique), levels
+    return averaged(*walks(network, column, rows))
 
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | None) -> PairEffect:

@@ -224,7 +224,8 @@ class _Members:
         threads = self._threads // self.together
 
         def grown(number: int) -> History | None:
-            return self._member(number, [each and each.beside(threads) for each in self._sources], threads)
+            source, evaluation = (each and each.beside(threads) for each in self._sources)
+            return self._member(number, (source, evaluation), threads)
 
         with ThreadPoolExecutor(self.together) as pool:
             futures = [pool.submit(grown, number) for number in range(len(self._seeds))]
@@ -235,7 +236,7 @@ class _Members:
                 wait(futures)
             return [future.result() for future in futures]
 
-    def _member(self, number: int, sources: Sequence[Any], threads: int) -> History | None:
+    def _member(self, number: int, sources: tuple[Any, Any], threads: int) -> History | None:
         """Grow one network, unless it is too late; each has its share of the time that is left."""
         whole, watch, late = self._monitor, self._watches[number], number and self._monitor.out_of_time()
         if late or watch.stopped:

@@ -72,8 +72,8 @@ def assign_roles(
 
     `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
     and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows
-    are set apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only where
-    there is no `evaluation`. Sources that are `kept` can be asked again.
+    are set apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only
+    where there is no `evaluation`. Sources that are `kept` can be asked again.
     """
     plan, scaled, gaps, cv = _plan(
         source, evaluation, always or evaluation is None, validation_fraction, seed, loss or LOSSES["squared"].over, cv

@@ -22,9 +22,9 @@ _MORE_DECIMALS = 4  # than the members have, where their mean has no end
 def mean_of(networks: Sequence[Network], left_out: float) -> Network:
     """Return the mean of networks of the same columns and link as one network, which knows its members.
 
-    With one hidden layer, neurons that ask the same question are one, their weights added. Deeper networks stand side by
-    side; one of fewer layers passes its answers on. Weights and base are the exact means of what the members' decimals
-    write where these have an end, as for 2, 4, 5, 8 or 10 networks; otherwise they have four decimals more than the
+    With one hidden layer, neurons that ask the same question are one, their weights added. Deeper networks stand side
+    by side; one of fewer layers passes its answers on. Weights and base are the exact means of what the members'
+    decimals write where these have an end, as for 2, 4, 5, 8 or 10 networks; otherwise they have four decimals more than the
     members' and are rounded. Of networks with long numbers they are the nearest floats.
 
     Parameters
@@ -58,7 +58,7 @@ def mean_of(networks: Sequence[Network], left_out: float) -> Network:
         none = np.zeros((first.n_inputs, *np.shape(first.base)))
         slopes["slopes"] = np.array([none if each.slopes is None else each.slopes for each in networks])
     members = Members(weights, bases, left_out, **slopes)
-    lines = {name: _means(each) for name, each in slopes.items()}
+    lines: dict[str, Any] = {name: _means(each) for name, each in slopes.items()}
     return Network(layers, values[1:], values[0], schema=first.schema, link=first.link, members=members, **lines)
 
 

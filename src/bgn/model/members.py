@@ -51,6 +51,12 @@ class Members:
             slopes=None if slopes is None else frozen(slopes, "slopes", bases.ndim + 1),
         )  # fmt: skip
 
+    def of(self, shape: tuple[int, ...]) -> Members:
+        """Return the same, if they go with output weights of this shape."""
+        if self.weights.shape[1:] != shape:
+            raise ValueError(f"members must have weights of shape {shape} each; got {self.weights.shape[1:]}.")
+        return self
+
     def __len__(self) -> int:
         return len(self.bases)
 

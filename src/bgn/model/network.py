@@ -56,7 +56,7 @@ class Network:
     slopes : array_like, shape (n_inputs,) or (n_inputs, outputs), optional
         What each column adds per unit, beside the questions. With slopes a network is no longer binary activated.
     members : Members, optional
-        The networks that it is the mean of, where it is one; they are no part of what makes two networks equal.
+        The networks that it is the mean of; two networks are equal whatever these are.
 
     Examples
     --------
@@ -117,14 +117,10 @@ class Network:
                 "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
                 "predictions would be infinite. Rescale the target."
             )
-        if members is not None and members.weights.shape[1:] != weights.shape:
-            raise ValueError(
-                f"members must have weights of shape {weights.shape} each; got {members.weights.shape[1:]}."
-            )
         lines = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
-            slopes=lines if lines is not None and lines.any() else None, members=members,
+            slopes=lines if lines is not None and lines.any() else None, members=members and members.of(weights.shape),
         )  # fmt: skip
 
     # -- shape ---------------------------------------------------------------------------------------------
@@ -243,8 +239,7 @@ class Network:
         return self._raw_score(self._rows(X))
 
     def _raw_score(self, rows: Floats) -> Floats:
-        at_once = max(1, _MOST_ANSWERS // max(1, *self.widths))
-        if len(rows) > at_once:
+        if len(rows) > (at_once := max(1, _MOST_ANSWERS // max(1, *self.widths))):
             return np.concatenate([self._raw_score(rows[k : k + at_once]) for k in range(0, len(rows), at_once)])
         base, weights, over = self.summands
         total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
@@ -296,8 +291,7 @@ class Network:
         Parameters
         ----------
         **parts
-            `layers`, `output_weights`, `base`, `schema`, `link`, `slopes` or `members`. With other weights, base or
-            slopes it is no longer the mean of its members, and knows none unless told.
+            `layers`, `output_weights`, `base`, `schema`, `link`, `slopes`, or `members`: only another schema keeps them.
 
         Returns
         -------
@@ -310,10 +304,8 @@ class Network:
         >>> network.changed(base=2.0).predict([[70.0]])
         array([2.5])
         """
-        own = ["layers", "output_weights", "base", "schema", "link", "slopes"]
-        if parts.keys() <= {"schema"}:
-            own.append("members")
-        return Network(**{name: getattr(self, name) for name in own} | parts)
+        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "members")
+        return Network(**{name: getattr(self, name) for name in own[: 7 if parts.keys() <= {"schema"} else 6]} | parts)
 
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.

@@ -69,7 +69,7 @@ def _written(name: str, link: str) -> str:
 
 def history_out(history: History | AverageHistory) -> dict[str, Any] | None:
     """Return a history as plain values, of an average one per network; None when it is too long to keep."""
-    members: Sequence[History] = getattr(history, "members", (history,))
+    members: Sequence[Any] = getattr(history, "members", (history,))
     entries = sum(
         len(snapshot.neurons) * np.size(snapshot.base)
         for each in members for path in each.paths for snapshot in path

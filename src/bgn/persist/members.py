@@ -33,15 +33,15 @@ def with_members(network: Network, value: Any, where: str) -> Network:
         raise strict.refuse(f"{where}.left_out", "a share of the rows, above 0 and below 1", found["left_out"])
     count, shape = len(found["networks"]), network.output_weights.shape
     if not 1 <= count <= _MOST_WEIGHTS // max(network.output_weights.size + network.n_inputs, 1):
-        raise ModelFileError(f"{where}.networks must hold some, and at most {_MOST_WEIGHTS} weights; got {count} of them.")
+        raise ModelFileError(f"{where}.networks must hold some, and at most {_MOST_WEIGHTS} weights; got {count}.")
     each: Reader[Any] = strict.array(strict.number, *shape[1:]) if shape[1:] else strict.number
     weights, bases = np.zeros((count, *shape)), np.zeros((count, *shape[1:]))
     slopes = None if network.slopes is None else np.zeros((count, *network.slopes.shape))
     for k, one in enumerate(found["networks"]):
         at = f"{where}.networks[{k}]"
         parts: dict[str, Reader[Any]] = {
-            "base": each, "neurons": strict.array(strict.whole(max(shape[0] - 1, 0))), "output_weights": strict.anything,
-            "slopes": strict.array(each, network.n_inputs),
+            "base": each, "neurons": strict.array(strict.whole(max(shape[0] - 1, 0))),
+            "output_weights": strict.anything, "slopes": strict.array(each, network.n_inputs),
         }  # fmt: skip
         read = strict.record(one, at, parts, optional=("slopes",) if slopes is None else ())
         asked = read["neurons"]

@@ -126,10 +126,10 @@ def coalition_counts(neuron: Neuron, coalition: int, rows: SortedColumns, backgr
         count_merged(fixed, rows.order(neuron, known), drawn, threshold, counts)
         return counts
     fixed, drawn = rows.summands(neuron), background.summands(neuron)
-    known = np.array([bool(coalition >> place & 1) for place in range(size)])
-    if count_in_cells(fixed, drawn, known, threshold, max(_FEWEST_CELLS, len(drawn)), counts):
+    given = np.array([bool(coalition >> place & 1) for place in range(size)])
+    if count_in_cells(fixed, drawn, given, threshold, max(_FEWEST_CELLS, len(drawn)), counts):
         return counts
-    places = np.flatnonzero(~known)
+    places = np.flatnonzero(~given)
     drawn = np.ascontiguousarray(drawn.T[places])
     drawn = drawn[:, np.lexsort(drawn)]
     new = np.ones(drawn.shape[1], dtype=bool)
