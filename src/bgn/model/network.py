@@ -291,7 +291,7 @@ class Network:
         Parameters
         ----------
         **parts
-            `layers`, `output_weights`, `base`, `schema`, `link`, `slopes`, or `members`: only another schema keeps them.
+            `layers`, `output_weights`, `base`, `schema`, `link`, `slopes` or `members`; only a schema keeps these.
 
         Returns
         -------
