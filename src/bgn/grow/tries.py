@@ -22,6 +22,7 @@ from bgn.grow.stagewise import Stagewise
 _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
+_LITTLE_OF_MANY = 10.0  # the same in an average, whose networks grow wide
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,12 @@ class GrowthSettings:
     cv: Any = None
     constraints: Constraints = NO_CONSTRAINTS
     bounds: Bounds | None = None
+    n_networks: int = 1
 
     @property
     def folds(self) -> Any:
-        """How many folds to choose by, where that is done: for a single layer."""
-        return self.cv if self.max_layers == 1 else None
+        """How many folds to choose by, where that is done: for a single network of a single layer."""
+        return self.cv if self.max_layers == 1 and self.n_networks == 1 else None
 
     def scaled(self, exponent: int) -> GrowthSettings:
         """The same for rows whose weights were multiplied by ``2**exponent``."""
@@ -82,7 +84,7 @@ def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) 
     if settings.shrinkage != "auto":
         return [float(settings.shrinkage)]
     if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY * rows.unit and not among_folds):
-        return [_LITTLE * rows.unit]
+        return [(_LITTLE if settings.n_networks == 1 else _LITTLE_OF_MANY) * rows.unit]
     whole = rows.train.loss.curvature * rows.train.total
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
