@@ -53,6 +53,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         shrinkage: float | str = "auto",
         learning_rate: float = 1.0,
         max_replacements: int | None = 10,
+        sweeps: int | str = "auto",
         patience: int | None = 10,
         validation_fraction: float = 0.2,
         cv: Any = "auto",
@@ -78,6 +79,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         self.shrinkage = shrinkage
         self.learning_rate = learning_rate
         self.max_replacements = max_replacements
+        self.sweeps = sweeps
         self.patience = patience
         self.validation_fraction = validation_fraction
         self.cv = cv

@@ -60,7 +60,7 @@ class WithIntervals:
     def _take_left_out(self) -> None:
         """Learn intervals from what the folds said of the rows they were grown without, and keep that."""
         history = self.history_
-        if history.left_out is not None:
+        if isinstance(history, History) and history.left_out is not None:
             self.left_out_ = history.left_out
             self.history_ = replace(history, left_out=None)
             self._recalibrate()

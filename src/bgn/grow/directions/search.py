@@ -313,7 +313,7 @@ class Search:
     def _turned(self, direction: Projection) -> list[Projection]:
         """The same pair at slightly different angles."""
         (a, b), (x, y) = direction.columns, self._in_spreads(direction)
-        turns = [turn(WIDTH * share) for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
+        turns = (turn(WIDTH * share) for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25))
         return [self._direction(a, b, x * cos - y * sin, x * sin + y * cos) for cos, sin in turns]
 
     def _extended(self, direction: Projection, values: Integers, total: int) -> list[Projection]:
@@ -321,7 +321,7 @@ class Search:
         line = sum(
             c * self._columns[j].astype(np.float64) for j, c in zip(direction.columns, direction.factors, strict=True)
         )
-        others = np.array([j for j in self._paired if j not in direction.columns and self._joins(j, direction)])
+        others = np.array([j for j in self._paired if j not in direction.columns and self._constraints.together((*direction.columns, j))])
         if len(others) == 0:
             return []
         table = self._pairs.binned.with_column(np.asarray(line))
@@ -336,9 +336,6 @@ class Search:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
                 directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
-
-    def _joins(self, column: int, direction: Projection) -> bool:
-        return self._constraints.together((*direction.columns, column))
 
 
 def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
