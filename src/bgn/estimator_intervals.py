@@ -13,7 +13,7 @@ from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.raw_rows import weight_exponent
 from bgn.engines.requests import RawBlock
 from bgn.engines.row_hashes import find_edge, row_hashes
-from bgn.grow.history import LeftOut
+from bgn.grow.history import History, LeftOut
 from bgn.grow.roles import _few_and_often
 from bgn.inputs.per_row import weights
 from bgn.model.network import on_gpu
