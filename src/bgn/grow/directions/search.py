@@ -321,7 +321,8 @@ class Search:
         line = sum(
             c * self._columns[j].astype(np.float64) for j, c in zip(direction.columns, direction.factors, strict=True)
         )
-        others = np.array([j for j in self._paired if j not in direction.columns and self._constraints.together((*direction.columns, j))])
+        asked, allowed = direction.columns, self._constraints.together
+        others = np.array([j for j in self._paired if j not in asked and allowed((*asked, j))])
         if len(others) == 0:
             return []
         table = self._pairs.binned.with_column(np.asarray(line))
