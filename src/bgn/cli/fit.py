@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bgn.cli.behaviour import behaviour, behaviour_options
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
 from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
@@ -124,6 +125,10 @@ _growth_options = grouped(
         help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless "
         "told.",
     ),
+    click.option(
+        "--networks", "n_networks", type=click.IntRange(1),
+        help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
+    ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
     click.option(
         "--class-weight", type=click.Choice(["balanced"]),
@@ -156,6 +161,7 @@ _result_options = grouped(
 @click.argument("data", default="diabetes:measured")
 @_column_options
 @_growth_options
+@behaviour_options
 @_machine_options
 @_result_options
 @file_options
@@ -172,7 +178,7 @@ def fit(data: str, **options: Any) -> None:
     bgn fit houses.csv --target price --out model.json
     bgn fit houses.xlsx -t price --size 20 --unit income=k$
     bgn fit rents.csv -t rent --date-format %d/%m/%Y --drop id --report rents.html
-    bgn fit customers.csv -t churn --size 5
+    bgn fit customers.csv -t churn --size 5 --decreasing tenure
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
@@ -256,7 +262,7 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     make = BGNRegressor.as_in_paper if options["paper"] else make
-    chosen = {name: options[name] for name in known if options.get(name) is not None}
+    chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
         chosen["cv"] = None
     return make(**chosen)
@@ -278,7 +284,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     started = time.perf_counter()
     model, rows = _fitted(given, options)
     schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"])
-    model.history_ = replace(model.history_, schema=schema)
+    model.history_ = model.history_.with_schema(schema)
     model.network_ = model.history_.network()
     if hasattr(model, "intervals_"):
         model.intervals_ = replace(model.intervals_, network=model.network_)

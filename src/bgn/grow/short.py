@@ -16,7 +16,7 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question
 from bgn.grow.sayable import sayable
 from bgn.model.decimals import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
@@ -28,6 +28,7 @@ _AT_A_TIME = 2  # thresholds nearby: the shortest are mostly good enough
 # A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more
 # where it would have many digits without.
 _COSTS, _COSTS_MORE = (0.02, 0.002), (0.1, 0.02)
+_MOST_MADE_UP = 100  # weights: to make up for the rounding of each takes as many squared operations
 _FURTHER = 4  # multiples on either side of a cut, which rows may lie on
 _FAR = 2  # times as many rows of a sample are beyond doubt too many
 _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
@@ -129,21 +130,24 @@ class Shortener:
             return line
         return Projection(line.columns[:1], line.coefficients[:1])
 
-    def amounts(self, base: Any, weights: Floats, inverse: Floats | None, more: int) -> tuple[Any, Floats]:
+    def amounts(
+        self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers
+    ) -> tuple[Any, Floats]:
         """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.
 
         One weight after the other is rounded. With the `inverse` of their products, base first, the others make up for
-        it as far as they can. Several outputs are rounded each by itself.
+        it as far as they can, where they are not too many, and as their `signs` let them, 0 for either. Several
+        outputs are rounded each by itself.
         """
         if weights.ndim > 1:
-            each = [self.amounts(float(base[k]), weights[:, k], inverse, more) for k in range(len(base))]
+            each = [self.amounts(float(base[k]), weights[:, k], inverse, more, signs) for k in range(len(base))]
             return np.array([b for b, _ in each]), np.stack([w for _, w in each], axis=1)
         if self.power is None:
             return base, weights
         power, values = self.power - more, np.append(base, weights)
-        inverse = None if inverse is None else inverse.copy()
+        inverse = None if inverse is None or len(weights) > _MOST_MADE_UP else inverse.copy()
         for k in range(1, len(values)):
-            short = rounded(2 * values.item(k), power) / 2
+            short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2
             if inverse is not None:
                 column = inverse[:, k] / inverse[k, k]
                 values = values + column * (short - values[k])
