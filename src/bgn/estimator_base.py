@@ -103,8 +103,8 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
 
         The mean of eight networks that grow as wide as serves them, with questions about at most three columns and no
         replacements: a few hundred to a few thousand questions. It explains itself exactly all the same, and knows
-        standard errors (``return_std``). The settings were chosen on made-up tables and on diamonds; docs/scale.rst
-        says how it does elsewhere.
+        standard errors (``return_std``). The settings were chosen on made-up tables and on diamonds;
+        ``python -m benchmarks.accurate`` shows how it does on others.
 
         Parameters
         ----------

@@ -11,10 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import make_friedman1
 
+import bgn
 from bgn import BGNClassifier, BGNRegressor, Layer, Network
+from bgn.explain.crossings import fires
+from bgn.explain.shap.counting import count_in_cells
 from bgn.grow.average import AverageHistory, member_seeds
 from bgn.model.mean import mean_of
+from bgn.model.neuron import Neuron, Projection
 from tests.every_engine import ENGINES
+from tests.reference.explain import shapley
 from tests.round_trips import bits
 
 X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
@@ -164,3 +169,73 @@ def test_standard_errors_are_the_spread_of_the_members() -> None:
         BGNRegressor(max_width=1).fit(X, Y).predict(X, return_std=True)
     with pytest.raises(ValueError, match="for two calls"):
         model.predict(X, interval=0.9, return_std=True)
+
+
+def _wide(count: int, networks: int) -> Network:
+    """Return an average with so many questions of one to four columns."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(networks):
+        neurons = []
+        for _ in range(count // networks):
+            columns = np.sort(rng.choice(5, rng.integers(1, 5), replace=False))
+            factors = (1.0, *np.round(rng.normal(size=len(columns) - 1), 2).tolist())
+            neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
+        weights = np.round(rng.normal(size=len(neurons)) / 10, 3)
+        found.append(Network([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
+    return mean_of(found, 0.2)
+
+
+def test_explanations_of_two_thousand_questions_add_up() -> None:
+    network = _wide(2800, 8)
+    assert network.widths[0] >= 2000
+    rows = np.random.default_rng(1).normal(size=(40, 5)).round(1)
+    explained = bgn.shap_values(network, rows, rows)
+    assert explained.method == "exact"
+    assert np.allclose(explained.base_value + explained.values.sum(axis=1), network.predict(rows), atol=1e-9)
+    text = bgn.equation(network, most=3)
+    assert text.count("[") == 3
+    assert f"{len(bgn.as_terms(network).terms) - 3} more questions add up to" in text
+    assert network.members is not None
+    each = [bgn.shap_values(one, rows, rows).values for one in network.members.networks(network)]
+    assert np.allclose(np.mean(each, axis=0), explained.values, atol=1e-9)
+    found = bgn.importance(network, rows)
+    features = [np.abs(one).mean(axis=0) for one in each]
+    assert np.allclose(found.standard_error, 2.0 * np.std(features, axis=0, ddof=1))
+
+
+def test_explanations_of_a_small_average() -> None:
+    network = _wide(12, 3)
+    rows = np.random.default_rng(1).normal(size=(9, 5)).round(1)
+    values = bgn.shap_values(network, rows, rows).values
+    assert np.allclose(values, shapley(network, rows, rows).sum(axis=2), atol=1e-10)
+    effect = bgn.effect(network, 0, rows)
+    assert network.members is not None
+    ones = [bgn.effect(one, 0, rows) for one in network.members.networks(network)]
+    for place in (-3.0, 0.0, 0.4, 2.0):
+        k = int(np.searchsorted(effect.breakpoints, place, side="right"))
+        apart = np.std([one(place) for one in ones], ddof=1)
+        assert np.isclose(effect(place), np.mean([one(place) for one in ones]))
+        assert np.isclose(effect.standard_error[k], 2.0 * apart)
+    wanted, lowest = float(network.predict(rows).max()), rows[np.argmin(network.predict(rows))]
+    found = bgn.counterfactual(network, lowest, at_least=wanted)
+    assert found.found
+    assert found.optimal
+    assert network.predict(found.x[np.newaxis])[0] == found.prediction >= wanted
+    to_best = np.abs(rows[np.argmax(network.predict(rows))] - lowest).sum()
+    assert found.cost <= to_best + 1e-9
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_counts_in_cells_are_those_of_the_definition(data: Any) -> None:
+    values = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3), st.sampled_from([np.inf, 1e-300, 1e9]))
+    shape = data.draw(st.integers(2, 4))
+    fixed, drawn = (
+        np.array(data.draw(st.lists(st.tuples(*[values] * shape), min_size=1, max_size=30)), np.float64) for _ in "ab"
+    )
+    known = np.array([*data.draw(st.tuples(*[st.booleans()] * (shape - 2))), True, False])
+    threshold, counts = data.draw(st.floats(-10, 10)), np.empty(len(fixed), np.int64)
+    if count_in_cells(fixed, drawn, known, threshold, 64, counts):
+        for row, count in zip(fixed, counts, strict=True):
+            assert count == sum(fires(np.where(known, row, other), threshold) for other in drawn)

@@ -24,6 +24,8 @@ _TITLES = {
     "mse": {"r2": "R2", "mse": "MSE", "mae": "MAE"},
     "log_loss": {"log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy"},
 }  # fmt: skip
+MOST_PRINTED = 100
+"""Questions of the equation that a card prints; `bgn show` prints all."""
 _WORDS = {"mse": "mean squared error", "log_loss": "log loss"}
 
 
@@ -249,7 +251,7 @@ def make_card(
         rows_train=rows.n_train,
         rows_test=rows.n_test,
         rows_judged=len(rows.judged[1]),
-        equation=bgn.equation(network, units=units),
+        equation=bgn.equation(network, units=units, most=MOST_PRINTED),
         figures=figures,
         width=sizes.chosen,
         best_width=sizes.best,

@@ -33,6 +33,8 @@ from bgn.show.labels import cell, shorten, shortened
 from bgn.show.labels import title as title_of
 
 _MOST_DRAWN = 6  # classes whose network is drawn
+_MOST_BOXES = 150  # questions of a network that is drawn
+_FOLDED = 40  # questions that are seen before the others are unfolded
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
@@ -45,7 +47,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
     base, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
     pictures = [
         svg.drawing(draw(each, facts.importance), _drawing_label(facts), focus=True)
-        for each in outputs_of(network)[:_MOST_DRAWN]
+        for each in (outputs_of(network)[:_MOST_DRAWN] if sum(network.widths) <= _MOST_BOXES else ())
     ]
     worst = _worst(facts, digits)
     page = _template().render(
@@ -56,6 +58,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         base=Signs().number(base),
         weights=weights,
         terms=[term.condition for term in terms.terms],
+        folded=_FOLDED,
         describe=lambda condition: markup(describe(condition, terms, Html(), units)),
         remarks=[markup(each) for each in remarks(terms, Html(), units)],
         colour=colour,
