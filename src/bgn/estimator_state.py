@@ -93,6 +93,7 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     arguments.whole("max_width", estimator.max_width, 1)
     arguments.whole("max_features", estimator.max_features, 1, none="no limit")
     arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
+    arguments.whole("n_networks", estimator.n_networks, 1)
     arguments.whole("patience", estimator.patience, 1, none="no limit")
     arguments.whole("digits", estimator.digits, 1, none="the numbers that growth found")
     cv = estimator.cv
@@ -104,6 +105,11 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
     arguments.real("simplicity", estimator.simplicity, 0.0, 1.0, open_high=True)
     arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
+    if estimator.n_networks > 1 and not estimator.validation_fraction > 0:
+        raise ValueError(
+            f"validation_fraction must be above 0 where n_networks is above 1, since each network leaves out such a "
+            f"share of the rows; got {estimator.validation_fraction!r}."
+        )
     if not (isinstance(estimator.shrinkage, str) and estimator.shrinkage == "auto"):
         arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
     if estimator.max_seconds is not None:

@@ -58,6 +58,10 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         takes five folds up to 6,000 rows, unless there is an `eval_set` or a `validation_fraction` of 0; None never
         does. Several layers always take rows set apart. Splitters of scikit-learn and pairs (train, test) are for rows
         in memory.
+    n_networks : int, default 1
+        Grow so many networks, each without another share of the rows, `validation_fraction`, which validates it, and
+        predict their mean, which is more accurate and wider. It is one network, in which equal questions are one. They
+        grow side by side where rows are in memory. There is no cross-validation then.
     select : {"best", "compact"}, default "best"
         The width with the lowest validation error, or the smallest within one standard error of it.
     digits : int or None, default 3
@@ -97,8 +101,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     ----------
     network_ : Network
         What was grown, in the columns' own units.
-    history_ : History
-        Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator.
+    history_ : History or AverageHistory
+        Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator. Of an
+        average ``history_.members``, one per network.
     intervals_ : Intervals
         How far off it was on the rows that validated, where those were in memory, or fold by fold on those left out.
     n_features_in_ : int
@@ -160,7 +165,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
                 )
         return given, held_out, None
 
-    def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
+    def predict(
+        self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False
+    ) -> Any:
         """Predict the target of every row.
 
         Parameters
@@ -172,15 +179,23 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
             Share of rows whose target is to lie in their interval, such as 0.9: intervals come too. See ``intervals_``.
         groups : array_like of shape (rows,), optional
             The group of every row, where the intervals were made for groups.
+        return_std : bool, default False
+            Of an average, return the standard errors of the predictions too: how far they may be expected to move were
+            the rows drawn again, from how far the networks lie apart
+            (:meth:`bgn.model.members.Members.standard_error`). Where targets lie is for `interval` to say.
 
         Returns
         -------
         ndarray of float64, shape (rows,)
             For a CUDA tensor a tensor on the same GPU, with the same bits. With `interval` a pair: the predictions,
-            and an array of shape (rows, 2) with the ends of the intervals.
+            and an array of shape (rows, 2) with the ends of the intervals; with `return_std` the predictions and an
+            array of shape (rows,).
         """
         check_is_fitted(self)
         model = as_it_is(self)
+        if return_std:
+            one_at_a_time(interval)
+            return model._predicted(X), model._spread(X)
         return model._predicted(X) if interval is None else (model._predicted(X), model._sure(X, interval, groups))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
@@ -217,6 +232,12 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
         )
         return r2(targets, predicted, weight)
+
+
+def one_at_a_time(interval: float | None) -> None:
+    """Refuse intervals beside standard errors."""
+    if interval is not None:
+        raise ValueError(f"interval and return_std are for two calls; got interval={interval!r} and return_std=True.")
 
 
 def r2(y: Any, predicted: Any, weight: Any) -> float:

@@ -125,6 +125,10 @@ _growth_options = grouped(
         help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless "
         "told.",
     ),
+    click.option(
+        "--networks", "n_networks", type=click.IntRange(1),
+        help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
+    ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
     click.option(
         "--class-weight", type=click.Choice(["balanced"]),
@@ -280,7 +284,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     started = time.perf_counter()
     model, rows = _fitted(given, options)
     schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"])
-    model.history_ = replace(model.history_, schema=schema)
+    model.history_ = model.history_.with_schema(schema)
     model.network_ = model.history_.network()
     if hasattr(model, "intervals_"):
         model.intervals_ = replace(model.intervals_, network=model.network_)

@@ -39,6 +39,7 @@ class Monitor:
     on_record: Callable[[Record], None] | None = None
     started: float = field(default_factory=time.perf_counter)
     stopped: str = ""
+    member: int = 0
 
     @property
     def seconds(self) -> float:
@@ -186,7 +187,7 @@ class LayerGrowth:
             self._bound = self.rows.train.loss.in_units(self.rows.train.bound())
         record = Record(
             self.layer, state.width, kind, slot, self._train_loss(), self._validation_loss(),
-            self._bound, self.monitor.seconds,
+            self._bound, self.monitor.seconds, self.monitor.member,
         )  # fmt: skip
         self.records.append(record)
         self.monitor.tell(record)

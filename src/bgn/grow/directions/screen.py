@@ -12,17 +12,15 @@ import numpy as np
 from bgn.compiled import compiled
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.kernels.rows import project
+from bgn.grow.directions.packed import count_together
 
 FINE = 256  # bins of one column
 ALONG = 128  # cells along a direction that is judged more closely
 _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not judged more closely
 _BLOCK = 8192
-_FULL = 255
 _SMALLEST = 1e-300  # width of a cell: their number per unit must be a float64
 _FINEST = 2.0**50  # cells between zero and the values: more are not told apart by a float64
 _LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
-# The bits of every byte, each in a byte of its own.
-_SPREAD = np.array([sum((code >> b & 1) << 8 * b for b in range(8)) for code in range(256)], np.uint64)
 
 
 class SampledRows(NamedTuple):
@@ -111,7 +109,10 @@ def fill_profile(rows, line, low, scale, profile):
             w = heavy[i] if len(heavy) else 1
             held[cells[i]] += w
             sums[cells[i]] += w * left[i]
-        count += held
+        fullest = held[0]
+        for c in range(len(held)):
+            count[c] += held[c]
+            fullest = max(fullest, held[c])
         for g in range(together.shape[1] // 8):
             here = together[:, 8 * g : 8 * g + 8]
             if len(heavy):
@@ -120,38 +121,7 @@ def fill_profile(rows, line, low, scale, profile):
                     for b in range(8):
                         row[b] += heavy[i] * pattern[b]
             else:
-                count_together(codes[g, begin:end], cells, held.max(), here)
-
-
-@compiled
-def count_together(codes, cells, fullest, out):
-    """Add to ``out[cell, bit]`` the number of rows in a cell whose code has the bit.
-
-    The eight counts of a cell share a number of 64 bits, which is emptied before any of its bytes runs over; none does
-    when the `fullest` cell has few rows.
-    """
-    packed, held = np.zeros(len(out), np.uint64), np.zeros(len(out), np.uint8)
-    if fullest <= _FULL:
-        for i in range(len(cells)):
-            packed[cells[i]] += _SPREAD[codes[i]]
-    else:
-        for i in range(len(cells)):
-            cell = cells[i]
-            packed[cell] += _SPREAD[codes[i]]
-            held[cell] += 1
-            if held[cell] == _FULL:
-                held[cell] = 0
-                unpack(packed, cell, out)
-    for cell in range(len(out)):
-        unpack(packed, cell, out)
-
-
-@compiled
-def unpack(packed, cell, out):
-    """Add a cell's eight counts to `out` and empty them."""
-    for b in range(8):
-        out[cell, b] += np.int64((packed[cell] >> np.uint64(8 * b)) & np.uint64(_FULL))
-    packed[cell] = 0
+                count_together(codes[g, begin:end], cells, fullest, here)
 
 
 @compiled
@@ -163,7 +133,9 @@ def best_refitted(profile, refit, wanted):
     """
     count, sums, _ = profile
     slots, inverse = refit.slots, refit.inverse
-    n, rows, all_sums = len(slots) + 1, count.sum(), sums.sum()
+    n, rows, all_sums = len(slots) + 1, count[0], sums[0]
+    for c in range(1, len(count)):
+        rows, all_sums = rows + count[c], all_sums + sums[c]
     b, cells, drop, tried = worthy_cuts(profile, slots, refit.total / np.float64(rows), rows, all_sums, wanted)
     explained, inner = np.zeros(tried), np.empty(tried)
     for j in range(n):
@@ -245,7 +217,7 @@ def judge_directions(rows, lines, width, refit, out):
         line = lines.index[k, : lines.size[k]], lines.coefficients[k, : lines.size[k]]
         low, high = lines.reach[k, 0], lines.reach[k, 1]
         scale = ALONG / (high - low) if high > low else 1.0
-        out[k] = 0.0, -np.inf, np.inf
+        out[k, 0], out[k, 1], out[k, 2] = 0.0, -np.inf, np.inf
         for _ in range(_LEVELS):
             count[:] = 0
             sums[:] = 0
@@ -257,8 +229,11 @@ def judge_directions(rows, lines, width, refit, out):
                 out[k, 0] = best
                 out[k, 1] = low + (cell - 1) / scale if cell > 1 and told_apart else -np.inf
                 out[k, 2] = low + (cell + 1) / scale if cell < ALONG - 1 and told_apart else np.inf
-            fullest = count.argmax()
-            if 4 * count[fullest] <= count.sum():
+            fullest, total = len(count) - 1, count[0]
+            for c in range(len(count) - 1, 0, -1):
+                fullest, total = (c if count[c] >= count[fullest] else fullest), total + count[c]
+            fullest = fullest if count[fullest] > count[0] else 0
+            if 4 * count[fullest] <= total:
                 break
             low, high = range_within(rows.columns, line, len(rows.residual), low, scale, fullest)
             step = (high - low) / (ALONG - 2)

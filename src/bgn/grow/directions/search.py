@@ -36,6 +36,7 @@ _MOST_USED = 4  # but for these, which most neurons ask about: alone they may ha
 _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
+_MOST_JOINT = 100  # neurons: beyond, a question is judged as if the others stayed as they are, which is as good
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
@@ -111,6 +112,7 @@ class Search:
         """The best questions about the residual that `output` leaves, as a sample of rows sees them."""
         if len(self._usable) == 0:
             return []
+        others = others if len(others.slots) <= _MOST_JOINT else others.staying()
         values, total = self._values(output)
         chance = self._chance(output, others, values, total)
         luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
