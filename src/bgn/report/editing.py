@@ -9,10 +9,9 @@ import numpy as np
 
 from bgn.export.condition import describe
 from bgn.export.text import Signs
+from bgn.model.above import ANSWERS
 from bgn.model.schema import level_word
 from bgn.model.terms import Term
-from bgn.persist import plain_content
-from bgn.persist.edits import edits_out
 from bgn.printable import clean
 from bgn.report.facts import Facts
 
@@ -25,9 +24,7 @@ def editing(facts: Facts, rows: list[dict[str, Any]], units: Mapping[str, str] |
     network = facts.network
     if network.depth > 1 or network.link == "softmax" or network.slopes is not None or not facts.terms.terms:
         return None
-    content = plain_content(network, units or {})
-    if facts.edits:
-        content["edits"] = edits_out(facts.edits)
+    content = ANSWERS["plain_content"](network, units or {}, facts.edits)
     questions = [_question(facts, term) for term in facts.terms.terms]
     return {"file": content, "questions": questions, "rows": rows}
 
