@@ -24,7 +24,7 @@ def editing(facts: Facts, rows: list[dict[str, Any]], units: Mapping[str, str] |
     network = facts.network
     if network.depth > 1 or network.link == "softmax" or network.slopes is not None or not facts.terms.terms:
         return None
-    content = ANSWERS["plain_content"](network, units or {}, facts.edits)
+    content = ANSWERS["plain_content"](network.changed(members=None), units or {}, facts.edits)
     questions = [_question(facts, term) for term in facts.terms.terms]
     return {"file": content, "questions": questions, "rows": rows}
 
