@@ -185,7 +185,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
                 seeds, share = member_seeds(seed, self.n_networks), self.validation_fraction
                 self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor, share)
             self.network_: Network = self.history_.network()
-        self._take_left_out()
+        self._take_out_of_fold()
         apart = self.history_.n_validation > 0 and not self.history_.cross_validated
         if apart and (self.n_networks == 1 or held_out is not None):  # otherwise all rows were learnt from
             self._calibrate(given, held_out, schema, seed)

@@ -17,7 +17,7 @@ from bgn.grow.bounds import Bounded, Bounds, Outputs
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
-from bgn.grow.history import LeftOut, Record, Snapshot, choose_width
+from bgn.grow.history import OutOfFold, Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule, rounded_output
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
@@ -81,7 +81,7 @@ class LayerPath:
     path: tuple[Snapshot, ...]
     records: tuple[Record, ...]
     stopped: str
-    left_out: LeftOut | None = None  # of folds, where these chose
+    out_of_fold: OutOfFold | None = None  # of folds, where these chose
 
 
 class LayerGrowth:

@@ -313,7 +313,7 @@ class Search:
     def _turned(self, direction: Projection) -> list[Projection]:
         """The same pair at slightly different angles."""
         (a, b), (x, y) = direction.columns, self._in_spreads(direction)
-        turns = (turn(WIDTH * share) for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25))
+        turns = [turn(WIDTH * share) for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
         return [self._direction(a, b, x * cos - y * sin, x * sin + y * cos) for cos, sin in turns]
 
     def _extended(self, direction: Projection, values: Integers, total: int) -> list[Projection]:
@@ -321,8 +321,8 @@ class Search:
         line = sum(
             c * self._columns[j].astype(np.float64) for j, c in zip(direction.columns, direction.factors, strict=True)
         )
-        asked, allowed = direction.columns, self._constraints.together
-        others = np.array([j for j in self._paired if j not in asked and allowed((*asked, j))])
+        together, asked = self._constraints.together, direction.columns
+        others = np.array([j for j in self._paired if j not in asked and together((*asked, j))])
         if len(others) == 0:
             return []
         table = self._pairs.binned.with_column(np.asarray(line))
