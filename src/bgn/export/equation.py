@@ -75,11 +75,7 @@ def equation(
     >>> print(bgn.equation(network, format="latex").splitlines()[2])
     &\\quad {} + 1.27 \\cdot \\mathbf{1}_{\\{\\text{income} \\ge 65.46\\}} \\\\
     """
-    if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
-    check_digits(digits)
-    if most is not None and most < 1:
-        raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
+    _check(format, digits, most)
     seen = see_through(model) if is_wrapped(model) else None
     model, undone, rows = (model, "", rows) if seen is None else (seen.model, seen.note, seen.rows(rows))
     outputs = [model] if isinstance(model, Terms) else _outputs(model)
@@ -91,6 +87,14 @@ def equation(
         texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [note, undone]))))
         undone = ""  # said once
     return "\n\n".join(texts)
+
+
+def _check(format: str, digits: int | None, most: int | None) -> None:
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
+    check_digits(digits)
+    if most is not None and most < 1:
+        raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
 
 
 def _shortened(terms: Terms, digits: int | None, rows: Any, most: int | None) -> tuple[Terms, str]:
