@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.classes import class_number, mean_probabilities, probabilities_of, probability_title, score_of
-from bgn.explain.crossings import add_steps, crossings, factor, lines_in_plane, walks
+from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
+from bgn.explain.spread import with_errors
 from bgn.explain.subject import background_of, binary_network, column_of, gap_of
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -43,6 +44,8 @@ class Effect:
         Mean prediction when the feature has a gap; None where the network refuses a gap in it.
     target : str or None
         What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
+    standard_error : ndarray, shape (steps + 1,), or None
+        Of the levels, in an average.
     """
 
     column: Column
@@ -50,6 +53,7 @@ class Effect:
     levels: Floats
     missing: float | None = None
     target: str | None = None
+    standard_error: Floats | None = None
 
     @property
     def feature(self) -> str:
@@ -201,8 +205,10 @@ def effect(
     if scale not in (None, "probability", "score"):
         raise ValueError(f"scale must be 'probability' or 'score'; got {scale!r}.")
     score = score_of(network, of)
-    if score is network or scale == "score":
-        return effect_over(score, feature, rows)
+    if score is network:
+        return effect_over(network, feature, rows)
+    if scale == "score":
+        return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
     number = 1 if of is None else class_number(network, of, "of")
     return effect_over(network, feature, rows, number)
 
@@ -212,6 +218,11 @@ def effect_over(network: Network, feature: Any, rows: Floats, number: int | None
 
     On the number that is predicted, or on the probability of the class `number`.
     """
+    return with_errors(network, lambda one: _effect_over(one, feature, rows, number))
+
+
+def _effect_over(network: Network, feature: Any, rows: Floats, number: int | None = None) -> Effect | PairEffect:
+    """Return the effect of a feature, or of a pair."""
     if isinstance(feature, Iterable) and not isinstance(feature, str):
         pair = [column_of(network, each, "feature") for each in feature]
         if len(pair) != 2 or pair[0] == pair[1]:
@@ -293,7 +304,7 @@ def _probability_effect(network: Network, column: int, rows: Floats, number: int
     else:
         places, scores = walks(network, column, rows)
         found = probabilities_of(network, scores.reshape(-1, *scores.shape[2:]))[:, number]
-        points, levels = _averaged(places, found.reshape(scores.shape[:2]))
+        points, levels = averaged(places, found.reshape(scores.shape[:2]))
     if gap is not None:
         missing = float(mean_probabilities(network, number, [column], np.array([[gap]]), rows)[0])
     return _stepping(kind, points, levels, missing, probability_title(network, number))
@@ -317,18 +328,7 @@ def _counted(network: Network, neurons: list[int], column: int, rows: Floats, ba
 
 def _walked(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
     """Return where the effect of a number in a deeper network may step, and its levels: the mean of the rows' steps."""
-    return _averaged(*walks(network, column, rows))
-
-
-def _averaged(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
-    """Return where the mean of the rows' steps may step, and its levels."""
-    where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
-    finite = np.isfinite(where)
-    unique, slot = np.unique(where[finite], return_inverse=True)
-    rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
-    level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
-    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(places)
-    return np.append(-np.inf, unique), levels
+    return averaged(*walks(network, column, rows))
 
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | None) -> PairEffect:

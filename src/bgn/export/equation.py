@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bgn.export.class_table import class_table
@@ -14,7 +15,7 @@ from bgn.export.numbers import aligned
 from bgn.export.remarks import remarks
 from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
-from bgn.model.decimals import written
+from bgn.model.decimals import sum_of, written
 from bgn.model.term_table import TermTable, as_table
 from bgn.model.terms import Terms, as_terms, network_of, outputs_of
 from bgn.pipelines import is_wrapped, see_through
@@ -34,6 +35,7 @@ def equation(
     digits: int | None = None,
     units: Mapping[str, str] | None = None,
     rows: Any = None,
+    most: int | None = None,
 ) -> str:
     """Write a model as an equation: a base value plus weighted yes/no terms, the heaviest first.
 
@@ -53,6 +55,8 @@ def equation(
         have are left aside.
     rows : array_like or frame, optional
         Rows on which to measure what `digits` costs, such as those that the model was fitted to.
+    most : int, optional
+        Questions to write, the heaviest, with what the others add at most; all unless told, and in tables of classes.
 
     Returns
     -------
@@ -71,23 +75,43 @@ def equation(
     >>> print(bgn.equation(network, format="latex").splitlines()[2])
     &\\quad {} + 1.27 \\cdot \\mathbf{1}_{\\{\\text{income} \\ge 65.46\\}} \\\\
     """
-    if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
-    check_digits(digits)
-    undone = ""
-    if is_wrapped(model):
-        seen = see_through(model)
-        model, undone, rows = seen.model, seen.note, seen.rows(rows)
+    _check(format, digits, most)
+    seen = see_through(model) if is_wrapped(model) else None
+    model, undone, rows = (model, "", rows) if seen is None else (seen.model, seen.note, seen.rows(rows))
     outputs = [model] if isinstance(model, Terms) else _outputs(model)
     if isinstance(outputs, TermTable):
         return class_table(outputs, format, digits, units, undone, rows)
     texts = []
     for terms in outputs:
-        shown = terms if digits is None else rounded(terms, digits)
-        note = [undone] if digits is None else [loss(terms, shown, digits, rows), undone]
-        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, note))))
+        shown, note = _shortened(terms, digits, rows, most)
+        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [note, undone]))))
         undone = ""  # said once
     return "\n\n".join(texts)
+
+
+def _check(format: str, digits: int | None, most: int | None) -> None:
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
+    check_digits(digits)
+    if most is not None and most < 1:
+        raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
+
+
+def _shortened(terms: Terms, digits: int | None, rows: Any, most: int | None) -> tuple[Terms, str]:
+    """Return terms of so many digits, the heaviest of them, and what is to be said of both."""
+    shown = terms if digits is None else rounded(terms, digits)
+    note = "" if digits is None else loss(terms, shown, digits, rows)
+    shown, left = _heaviest(shown, most)
+    return shown, " ".join(filter(None, [left, note]))
+
+
+def _heaviest(terms: Terms, most: int | None) -> tuple[Terms, str]:
+    """Return the first terms, and what is to be said of the others."""
+    others = [] if most is None else terms.terms[most:]
+    if not others:
+        return terms, ""
+    added = sum_of(term.amount for term in others)
+    return replace(terms, terms=terms.terms[:most]), f"{len(others)} more questions add up to {added:f} at most."
 
 
 def _outputs(model: Any) -> list[Terms] | TermTable:

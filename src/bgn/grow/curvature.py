@@ -1,4 +1,4 @@
-"""The steps of a refit that one step does not finish."""
+"""How steeply a loss curves, as steps along it tell (L-BFGS)."""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ def base_alone(rows: Engine) -> tuple[int, State]:
     """Target sum, and the state of the base alone."""
     if not rows.loss.quadratic:
         several = (rows.loss.outputs,) if rows.loss.outputs > 1 else ()
-        rows.settle(_rounded(np.zeros((1, *several))))
-        output = _rounded(rows.loss.start(rows.pulls()[0] / rows.total)[None])
+        rows.settle(rounded_output(np.zeros((1, *several))))
+        output = rounded_output(rows.loss.start(rows.pulls()[0] / rows.total)[None])
         return 0, State((), output, rows.settle(output))
     output = Output(np.zeros(0, np.int64), round(rows.target_sum / rows.total))
     return rows.target_sum, State((), output, rows.settle(output))
@@ -143,7 +143,7 @@ class Full:
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted as if the loss were its quadratic bound."""
-        return _rounded(self._rest(state, slot).weights)
+        return rounded_output(self._rest(state, slot).weights)
 
     def _rest(self, state: State, slot: int) -> _WithoutOne:
         """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
@@ -172,14 +172,14 @@ class Full:
         order[slot + 1 :][:1] = state.width
         kept = np.searchsorted(rest.keep, order)
         neurons = placed(state, slot, state.neurons[last])[:last]
-        weights = rest.weights[order]
-        output = _rounded(weights)
+        weights, inverse = rest.weights[order], rest.inverse[np.ix_(kept, kept)]
+        allowed = self._held(neurons, inverse, weights)
+        output = rounded_output(allowed)
         fit = replace(
-            state, neurons=neurons, output=output, loss=rows.settle(output), weights=weights,
-            inverse=rest.inverse[np.ix_(kept, kept)], products=state.products[np.ix_(order, order)],
-            target=state.target[order], changes=state.changes + 1,
+            state, neurons=neurons, output=output, loss=rows.settle(output), weights=weights, inverse=inverse,
+            products=state.products[np.ix_(order, order)], target=state.target[order], changes=state.changes + 1,
         )  # fmt: skip
-        return fit if rows.loss.quadratic else self._refitted(rows, fit, thoroughly=True)
+        return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=allowed), thoroughly=True)
 
     def costs(self, state: State) -> Floats:
         """What taking out each neuron would cost, as far as the quadratic bound tells."""
@@ -195,8 +195,7 @@ class Full:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
-        column, target = self._measure(rows, state, spare, cut.neuron)
-        rest = self._rest(state, slot)
+        (column, target), rest = self._measure(rows, state, spare, cut.neuron), self._rest(state, slot)
         inverse, keep, weights = rest.inverse, rest.keep, rest.weights
         copied = keep[1:][np.abs(column[keep[1:]]) >= rows.total]
         neuron = cut.neuron
@@ -210,11 +209,19 @@ class Full:
         weight: Any = np.zeros(weights.shape[1:])
         if rows.loss.quadratic:
             weight = (target - float((column * weights).sum())) / own
-            if share * weight * weight * own <= rest.gone * (1 + 1e-12):
+            if not self._enough(share * weight * weight * own, rest.gone):
                 return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
         lead = (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
         return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead)
+
+    def _enough(self, gained: float, gone: float) -> bool:
+        """Whether a neuron gains more than the one it replaces."""
+        return gained > gone * (1 + 1e-12)
+
+    def _held(self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats) -> Floats:
+        """The weights to use where a refit gives these, the base's first."""
+        return weights
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
@@ -253,13 +260,13 @@ class Full:
         """
         if fit.changes >= _FRESH_AFTER:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
-        spare = state.width
-        if slot < spare:
+        if slot < (spare := state.width):
             rows.move(spare, slot)
-        output = _rounded(fit.weights)
+        weights = self._held(fit.neurons, fit.inverse, fit.weights)
+        output = rounded_output(weights)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
-            fit = self._refitted(rows, fit, state)
+            fit = self._refitted(rows, replace(fit, weights=weights), state)
         if fit.loss < state.loss and (rows.loss.quadratic or self.objective(fit) + lead < self.objective(state)):
             return fit
         if slot < spare:
@@ -282,8 +289,8 @@ class Full:
         wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
-            weights = fit.weights + learnt.step(slope)
-            better = replace(fit, weights=weights, output=_rounded(weights))
+            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope))
+            better = replace(fit, weights=weights, output=rounded_output(weights))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self.objective(better)
             if gained <= 0:
@@ -320,7 +327,7 @@ class Full:
         return replace(fit, inverse=inverse, weights=weights, changes=0)
 
 
-def _rounded(weights: Floats) -> Output:
+def rounded_output(weights: Floats) -> Output:
     """Base and weights in whole steps."""
     steps = np.rint(weights).astype(np.int64)
     return Output(steps[1:], steps[0] if steps.ndim > 1 else int(steps[0]))

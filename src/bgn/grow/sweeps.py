@@ -34,7 +34,7 @@ _STEPS = 100
 
 @dataclass(frozen=True)
 class Planned:
-    """A neuron that sweeps found: its direction, where to cut it, and the contrast of several outputs it was found by."""
+    """A neuron that sweeps found: its direction, where to cut it, and the contrast of outputs it was found by."""
 
     projection: Projection
     window: tuple[float, float]
@@ -48,7 +48,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """The neurons of a layer at every width, and whether somebody interrupted the search for them."""
 
     layers: tuple[tuple[Planned, ...], ...]
@@ -98,7 +98,7 @@ class Sweeper(_Shrinkable):
         super().__init__(*parts)
         self._best: dict[int, State] = {0: self.state}
 
-    def plan(self, sweeps: int) -> Plan:
+    def plan(self, sweeps: int) -> SweepPlan:
         """Grow, then go down and up again so many times; the neurons of the best layer of every width."""
         try:
             self._up()
@@ -109,7 +109,7 @@ class Sweeper(_Shrinkable):
             self.monitor.stopped = "interrupted"
         found = [self._best[width] for width in range(len(self._best))]
         layers = tuple(tuple(self._found[neuron] for neuron in state.neurons) for state in found)
-        return Plan(layers, self.monitor.stopped == "interrupted")
+        return SweepPlan(layers, self.monitor.stopped == "interrupted")
 
     def _up(self) -> None:
         while self.state.width < self.settings.max_width and not self.monitor.out_of_time():
@@ -158,10 +158,8 @@ class Sweeper(_Shrinkable):
 
     def _note(self, slot: int, kind: str) -> None:
         """Show the progress, and no more."""
-        loss = self._train_loss()
-        self.monitor.tell(
-            Record(self.layer, self.state.width, kind, slot, loss, math.nan, math.nan, self.monitor.seconds)
-        )
+        known = self._train_loss(), math.nan, math.nan, self.monitor.seconds
+        self.monitor.tell(Record(self.layer, self.state.width, kind, slot, *known))
 
     def _keep(self) -> None:
         """Plans need no snapshots."""

@@ -24,9 +24,12 @@ from bgn.model.decimals import whole_numbers
 from bgn.model.devices import on_gpu as on_gpu
 from bgn.model.layer import Layer, stacked
 from bgn.model.link import LINKS
+from bgn.model.members import Members
 from bgn.model.schema import Schema
 from bgn.model.step import Floats, any_output, frozen, shaped
 from bgn.printable import clean
+
+_MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -52,6 +55,8 @@ class Network:
         What a score means: a number, the log-odds of "yes", or those of several classes.
     slopes : array_like, shape (n_inputs,) or (n_inputs, outputs), optional
         What each column adds per unit, beside the questions. With slopes a network is no longer binary activated.
+    members : Members, optional
+        The networks that it is the mean of; two networks are equal whatever these are.
 
     Examples
     --------
@@ -71,6 +76,7 @@ class Network:
     schema: Schema
     link: str
     slopes: Floats | None
+    members: Members | None
 
     def __init__(
         self,
@@ -83,6 +89,7 @@ class Network:
         schema: Schema | None = None,
         link: str = "identity",
         slopes: ArrayLike | None = None,
+        members: Members | None = None,
     ) -> None:
         layers = stacked(layers)
         if schema is None:
@@ -113,7 +120,7 @@ class Network:
         lines = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
-            slopes=lines if lines is not None and lines.any() else None,
+            slopes=lines if lines is not None and lines.any() else None, members=members and members.of(weights.shape),
         )  # fmt: skip
 
     # -- shape ---------------------------------------------------------------------------------------------
@@ -232,6 +239,8 @@ class Network:
         return self._raw_score(self._rows(X))
 
     def _raw_score(self, rows: Floats) -> Floats:
+        if len(rows) > (at_once := max(1, _MOST_ANSWERS // max(1, *self.widths))):
+            return np.concatenate([self._raw_score(rows[k : k + at_once]) for k in range(0, len(rows), at_once)])
         base, weights, over = self.summands
         total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
         sums = total.T  # one contiguous sum per output, added to in a fixed order
@@ -282,7 +291,7 @@ class Network:
         Parameters
         ----------
         **parts
-            `layers`, `output_weights`, `base`, `schema`, `link` or `slopes`.
+            `layers`, `output_weights`, `base`, `schema`, `link`, `slopes` or `members`; only a schema keeps these.
 
         Returns
         -------
@@ -295,8 +304,8 @@ class Network:
         >>> network.changed(base=2.0).predict([[70.0]])
         array([2.5])
         """
-        own = ("layers", "output_weights", "base", "schema", "link", "slopes")
-        return Network(**{name: getattr(self, name) for name in own} | parts)
+        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "members")
+        return Network(**{name: getattr(self, name) for name in own[: 7 if parts.keys() <= {"schema"} else 6]} | parts)
 
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.

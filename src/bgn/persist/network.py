@@ -20,6 +20,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.schema import Column, Level, Schema
 from bgn.persist import strict
+from bgn.persist.members import members_out, with_members
 from bgn.persist.strict import ModelFileError, Reader
 
 MOST_WEIGHTS = 20_000_000
@@ -221,13 +222,14 @@ def network_out(network: Network) -> dict[str, Any]:
         "output_weights": network.output_weights.tolist(),
         "base": np.asarray(network.base).tolist(),
     }
-    return found if network.slopes is None else found | {"slopes": network.slopes.tolist()}
+    found |= {} if network.slopes is None else {"slopes": network.slopes.tolist()}
+    return found if network.members is None else found | {"members": members_out(network.members)}
 
 
 def network_in(value: Any, where: str, schema: Schema) -> Network:
     """Build the network that reads the columns of a schema, or say what is wrong."""
-    parts = ("link", "layers", "output_weights", "base", "slopes")
-    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=("link", "slopes"))
+    parts = ("link", "layers", "output_weights", "base", "slopes", "members")
+    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=("link", "slopes", "members"))
     link = found.get("link", "identity")
     if not isinstance(link, str) or link not in LINKS:
         raise strict.refuse(f"{where}.link", f"one of {', '.join(map(repr, LINKS))}", link)
@@ -249,7 +251,8 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
             rows = strict.array(each, length)(found[name], f"{where}.{name}")
             numbers[name] = np.array(rows).reshape(length, *shape)
     try:
-        return Network(layers, schema=schema, link=link, **numbers)
+        network = Network(layers, schema=schema, link=link, **numbers)
+        return network if "members" not in found else with_members(network, found["members"], f"{where}.members")
     except ModelFileError:
         raise
     except ValueError as error:
