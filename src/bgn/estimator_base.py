@@ -55,6 +55,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
+        max_linear: int | str = "auto",
         categorical_features: Any = "from_dtype",
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
@@ -76,6 +77,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         self.select = select
         self.digits = digits
         self.simplicity = simplicity
+        self.max_linear = max_linear
         self.categorical_features = categorical_features
         self.max_seconds = max_seconds
         self.callbacks = callbacks

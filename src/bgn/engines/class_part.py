@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ class ClassPart(Part):
                 return leftover[0]
         gap = np.empty_like(self._start)
         for k in range(self.loss.outputs):
-            gap[k] = self._fill(kernels.look_up, self._start[k], self.codes, tables_of(one_of(output, k)))
+            one = one_of(output, k)
+            gap[k] = self._fill(kernels.look_up, self._descended(self._start[k], one), self.codes, tables_of(one))
         self._known = [*self._known[:1], (output, (gap, np.zeros(0, np.uint8), 0, 0, 0))]
         return gap
 
@@ -60,6 +62,9 @@ class ClassPart(Part):
             values = residual * self.weight if len(self.weight) else residual
             found.append(np.append(values.sum(), self.fired_sums(values, width)))
         return np.stack(found, axis=1)
+
+    def _residuals(self) -> Sequence[Any]:
+        return self.residuals(self.output)
 
     @property
     def _sums_per_region(self) -> int:

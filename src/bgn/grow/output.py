@@ -12,7 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
+from bgn.engines.ramp import Ramp
 from bgn.grow.directions.protocol import Others
+from bgn.grow.inverses import LearntCurvature, taken_out, with_one_more
 from bgn.model.neuron import Neuron
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
@@ -41,6 +43,16 @@ class State:
         """Number of neurons."""
         return len(self.neurons)
 
+    @property
+    def ramps(self) -> tuple[Ramp, ...]:
+        """The straight lines beside the neurons."""
+        return self.output.ramps
+
+    @property
+    def size(self) -> int:
+        """Number of terms, neurons and ramps."""
+        return self.width + len(self.ramps)
+
 
 class OutputRule(Protocol):
     """What a strategy must do. `slot` is where the neuron goes: the width for an addition."""
@@ -57,11 +69,21 @@ class OutputRule(Protocol):
         """What the neurons but the one in `slot` explain."""
         ...
 
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
+    def admit(
+        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
+    ) -> State | None:
         """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not.
 
-        This `share` of what it gains must be more than all that the neuron in the slot does.
+        This `share` of what it gains must be more than all that the neuron in the slot does, and more than `lead`.
         """
+        ...
+
+    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+        """By how much a ramp would lower the training loss with its penalty; the current output is the state's."""
+        ...
+
+    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
+        """Add a ramp, if the training loss falls strictly; None if it does not."""
         ...
 
     def inverse(self, state: State) -> Floats | None:
@@ -87,7 +109,10 @@ def base_alone(rows: Engine) -> tuple[int, State]:
 
 @dataclass(frozen=True)
 class _Fit(State):
-    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is."""
+    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is.
+
+    The constant comes first, then the neurons, then the ramps.
+    """
 
     weights: Floats
     inverse: Floats
@@ -109,9 +134,9 @@ class _WithoutOne:
     def of(cls, state: _Fit, slot: int) -> _WithoutOne:
         """Take the neuron out, if there is one."""
         if slot == state.width:
-            return cls(state.inverse, np.arange(slot + 1), state.weights, 0.0)
+            return cls(state.inverse, np.arange(len(state.inverse)), state.weights, 0.0)
         k = slot + 1
-        inverse, keep = _taken_out(state.inverse, k)
+        inverse, keep = taken_out(state.inverse, k)
         gone = state.weights[k] / state.inverse[k, k]
         weights = state.weights - (np.outer(state.inverse[:, k], gone) if np.ndim(gone) else state.inverse[:, k] * gone)
         weights[k] = 0.0
@@ -142,7 +167,7 @@ class Full:
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted as if the loss were its quadratic bound."""
-        return _rounded(self._rest(state, slot).weights)
+        return _rounded(self._rest(state, slot).weights, state.ramps)
 
     def _rest(self, state: State, slot: int) -> _WithoutOne:
         """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
@@ -152,9 +177,12 @@ class Full:
         return self._last[2]
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """The other neurons are refitted along with the new one."""
+        """The other neurons are refitted along with the new one; ramps are taken to stay as they are."""
         rest = self._rest(state, slot)
-        return Others(rows.total, self._share(rows), rest.inverse, rest.keep[1:] - 1, self._ridge)
+        inverse = rest.inverse
+        for _ in state.ramps:
+            inverse, _ = taken_out(inverse, len(inverse) - 1)
+        return Others(rows.total, self._share(rows), inverse, rest.keep[1 : len(inverse)] - 1, self._ridge)
 
     def inverse(self, state: State) -> Floats:
         """The one that refits need."""
@@ -165,14 +193,17 @@ class Full:
         """The ridge penalty beside a curvature of one."""
         return self._ridge / rows.loss.curvature
 
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
+    def admit(
+        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
+    ) -> State | None:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
         column, target = self._measure(rows, state, spare, cut.neuron)
         rest = self._rest(state, slot)
         inverse, keep, weights = rest.inverse, rest.keep, rest.weights
-        copied = keep[1:][np.abs(column[keep[1:]]) >= rows.total]
+        others = keep[1 : len(keep) - len(state.ramps)]
+        copied = others[np.abs(column[others]) >= rows.total]
         neuron = cut.neuron
         if len(copied):  # a question that is asked already stays in its words
             neuron = state.neurons[copied[0] - 1]
@@ -184,20 +215,51 @@ class Full:
         weight: Any = np.zeros(weights.shape[1:])
         if rows.loss.quadratic:
             weight = (target - float((column * weights).sum())) / own
-            if share * weight * weight * own <= rest.gone * (1 + 1e-12):
+            if share * weight * weight * own <= rest.gone * (1 + 1e-12) + lead:
                 return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
-        lead = (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
-        return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead)
+        lead += (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
+        return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead, state.ramps)
+
+    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+        """By how much a ramp would lower the penalised loss, or its quadratic bound; the current output is the state's."""
+        assert isinstance(state, _Fit)
+        column = rows.ramp_products(ramp, state.ramps)
+        pull = (state.inverse * column[:-1]).sum(axis=1)
+        own = column[-1] + self._share(rows) - float((pull * column[:-1]).sum())
+        if own <= 1e-9 * column[-1]:
+            return 0.0
+        found = rows.ramp_pulls([ramp])[0]
+        return float((found * found).sum() / own / rows.loss.curvature)
+
+    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp, lead: float = 0.0) -> State | None:
+        """Add a ramp, if the penalised and the plain training loss both fall, by more than `lead`."""
+        assert isinstance(state, _Fit)
+        column = rows.ramp_products(ramp, state.ramps)
+        pull = (state.inverse * column[:-1]).sum(axis=1)
+        own = column[-1] + self._share(rows) - float((pull * column[:-1]).sum())
+        if own <= 1e-9 * column[-1]:
+            return None
+        weight: Any = np.zeros(state.weights.shape[1:])
+        target = 0.0
+        if rows.loss.quadratic:
+            # What the output as rounded leaves of it, and what it takes.
+            target = float(rows.ramp_pulls([ramp])[0] + (column[:-1] * state.weights).sum())
+            weight = (target - float((column[:-1] * state.weights).sum())) / own
+        keep, n = np.arange(len(state.inverse)), len(state.inverse)
+        fit = self._place(state, n - 1, keep, column[:-1], target, state.inverse, pull, own, weight, state.weights)
+        fit.products[n, n] = column[-1]
+        return self._accepted(rows, state, fit, state.width, lead, (*state.ramps, ramp))
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
-        """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
+        """Inner products of the neuron's +-1 answers with the constant, the other neurons, the ramps and the target."""
         fired, target_sum, _ = rows.put(spare, neuron)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
-        others = state.products[0, 1:]  # 2 * fired - rows
-        column = np.empty(spare + 1)
+        sums = state.products[0, 1:]  # of neurons 2 * fired - rows
+        column = np.empty(len(state.products))
         column[0] = 2 * fired - rows.total
-        column[1:] = 4 * both - (others + rows.total) - column[0]
+        column[1 : spare + 1] = 4 * both - (sums[:spare] + rows.total) - column[0]
+        column[spare + 1 :] = 2 * rows.ramp_fired(state.ramps, spare) - sums[spare:]
         return column, 2 * target_sum - float(state.target[0])
 
     def _place(
@@ -214,13 +276,15 @@ class Full:
         return replace(
             state,
             weights=np.concatenate([weights - pull * weight if weights.ndim == 1 else weights, [weight]])[order],
-            inverse=_with_one_more(inverse, pull, own)[np.ix_(order, order)],
+            inverse=with_one_more(inverse, pull, own)[np.ix_(order, order)],
             products=products[np.ix_(order, order)],
             target=np.append(state.target[keep], target)[order],
             changes=state.changes + 1,
         )
 
-    def _accepted(self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float) -> State | None:
+    def _accepted(
+        self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+    ) -> State | None:
         """Round to whole steps and ask the rows; put everything back if the loss did not fall.
 
         Where one refit is not exact, it must fall by more than `lead`.
@@ -230,7 +294,7 @@ class Full:
         spare = state.width
         if slot < spare:
             rows.move(spare, slot)
-        output = _rounded(fit.weights)
+        output = _rounded(fit.weights, ramps)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
             fit = self._refitted(rows, fit, state)
@@ -254,10 +318,10 @@ class Full:
         """
         before = last = self._objective(fit)
         wanted = None if than is None else self._objective(than)
-        slope, learnt = self._slope(rows, fit), _Learnt(fit.inverse, rows.loss.curvature)
+        slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
             weights = fit.weights + learnt.step(slope)
-            better = replace(fit, weights=weights, output=_rounded(weights))
+            better = replace(fit, weights=weights, output=_rounded(weights, fit.ramps))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self._objective(better)
             if gained <= 0:
@@ -278,7 +342,7 @@ class Full:
 
     def _slope(self, rows: Engine, fit: _Fit) -> Floats:
         """Half of how fast loss and penalty fall as each weight rises; the current output is the fit's."""
-        slope = rows.pulls()
+        slope = np.concatenate([rows.pulls(), rows.ramp_pulls(fit.ramps)]) if fit.ramps else rows.pulls()
         slope[1:] -= self._ridge * fit.weights[1:]
         return slope
 
@@ -289,60 +353,13 @@ class Full:
             column = fit.products[:n, n]
             pull = (inverse * column).sum(axis=1)
             own = fit.products[n, n] + ridge - float((pull * column).sum())
-            inverse = _with_one_more(inverse, pull, own)
+            inverse = with_one_more(inverse, pull, own)
         weights = (inverse * fit.target).sum(axis=1) if quadratic else fit.weights
         return replace(fit, inverse=inverse, weights=weights, changes=0)
 
 
-class _Learnt:
-    """What steps have told of the curvature, beside its bound: pairs of steps and of what they did to the slope."""
-
-    def __init__(self, inverse: Floats, curvature: float) -> None:
-        self._inverse, self._curvature, self._scale = inverse, curvature, 1.0
-        self.pairs: list[tuple[Floats, Floats, float]] = []
-
-    def take_in(self, step: Floats, fell: Floats) -> None:
-        """Remember a step, and by how much it lowered the slope."""
-        along = float((step * fell).sum())
-        if along > 0:
-            self.pairs.append((step, fell, along))
-            self._scale = along / float((fell * self._bounded(fell)).sum())
-
-    def step(self, slope: Floats) -> Floats:
-        """The step to take: two loops over the pairs (Nocedal 1980), around the inverse of the bound."""
-        shares = []
-        for step, fell, along in reversed(self.pairs):
-            share = float((step * slope).sum()) / along
-            slope = slope - share * fell
-            shares.append(share)
-        found = self._bounded(slope) * (self._scale if self.pairs else 1.0)
-        for (step, fell, along), share in zip(self.pairs, reversed(shares), strict=True):
-            found = found + (share - float((fell * found).sum()) / along) * step
-        return found
-
-    def _bounded(self, slope: Floats) -> Floats:
-        """The step that the bound alone tells."""
-        inverse = self._inverse if slope.ndim == 1 else self._inverse[:, :, None]
-        return np.asarray((inverse * slope).sum(axis=1) / self._curvature)
-
-
-def _rounded(weights: Floats) -> Output:
-    """Base and weights in whole steps."""
+def _rounded(weights: Floats, ramps: tuple[Ramp, ...] = ()) -> Output:
+    """Base, weights and slopes in whole steps."""
     steps = np.rint(weights).astype(np.int64)
-    return Output(steps[1:], steps[0] if steps.ndim > 1 else int(steps[0]))
-
-
-def _with_one_more(inverse: Floats, pull: Floats, own: float) -> Floats:
-    """The inverse for one more column, the last: `pull` is inverse times its products, `own` what is new in it."""
-    n = len(inverse)
-    grown = np.empty((n + 1, n + 1))
-    grown[:n, :n] = inverse + np.outer(pull, pull) / own
-    grown[:n, n] = grown[n, :n] = -pull / own
-    grown[n, n] = 1.0 / own
-    return grown
-
-
-def _taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:
-    """The inverse for all columns but number `k`, and the numbers of those columns."""
-    keep = np.delete(np.arange(len(inverse)), k)
-    return inverse[np.ix_(keep, keep)] - np.outer(inverse[keep, k], inverse[k, keep]) / inverse[k, k], keep
+    last = len(steps) - len(ramps)
+    return Output(steps[1:last], steps[0] if steps.ndim > 1 else int(steps[0]), (), ramps, steps[last:])

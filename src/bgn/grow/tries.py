@@ -38,6 +38,7 @@ class GrowthSettings:
     digits: int | None = None
     simplicity: float = 0.0
     cv: Any = None
+    max_linear: int | str = 0
 
     @property
     def folds(self) -> Any:
@@ -56,7 +57,10 @@ def grow_once(
     seed: int, monitor: Monitor, layer: int,
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
-    limits = LayerSettings(settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity)
+    most = 0 if layer or settings.max_linear == "auto" else int(settings.max_linear)
+    limits = LayerSettings(
+        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, most
+    )
     finder = _finder(rows, settings)
     rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
     return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
