@@ -1,9 +1,10 @@
 """Choosing by cross-validation, where rows are too few to set some apart: then all of them learn.
 
 Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
-The rule: the ridge penalty with the least mean loss at its best width, and with it questions about single columns if
-these do better; neurons are not replaced meanwhile, which would take ten times as long. The layer is then grown on all
-rows, and every width of it carries the loss that cross-validation found for that width.
+The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
+do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
+others do better by more than the noise of their loss. Neurons are not replaced meanwhile, which would take ten times as
+long. The layer is then grown on all rows, and every width of it carries the loss that cross-validation found for it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bgn.engines.memory.threads import ThreadPool
 from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
-from bgn.grow.tries import GrowthSettings, grow_once, penalties
+from bgn.grow.tries import LEAD_AMONG_FOLDS, GrowthSettings, grow_once, lines_alone, noise_of, penalties
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
@@ -41,10 +42,13 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None)
-    best = min((_judge(rows, short, place, seed, monitor) for place in range(competing)), key=lambda each: each.least)
+    plain = replace(short, max_linear=0)
+    best = min((_judge(rows, plain, place, seed, monitor) for place in range(competing)), key=_least)
     if settings.max_features > 1 and not monitor.out_of_time():
-        single = _judge(rows, replace(short, max_features=1), best.penalty, seed, monitor)
-        best = min(best, single, key=lambda each: each.least)
+        single = _judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor)
+        best = min(best, single, key=_least)
+    if settings.most_linear and not monitor.out_of_time():
+        best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
     width = max(1, min(settings.max_width, len(best.losses) - 1))
     final = replace(best.settings, digits=settings.digits, max_width=width)
@@ -53,6 +57,22 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
     return replace(path, path=told, records=known, stopped=stopped), penalty
+
+
+def _with_lines(
+    rows: Roles, settings: GrowthSettings, best: _CrossValidated, seed: int, monitor: Monitor
+) -> _CrossValidated:
+    """The better of questions alone, as judged, and of linear terms among them; or linear terms alone."""
+    among = replace(settings, max_features=best.settings.max_features, lead=LEAD_AMONG_FOLDS)
+    best = min(best, _judge(rows, among, best.penalty, seed, monitor), key=_least)
+    competing = range(len(penalties(rows, settings, True)))
+    alone = min((_judge(rows, lines_alone(settings), place, seed, monitor) for place in competing), key=_least)
+    deviation = next(deviation for loss, deviation in best.losses if loss == best.least)
+    return alone if alone.least <= best.least + noise_of(rows.train, rows.unit, deviation) else best
+
+
+def _least(judged: _CrossValidated) -> float:
+    return judged.least
 
 
 def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:

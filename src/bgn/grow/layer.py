@@ -27,9 +27,6 @@ _AT_A_TIME = 3
 # Short numbers may raise the loss by this share of its noise, or of itself; otherwise they get more digits, so many.
 _AS_GOOD = 0.1
 _MOST_MORE = 3
-# A question is asked instead of a linear term where it gains so many times as much.
-import os  # noqa
-_QUESTIONS_GAIN = float(os.environ.get('QG','1.0'))
 
 
 @dataclass
@@ -72,6 +69,7 @@ class LayerSettings:
     digits: int | None = None
     simplicity: float = 0.0
     max_linear: int = 0
+    lead: float = 1.0  # a question is asked instead of a linear term where it gains so many times as much
 
 
 @dataclass(frozen=True)
@@ -126,6 +124,8 @@ class LayerGrowth:
     def _add(self) -> bool:
         """Add the question that gains most, or a linear term where that gains more."""
         ramp, lead = self._best_ramp()
+        if math.isinf(self.settings.lead):
+            return ramp is not None and self._add_ramp(ramp)
         output, slot = self.state.output, self.state.width
         if self._try(output, slot, "addition", lead):
             return True
@@ -138,7 +138,7 @@ class LayerGrowth:
         best = int(np.argmax(gains)) if gains else 0
         if not gains or gains[best] <= 0.0:
             return None, 0.0
-        return found[best], _QUESTIONS_GAIN * gains[best]
+        return found[best], self.settings.lead * gains[best]
 
     def _add_ramp(self, ramp: Ramp) -> bool:
         state = self.rule.admit_ramp(self.rows.train, self.state, ramp)
