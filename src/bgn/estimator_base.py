@@ -55,7 +55,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
-        max_linear: int | str = "auto",
+        max_linear: int | str = 0,
         categorical_features: Any = "from_dtype",
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,

@@ -91,6 +91,7 @@ def growth_settings(estimator: Any) -> GrowthSettings:
         arguments.whole("cv", cv, 2, none="rows set apart")
     if not isinstance(estimator.verbose, bool):
         arguments.whole("verbose", estimator.verbose, 0)
+    _check_linear(estimator)
     arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
     arguments.real("simplicity", estimator.simplicity, 0.0, 1.0, open_high=True)
     arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
@@ -103,6 +104,22 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     if estimator.max_features is None:
         settings["max_features"] = np.iinfo(np.int32).max
     return GrowthSettings(**settings)
+
+
+def _check_linear(estimator: Any) -> None:
+    """Refuse a number of linear terms that cannot be, or that the other parameters leave no room for."""
+    most = estimator.max_linear
+    if isinstance(most, str) and most == "auto":
+        return
+    if isinstance(most, str):
+        raise ValueError(f"max_linear must be a whole number, at least 0, or 'auto'; got {most!r}.")
+    arguments.whole("max_linear", most, 0)
+    for name, needed in (("max_layers", 1), ("output", "full"), ("direction", "search")):
+        if most and getattr(estimator, name) != needed:
+            raise ValueError(
+                f"max_linear must be 0 or 'auto' where {name} is not {needed!r}; got {most} with "
+                f"{name}={getattr(estimator, name)!r}."
+            )
 
 
 def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:

@@ -64,7 +64,7 @@ class ClassPart(Part):
         return np.stack(found, axis=1)
 
     def _residuals(self) -> Sequence[Any]:
-        return self.residuals(self.output)
+        return [*self.residuals(self.output)]
 
     @property
     def _sums_per_region(self) -> int:

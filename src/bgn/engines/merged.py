@@ -188,7 +188,8 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         if not ramps:
             return np.zeros((0, self.loss.outputs) if self.loss.outputs > 1 else 0)
         limbs = self._sum(RowPart.ramp_pulls, ramps)
-        found = np.array([[float(whole(two)) * ramp.unit for two in some] for some, ramp in zip(limbs, ramps)])
+        pairs = zip(limbs, ramps, strict=True)
+        found = np.array([[float(whole(two)) * ramp.unit for two in some] for some, ramp in pairs])
         return found if self.loss.outputs > 1 else found[:, 0]
 
     # -- columns -------------------------------------------------------------------------------------------

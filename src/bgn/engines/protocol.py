@@ -57,7 +57,7 @@ class Output:
     @property
     def rates(self) -> Floats:
         """What one whole number of each ramp adds."""
-        return self.slopes * np.array([each.unit for each in self.ramps], np.float64)
+        return self.slopes.astype(np.float64) * np.array([each.unit for each in self.ramps], np.float64)
 
     def of(self, k: int) -> Output:
         """One of several outputs."""

@@ -17,7 +17,7 @@ LIMB = 20
 class Ramp:
     """A column between two ends as whole numbers, ``rint((x - centre) * scale)``: at most ``2**bits`` either way.
 
-    What it answers, beside the +-1 of neurons, is such a number times `unit`; rows beyond an end answer as the end does.
+    What it answers, beside the +-1 of neurons, is such a number times `unit`; rows beyond an end answer as it does.
     """
 
     column: int

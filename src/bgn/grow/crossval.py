@@ -18,7 +18,15 @@ from bgn.engines.memory.threads import ThreadPool
 from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
-from bgn.grow.tries import LEAD_AMONG_FOLDS, GrowthSettings, grow_once, lines_alone, noise_of, penalties
+from bgn.grow.tries import (
+    CLEARLY,
+    LEAD_AMONG_FOLDS,
+    GrowthSettings,
+    grow_once,
+    lines_alone,
+    noise_of,
+    penalties,
+)
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
@@ -36,6 +44,10 @@ class _CrossValidated:
     @property
     def least(self) -> float:
         return min(loss for loss, _ in self.losses)
+
+    def noise(self, rows: Roles) -> float:
+        """The standard error of the least loss."""
+        return noise_of(rows.train, rows.unit, min(self.losses)[1])
 
 
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
@@ -64,11 +76,12 @@ def _with_lines(
 ) -> _CrossValidated:
     """The better of questions alone, as judged, and of linear terms among them; or linear terms alone."""
     among = replace(settings, max_features=best.settings.max_features, lead=LEAD_AMONG_FOLDS)
-    best = min(best, _judge(rows, among, best.penalty, seed, monitor), key=_least)
+    joined = _judge(rows, among, best.penalty, seed, monitor)
+    if joined.least < best.least - CLEARLY * best.noise(rows):
+        best = joined
     competing = range(len(penalties(rows, settings, True)))
     alone = min((_judge(rows, lines_alone(settings), place, seed, monitor) for place in competing), key=_least)
-    deviation = next(deviation for loss, deviation in best.losses if loss == best.least)
-    return alone if alone.least <= best.least + noise_of(rows.train, rows.unit, deviation) else best
+    return alone if alone.least <= best.least + best.noise(rows) else best
 
 
 def _least(judged: _CrossValidated) -> float:

@@ -192,7 +192,7 @@ class History:
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))
-        straight = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
+        straight: dict[str, Any] = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
         return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link, **straight)
 
     def __repr__(self) -> str:

@@ -98,8 +98,8 @@ def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
 def _grow_layer(
     rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
 ) -> tuple[LayerPath, float]:
-    """Grow one layer. Where several ridge penalties compete, or linear terms may join, each grows a layer without
-    replacement; the best validated then grows one with it, and the better of the two is kept."""
+    """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best validated
+    then grows one with it, and the better of the two is kept. Linear terms compete with that in the same way."""
     if rows.folds:
         return cross_validated(rows, settings, seed, monitor)
     tries = Tries(rows, settings, seed, monitor, layer)
@@ -110,4 +110,4 @@ def _grow_layer(
             raise
         monitor.stopped = "interrupted"
     assert tries.best is not None
-    return tries.best
+    return tries.best.path, tries.best.penalty

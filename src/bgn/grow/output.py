@@ -6,8 +6,8 @@ fell" is a comparison of integers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
 from bgn.grow.directions.protocol import Others
 from bgn.grow.inverses import LearntCurvature, taken_out, with_one_more
+from bgn.grow.output_rule import OutputRule as OutputRule
+from bgn.grow.output_rule import State as State
 from bgn.model.neuron import Neuron
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
@@ -24,71 +26,6 @@ _FRESH_AFTER = 64
 _MOST_REFITS = 30
 _PAYS = 1e-2
 _HOPE = 3.0
-
-
-@dataclass(frozen=True)
-class State:
-    """A layer while it grows: its neurons, their output, and the sum of losses it leaves.
-
-    `same_answers` tells that the last step changed nothing but output weights.
-    """
-
-    neurons: tuple[Neuron, ...]
-    output: Output
-    loss: int
-    same_answers: bool = field(default=False, kw_only=True)
-
-    @property
-    def width(self) -> int:
-        """Number of neurons."""
-        return len(self.neurons)
-
-    @property
-    def ramps(self) -> tuple[Ramp, ...]:
-        """The straight lines beside the neurons."""
-        return self.output.ramps
-
-    @property
-    def size(self) -> int:
-        """Number of terms, neurons and ramps."""
-        return self.width + len(self.ramps)
-
-
-class OutputRule(Protocol):
-    """What a strategy must do. `slot` is where the neuron goes: the width for an addition."""
-
-    def start(self, rows: Engine) -> State:
-        """The base alone."""
-        ...
-
-    def without(self, state: State, slot: int) -> Output:
-        """The output when the neuron in `slot` is taken out: its weight is zero."""
-        ...
-
-    def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """What the neurons but the one in `slot` explain."""
-        ...
-
-    def admit(
-        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
-    ) -> State | None:
-        """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not.
-
-        This `share` of what it gains must be more than all that the neuron in the slot does, and more than `lead`.
-        """
-        ...
-
-    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
-        """By how much a ramp would lower the training loss with its penalty; the current output is the state's."""
-        ...
-
-    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
-        """Add a ramp, if the training loss falls strictly; None if it does not."""
-        ...
-
-    def inverse(self, state: State) -> Floats | None:
-        """The inverse of the neurons' products, the constant's first, where they are refitted together."""
-        ...
 
 
 def placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
@@ -222,34 +159,35 @@ class Full:
         return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead, state.ramps)
 
     def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
-        """By how much a ramp would lower the penalised loss, or its quadratic bound; the current output is the state's."""
-        assert isinstance(state, _Fit)
-        column = rows.ramp_products(ramp, state.ramps)
-        pull = (state.inverse * column[:-1]).sum(axis=1)
-        own = column[-1] + self._share(rows) - float((pull * column[:-1]).sum())
-        if own <= 1e-9 * column[-1]:
-            return 0.0
-        found = rows.ramp_pulls([ramp])[0]
-        return float((found * found).sum() / own / rows.loss.curvature)
+        """What it would lower the penalised loss by, were that its quadratic bound."""
+        *_, own = self._beside(rows, state, ramp)
+        pulls = rows.ramp_pulls([ramp])[0]
+        return float((pulls * pulls).sum() / own / rows.loss.curvature) if own else 0.0
 
-    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp, lead: float = 0.0) -> State | None:
-        """Add a ramp, if the penalised and the plain training loss both fall, by more than `lead`."""
+    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
+        """Add a ramp behind the others; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
-        column = rows.ramp_products(ramp, state.ramps)
-        pull = (state.inverse * column[:-1]).sum(axis=1)
-        own = column[-1] + self._share(rows) - float((pull * column[:-1]).sum())
-        if own <= 1e-9 * column[-1]:
+        column, pull, own = self._beside(rows, state, ramp)
+        if own == 0.0:
             return None
         weight: Any = np.zeros(state.weights.shape[1:])
-        target = 0.0
+        target, last = 0.0, len(column) - 1
         if rows.loss.quadratic:
-            # What the output as rounded leaves of it, and what it takes.
-            target = float(rows.ramp_pulls([ramp])[0] + (column[:-1] * state.weights).sum())
-            weight = (target - float((column[:-1] * state.weights).sum())) / own
-        keep, n = np.arange(len(state.inverse)), len(state.inverse)
-        fit = self._place(state, n - 1, keep, column[:-1], target, state.inverse, pull, own, weight, state.weights)
-        fit.products[n, n] = column[-1]
-        return self._accepted(rows, state, fit, state.width, lead, (*state.ramps, ramp))
+            left = float(rows.ramp_pulls([ramp])[0])
+            weight, target = left / own, left + float((column[:-1] * state.weights).sum())
+        keep = np.arange(last)
+        fit = self._place(state, last - 1, keep, column[:-1], target, state.inverse, pull, own, weight, state.weights)
+        fit.products[last, last] = column[last]
+        return self._accepted(rows, state, fit, state.width, 0.0, (*state.ramps, ramp))
+
+    def _beside(self, rows: Engine, state: State, ramp: Ramp) -> tuple[Floats, Floats, float]:
+        """Inner products of a ramp with all terms and itself, these times the inverse, and what is new in it; 0 for
+        nothing."""
+        assert isinstance(state, _Fit)
+        column = rows.ramp_products(ramp, state.ramps)
+        pull = (state.inverse * column[:-1]).sum(axis=1)
+        own = float(column[-1] + self._share(rows) - (pull * column[:-1]).sum())
+        return column, pull, own if own > 1e-9 * column[-1] else 0.0
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons, the ramps and the target."""

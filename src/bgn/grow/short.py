@@ -142,9 +142,8 @@ class Shortener:
         """
         slopes = np.zeros((0, *weights.shape[1:])) if slopes is None else slopes
         if weights.ndim > 1:
-            some = [
-                self.amounts(float(base[k]), weights[:, k], inverse, more, ramps, slopes[:, k]) for k in range(len(base))
-            ]
+            numbers = zip(base.tolist(), weights.T, slopes.T, strict=True)
+            some = [self.amounts(one, weight, inverse, more, ramps, slope) for one, weight, slope in numbers]
             bases, *others = zip(*some, strict=True)
             return np.array(bases), *(np.stack(each, axis=1) for each in others)  # type: ignore[return-value]
         if self.power is None:

@@ -40,7 +40,8 @@ class Straight:
         gains = self._explained(state.output)[columns]
         seen, found = rows.seen(), []
         for j in columns[np.argsort(-gains, kind="stable")[:_TRIED]].tolist():
-            ramp = rows.ramp_of(j, *ends(*seen[j][:2], self._digits))
+            low, high, _ = seen[j]
+            ramp = rows.ramp_of(j, *ends(low, high, self._digits))
             found += [] if ramp is None else [ramp]
         return found
 
@@ -50,7 +51,8 @@ class Straight:
         about, several = rows.describe(), rows.loss.outputs
         each = [output]
         if several > 1:
-            each = [output.seen(tuple((1 << (CONTRAST - 1)) * (k == j) for k in range(several))) for j in range(several)]
+            half = 1 << (CONTRAST - 1)
+            each = [output.seen(tuple(half * (k == j) for k in range(several))) for j in range(several)]
         deviation = np.where(about.deviation > 0, about.deviation, np.inf)
         shares = [rows.products(one) / deviation for one in each]
         return np.asarray(sum(share * share for share in shares))
@@ -99,9 +101,8 @@ def in_steps(grid: Grid, ramps: tuple[Ramp, ...], base: Any, weights: Floats, sl
     if ramps:
         base = base + (slopes * _beside([ramp.centre for ramp in ramps], slopes)).sum(axis=0)
         slopes = slopes / _beside([ramp.per_unit for ramp in ramps], slopes)
-    whole = np.rint(np.ldexp(base - grid.centre, grid.exponent)).astype(np.int64)
-    weights, slopes = (np.rint(np.ldexp(each, grid.exponent)).astype(np.int64) for each in (weights, slopes))
-    return Output(weights, whole, (), ramps, slopes)
+    steps = [np.rint(np.ldexp(each, grid.exponent)).astype(np.int64) for each in (weights, base - grid.centre, slopes)]
+    return Output(steps[0], steps[1], (), ramps, steps[2])
 
 
 def _beside(values: list[float], slopes: Floats) -> Floats:

@@ -26,6 +26,10 @@ _LITTLE = 1.0
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)
 LEAD_AMONG_FOLDS = 2.0
+# By so many times the noise linear terms must be better than questions alone, to join them.
+CLEARLY = 0.25
+# Where linear terms without replacement are so many times worse than questions with it, they are given up.
+_HOPELESS = 1.15
 
 
 @dataclass(frozen=True)
@@ -91,60 +95,80 @@ def noise_of(rows: Engine, unit: float, deviation: float) -> float:
     return deviation / math.sqrt(rows.total / unit)
 
 
+@dataclass(frozen=True)
+class _Grown:
+    """A grown layer, and how."""
+
+    path: LayerPath
+    settings: GrowthSettings
+    penalty: float
+
+    @property
+    def best(self) -> Snapshot:
+        """At the width of the least loss."""
+        return min(self.path.path, key=lambda snapshot: snapshot.criterion)
+
+    @property
+    def loss(self) -> float:
+        return self.best.criterion
+
+
 class Tries:
-    """Growths of one layer that compete; `best` is the best so far, with its ridge penalty."""
+    """Growths of one layer that compete; `best` is the one to keep so far."""
 
     def __init__(self, rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int) -> None:
-        self._rows, self._settings, self._place = rows, settings, (seed, monitor, layer)
-        self._monitor = monitor
-        self.best: tuple[LayerPath, float] | None = None
-        self._how = replace(settings, max_linear=0), 0.0  # settings and penalty of the best
+        self._rows, self._settings, self._place, self._monitor = rows, settings, (seed, monitor, layer), monitor
+        self.best: _Grown | None = None
 
     def grow(self) -> None:
-        """Try what competes, without replacement; then the best with it."""
-        rows, settings = self._rows, self._settings
-        plain, competing = replace(settings, max_linear=0), penalties(rows, settings)
-        lines = settings.most_linear > 0 and rows.validation is not None
-        if len(competing) > 1 or lines:
-            for penalty in competing:
-                if self._took_all_time(plain, penalty, 0):
-                    return
-        for lead in LEADS if lines else ():
-            if self._took_all_time(replace(settings, lead=lead), self._how[1], 0):
+        """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
+        settings, competing = self._settings, penalties(self._rows, self._settings)
+        judged = self._rows.validation is not None
+        if judged or isinstance(settings.max_linear, str):
+            settings = replace(settings, max_linear=0)
+        for penalty in competing if len(competing) > 1 else ():
+            self._keep(self._grown(settings, penalty, 0))
+            if self._monitor.out_of_time():
                 return
-        if lines and self._straight(competing):
-            return
-        if self.best is None:
-            settings = replace(settings, max_linear=0) if isinstance(settings.max_linear, str) else settings
-            self._took_all_time(settings, competing[0], settings.max_replacements)
-        elif settings.max_replacements != 0:
-            self._took_all_time(*self._how, settings.max_replacements)
+        if self.best is None or settings.max_replacements != 0:
+            penalty = competing[0] if self.best is None else self.best.penalty
+            self._keep(self._grown(settings, penalty, settings.max_replacements))
+        if self._settings.most_linear and judged and not self._monitor.out_of_time():
+            self._among_questions()
+            self._alone(competing)
 
-    def _took_all_time(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> bool:
-        """Grow once more and keep the better; True when the time is up."""
-        path = grow_once(self._rows, settings, penalty, replacements, *self._place)
-        if self.best is None or _best_of(path).criterion < _best_of(self.best[0]).criterion:
-            self.best, self._how = (path, penalty), (settings, penalty)
-        return self._monitor.out_of_time()
+    def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
+        return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)
 
-    def _straight(self, competing: Sequence[float]) -> bool:
-        """Take linear terms alone unless what was found does better by more than noise."""
+    def _keep(self, found: _Grown, better: float = 0.0) -> None:
+        """Keep what is found if its loss is lower by more than that."""
+        if self.best is None or found.loss < self.best.loss - better:
+            self.best = found
+
+    def _among_questions(self) -> None:
+        """Linear terms beside questions, where they are better by more than a part of the noise."""
         assert self.best is not None
-        assert self._rows.validation is not None
+        plain, tried = self.best, []
+        for lead in LEADS:
+            tried.append(self._grown(replace(self._settings, lead=lead), plain.penalty, 0))
+            if self._monitor.out_of_time():
+                return
+        found = min(tried, key=lambda each: each.loss)
+        if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
+            again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
+            found = min(found, again, key=lambda each: each.loss)
+        self._keep(found, CLEARLY * self._noise(plain))
+
+    def _alone(self, competing: Sequence[float]) -> None:
+        """Linear terms alone, unless what was found does better by more than noise."""
+        assert self.best is not None
         straight = lines_alone(self._settings)
-        paths = [(grow_once(self._rows, straight, each, 0, *self._place), each) for each in competing]
-        path, penalty = min(paths, key=lambda pair: _best_of(pair[0]).criterion)
-        found = _best_of(self.best[0])
-        noise = noise_of(self._rows.validation, self._rows.unit, found.validation_deviation)
-        taken = _best_of(path).criterion <= found.criterion + noise
-        if taken:
-            self.best = path, penalty
-        return taken
+        found = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
+        self._keep(found, -self._noise(self.best))
 
-
-def _best_of(path: LayerPath) -> Snapshot:
-    """The layer at the width of the least loss along a path."""
-    return min(path.path, key=lambda snapshot: snapshot.criterion)
+    def _noise(self, found: _Grown) -> float:
+        assert self._rows.validation is not None
+        return noise_of(self._rows.validation, self._rows.unit, found.best.validation_deviation)
 
 
 def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) -> list[float]:

@@ -57,7 +57,7 @@ class LinearTerm:
 
 
 def ends_of(ranges: ArrayLike | None, slopes: Floats | None) -> Floats | None:
-    """Return the ends of all slopes, two per column and infinite without a slope, or say what is wrong; None for none."""
+    """Return the ends of all slopes, two per column and infinite without one, or say what is wrong; None for none."""
     if ranges is None or slopes is None:
         return None
     ends = np.array(ranges, dtype=np.float64) + 0.0

@@ -26,7 +26,7 @@ from bgn.model.layer import Layer, stacked
 from bgn.model.linear_term import LinearTerm, ends_of, linear_terms_of
 from bgn.model.link import LINKS
 from bgn.model.schema import Schema
-from bgn.model.step import Floats, any_output, frozen, shaped
+from bgn.model.step import Bools, Floats, any_output, frozen, shaped
 from bgn.printable import clean
 
 
@@ -194,8 +194,8 @@ class Network:
         return linear_terms_of(self.slopes, self.ranges, self.schema)
 
     @cached_property
-    def refuses_gaps(self) -> Any:
-        """Which columns must have no gap unless it counts as something: what a slope or a question has no answer for."""
+    def refuses_gaps(self) -> Bools:
+        """Which columns a slope or a question has no answer for gaps of, unless they count as something."""
         refused = self.layers[0].refuses_gaps
         return refused if self.slopes is None else refused | any_output(self.slopes)
 
