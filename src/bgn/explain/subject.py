@@ -69,9 +69,10 @@ def table_row(network: Network, row: Floats) -> Any:
 
 def gap_of(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
-    if network.slopes is None and not network.layers[0].refuses_gaps[column]:
-        return float("nan")
-    return network.schema.columns[column].typical
+    typical = network.schema.columns[column].typical
+    if network.layers[0].refuses_gaps[column]:
+        return typical
+    return None if typical is None and network.refuses_gaps[column] else float("nan")
 
 
 def rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:

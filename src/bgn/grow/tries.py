@@ -177,9 +177,7 @@ def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) 
         return [0.0]
     if settings.shrinkage != "auto":
         return [float(settings.shrinkage)]
-    if (rows.validation is None and not rows.folds) or (
-        rows.train.total > _PLENTY * rows.unit and not among_folds
-    ):
+    if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY * rows.unit and not among_folds):
         return [_LITTLE * rows.unit]
     whole = rows.train.loss.curvature * rows.train.total
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
