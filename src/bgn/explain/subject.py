@@ -29,14 +29,24 @@ def network_of_questions(model: Any) -> Network:
     return network
 
 
-def binary_network(model: Any) -> Network:
-    """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
+def clipped_network(model: Any) -> Network:
+    """Return a model's network if all its slopes have ends: without, a prediction may be anything."""
     network = network_of(model, plain=False)
-    if network.slopes is not None:
+    if any(not np.isfinite([term.low, term.high]).all() for term in network.linear_terms):
         raise ValueError(
-            "model must predict by questions alone; a network with slopes can predict, and no more, so far."
+            "model must predict by questions, and by slopes between two ends; this one has slopes without ends, can "
+            "predict, and no more, so far. Pass ranges to bgn.Network."
         )
     return network
+
+
+def straight_values(network: Network, rows: Floats) -> Floats:
+    """Return what slopes add to each row, column by column; with several outputs, one last axis for them."""
+    found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
+    for term in network.linear_terms:
+        values = term.values(rows)
+        found[:, term.column] = np.multiply.outer(values, term.slopes if found.ndim > 2 else term.slopes[0])
+    return found
 
 
 def of_codes(network: Network) -> Network:

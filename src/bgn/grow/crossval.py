@@ -30,24 +30,37 @@ from bgn.grow.tries import (
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
+# Differences of losses count from so many of their standard errors on.
+_SURE = 2.0
 
 
 @dataclass(frozen=True)
 class _CrossValidated:
-    """A setting and its mean loss, with the deviation of the rows' losses, at every width."""
+    """A setting and its mean loss, with the deviation of the rows' losses, at every width; the folds' own losses."""
 
     settings: GrowthSettings
     penalty: int  # its place among those that compete
     losses: tuple[tuple[float, float], ...]
+    folds: tuple[tuple[float, ...], ...]
     stopped: str  # why the fold that grew the longest went no further
 
     @property
     def least(self) -> float:
         return min(loss for loss, _ in self.losses)
 
+    @property
+    def at_best(self) -> tuple[float, ...]:
+        """The folds' losses at the best width."""
+        return self.folds[self.losses.index(min(self.losses))]
+
     def noise(self, rows: Roles) -> float:
         """The standard error of the least loss."""
         return noise_of(rows.train, rows.unit, min(self.losses)[1])
+
+    def apart(self, other: _CrossValidated) -> float:
+        """The standard error of the difference of two, as the folds tell it."""
+        apart = np.array(self.at_best) - np.array(other.at_best)
+        return float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else 0.0
 
 
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
@@ -81,7 +94,8 @@ def _with_lines(
         best = joined
     competing = range(len(penalties(rows, settings, True)))
     alone = min((_judge(rows, lines_alone(settings), place, seed, monitor) for place in competing), key=_least)
-    return alone if alone.least <= best.least + best.noise(rows) else best
+    noise = max(best.noise(rows), _SURE * best.apart(alone))
+    return alone if alone.least <= best.least + noise else best
 
 
 def _least(judged: _CrossValidated) -> float:
@@ -109,11 +123,12 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
     if any(each.stopped == "interrupted" for each in watches):
         raise KeyboardInterrupt
     weight = np.array([some.validation.total for some in rows.folds if some.validation is not None], np.float64)
-    paths, losses = [layer.path for layer in layers], []
+    paths, losses, folds = [layer.path for layer in layers], [], []
     longest = max(layers, key=lambda layer: len(layer.path))
     for width in range(len(longest.path)):
         each = [path[min(width, len(path) - 1)] for path in paths]
         mean = math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), each, strict=True)) / weight.sum()
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
-    return _CrossValidated(settings, penalty, tuple(losses), longest.stopped)
+        folds.append(tuple(one.validation_loss for one in each))
+    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped)
