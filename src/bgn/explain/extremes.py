@@ -110,8 +110,9 @@ def extremes(
         ends.append(_told(network, found, sign))
     link = LINKS["identity" if output is not None else network_of(model, plain=False).link]
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in ends]
+    sure = not any(domain.gaps[term.column] for term in network.linear_terms)  # rows with such gaps are not looked at
     low, high, *bounds = link(np.array([ends[0][0], ends[1][0], ends[0][2], ends[1][2]])).tolist()
-    return Extremes(low, high, rows[0], rows[1], ends[0][3] and ends[1][3], (bounds[0], bounds[1]))
+    return Extremes(low, high, rows[0], rows[1], sure and ends[0][3] and ends[1][3], (bounds[0], bounds[1]))
 
 
 def score_of(model: Any, output: int | None) -> Network:
@@ -129,6 +130,8 @@ def _endless(network: Network, low: Floats, high: Floats, sign: float) -> bool:
     """Whether a slope leads a score as far as one likes."""
     if network.slopes is None:
         return False
+    if network.ranges is not None:
+        low, high = np.maximum(low, network.ranges[:, 0]), np.minimum(high, network.ranges[:, 1])
     ends = np.where(sign * network.slopes > 0, high, low)
     return bool(np.isinf(ends[network.slopes != 0]).any())
 
@@ -136,6 +139,7 @@ def _endless(network: Network, low: Floats, high: Floats, sign: float) -> bool:
 def _told(network: Network, found: Highest, sign: float) -> tuple[float, Floats | None, float, bool]:
     """Return a score, its row, the bound, and whether it is proven."""
     reach = abs(network.base) + float(np.abs(network.output_weights).sum())
+    reach += sum(abs(term.slopes[0]) * max(abs(term.low), abs(term.high)) for term in network.linear_terms)
     if found.row is None:
         return -sign * np.inf, None, sign * reach, False
     score = float(network.predict_encoded(found.row[np.newaxis])[0])
