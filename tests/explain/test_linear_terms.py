@@ -19,12 +19,17 @@ VALUES = st.integers(-4, 4).map(float)
 @st.composite
 def networks(draw, outputs=1):
     """Small networks of three columns with questions and at least one slope between ends."""
-    neurons = [
-        Neuron(Projection((a,), (draw(st.sampled_from([1.0, -1.0])),)), draw(VALUES)) for a in draw(st.lists(st.integers(0, 2), max_size=2))
-    ]
-    neurons += [Neuron(Projection((0, 1), (1.0, draw(st.sampled_from([0.5, -2.0])))), draw(VALUES))] * draw(st.integers(0, 1))
+
+    def numbers(*size):
+        count = int(np.prod(size, dtype=int))
+        return np.array(draw(st.lists(VALUES, min_size=count, max_size=count))).reshape(size)
+
+    signs = st.sampled_from([1.0, -1.0])
+    alone = draw(st.lists(st.integers(0, 2), max_size=2))
+    neurons = [Neuron(Projection((column,), (draw(signs),)), draw(VALUES)) for column in alone]
+    both = Neuron(Projection((0, 1), (1.0, draw(st.sampled_from([0.5, -2.0])))), draw(VALUES))
+    neurons += [both] * draw(st.integers(0, 1))
     shape = (outputs,) if outputs > 1 else ()
-    numbers = lambda *size: np.array(draw(st.lists(VALUES, min_size=int(np.prod(size, dtype=int)), max_size=int(np.prod(size, dtype=int))))).reshape(size)
     slopes = numbers(3, *shape)
     slopes[draw(st.integers(0, 2))] = 1.5
     low = numbers(3)
@@ -47,7 +52,8 @@ def score(network, rows):
             low, high = (-np.inf, np.inf) if network.ranges is None else network.ranges[j]
             total[i] += (0.0 if network.slopes is None else network.slopes[j]) * min(max(value, low), high)
         for neuron, weight in zip(network.layers[0].neurons, network.output_weights, strict=True):
-            reached = sum(c * row[j] for j, c in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True))
+            line = neuron.projection
+            reached = sum(c * row[j] for j, c in zip(line.columns, line.coefficients, strict=True))
             total[i] += weight if reached >= neuron.threshold else -weight
     return total
 
@@ -108,13 +114,14 @@ def test_effects_are_means_over_the_background(network, background, column, plac
 @settings(max_examples=40, deadline=None)
 @given(networks(), st.booleans())
 def test_nothing_goes_beyond_the_extremes(network, inside):
-    within = {name: (-2.0, 2.0) for name in network.names} if inside else "all"
+    within = dict.fromkeys(network.names, (-2.0, 2.0)) if inside else "all"
     found = extremes(network, within)
     reach = np.linspace(-2, 2, 9) if inside else np.linspace(-12, 12, 49)
     grid = np.stack(np.meshgrid(reach, reach, reach), axis=-1).reshape(-1, 3)
     predicted = network.predict(grid)
     assert found.proven
-    assert found.low <= predicted.min() + 1e-6 and predicted.max() - 1e-6 <= found.high
+    assert found.low <= predicted.min() + 1e-6
+    assert predicted.max() - 1e-6 <= found.high
     assert network.predict([found.low_row])[0] == pytest.approx(found.low, abs=1e-9)
     assert network.predict([found.high_row])[0] == pytest.approx(found.high, abs=1e-9)
 
@@ -136,5 +143,6 @@ def test_certificates_hold_on_a_grid(network):
 def test_margins_tell_the_slope_until_the_next_threshold():
     network = Network([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0, slopes=[0.0, 0.5], ranges=[[0, 1], [0.0, 10.0]])
     found = margin(network, [[1.0, 5.0], [1.0, 11.0]])
-    assert found.up[0, 0] == 3.0 and found.distance[0, 0] == 2.0
+    assert found.up[0, 0] == 3.0
+    assert found.distance[0, 0] == 2.0
     assert found.slopes.tolist() == [[0.0, 0.5], [0.0, 0.0]]

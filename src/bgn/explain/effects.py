@@ -239,8 +239,8 @@ def effect_over(network: Network, feature: Any, rows: Floats, number: int | None
 
 def _others(network: Network, columns: list[int], rows: Floats) -> float:
     """Return the mean that the linear terms of all other columns add."""
-    found = (term.slopes[0] * float(term.values(rows).mean()) for term in network.linear_terms if term.column not in columns)
-    return sum(found, 0.0)
+    others = (term for term in network.linear_terms if term.column not in columns)
+    return sum((term.slopes[0] * float(term.values(rows).mean()) for term in others), 0.0)
 
 
 def _encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
