@@ -123,7 +123,7 @@ def on_disk(write: Callable[[Path, Any, Any, Any], dict[str, Any]]) -> Callable[
         seen = zip(model.history_.schema.columns, plain, strict=True)
         columns = tuple(replace(column, name=each.name) for column, each in seen)
         schema = Schema(columns, named=False, classes=model.history_.schema.classes)
-        model.history_ = replace(model.history_, schema=schema)
+        model.history_ = model.history_.with_schema(schema)
         model.network_ = model.history_.network()
         return model
 

@@ -41,7 +41,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     ----------
     network_ : Network
         What was grown: its raw scores are log-odds, its predictions probabilities.
-    history_ : History
+    history_ : History or AverageHistory
         Every step, and the network at every width; losses are mean log losses.
     classes_ : ndarray
         The labels, in order.
@@ -58,6 +58,8 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     >>> model.classes_, model.predict_proba(X.head(2)).shape
     (array([0, 1]), (2, 2))
     """
+
+    _predicts = "classes"
 
     classes_: NDArray[Any]
 
@@ -90,19 +92,27 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         labels = model.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
         return labels if interval is None else (labels, model._sure(X, interval, groups))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, return_std: bool = False) -> Any:
         """Return the probability of every class.
 
         Parameters
         ----------
         X : array_like or frame of shape (rows, columns), memmap, or path
+        return_std : bool, default False
+            Of an average, return the standard errors of the probabilities too: how far they may be expected to move
+            were the rows drawn again, from how far the networks lie apart
+            (:meth:`bgn.model.members.Members.standard_error`).
 
         Returns
         -------
         ndarray of float64, shape (rows, classes)
-            In the order of ``classes_``. For a CUDA tensor a tensor on the same GPU.
+            In the order of ``classes_``. For a CUDA tensor a tensor on the same GPU. With `return_std` a pair: the
+            probabilities, and an array of the same shape.
         """
         check_is_fitted(self)
+        if return_std:
+            errors = as_it_is(self)._spread(X)
+            return self.predict_proba(X), errors if errors.ndim == 2 else np.stack([errors, errors], axis=1)
         found = as_it_is(self)._predicted(X)
         if found.ndim == 2:
             return found

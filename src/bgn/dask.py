@@ -73,21 +73,23 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
         super().__init__(**parameters)
         self.client = client
 
-    def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
+    def predict(
+        self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False
+    ) -> Any:
         """Predict the target of every row, lazily.
 
         Parameters
         ----------
         X : dask array or dataframe, shape (rows, columns)
-        interval, groups : None
-            Intervals are for rows in memory: see :func:`bgn.intervals`.
+        interval, groups, return_std : None
+            Intervals and standard errors are for rows in memory: see :func:`bgn.intervals`.
 
         Returns
         -------
         dask array or series, shape (rows,)
             Of the same kind and in the same partitions as X; a series keeps the index.
         """
-        _no_interval(interval)
+        _no_interval(interval, return_std)
         check_is_fitted(self)
         return as_it_is(self)._lazily("predict", X, np.empty(0))
 
@@ -166,17 +168,20 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
         model = as_it_is(self)
         return model._lazily("predict", X, model.classes_[:0])
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, return_std: bool = False) -> Any:
         """Return the probability of every class, lazily.
 
         Parameters
         ----------
         X : dask array or dataframe, shape (rows, columns)
+        return_std : bool, default False
+            Standard errors are for rows in memory.
 
         Returns
         -------
         dask array or dataframe, shape (rows, classes)
         """
+        _no_interval(None, return_std)
         check_is_fitted(self)
         model = as_it_is(self)
         return model._lazily("predict_proba", X, np.empty((0, len(model.classes_))))
@@ -235,8 +240,10 @@ class DaskBGNClassifier(OnClusterEstimator, BGNClassifier):
         return replace(given, classes=classes), told, labels
 
 
-def _no_interval(interval: float | None) -> None:
-    """Refuse intervals of rows on a cluster."""
+def _no_interval(interval: float | None, return_std: bool = False) -> None:
+    """Refuse intervals and standard errors of rows on a cluster."""
+    if return_std:
+        raise ValueError("return_std must be False for rows on a cluster. Ask the model about some rows in memory.")
     if interval is not None:
         raise ValueError(
             f"interval must be None for rows on a cluster; got {interval!r}. Use bgn.intervals on some rows."

@@ -1,17 +1,19 @@
-"""Intervals of a fitted estimator, from the rows that growth did not learn from."""
+"""Intervals of a fitted estimator, from the rows that growth, or each fold of it, did not learn from."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bgn.conformal import Intervals, calibrated
+from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.table import on_disk
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.raw_rows import weight_exponent
 from bgn.engines.requests import RawBlock
 from bgn.engines.row_hashes import find_edge, row_hashes
+from bgn.grow.history import OutOfFold
 from bgn.grow.roles import _few_and_often
 from bgn.inputs.per_row import weights
 from bgn.model.network import on_gpu
@@ -26,12 +28,15 @@ class WithIntervals:
     """An estimator that keeps how far off it was on the rows that validated: ``intervals_``.
 
     Some of these rows, as the network reads them, and their targets are kept in memory as ``validation_rows_``, so that
-    the same network at another width has intervals too.
+    the same network at another width has intervals too. Where growth was cross-validated, ``out_of_fold_`` has for
+    every width what the folds' networks predicted of the rows that they were grown without, and the targets of these.
     """
 
     network_: Any
+    history_: Any
     intervals_: Intervals
     validation_rows_: tuple[Floats, Floats]
+    out_of_fold_: OutOfFold
 
     def _calibrate(self, given: RowArguments, held_out: RowArguments | None, schema: Schema, seed: int) -> None:
         """Learn intervals from validation rows in memory; elsewhere :func:`bgn.intervals` is to be asked."""
@@ -52,9 +57,19 @@ class WithIntervals:
             self.validation_rows_ = np.asarray(X[few], dtype=np.float64), np.asarray(y[few], dtype=np.float64)
             self._recalibrate()
 
+    def _take_out_of_fold(self) -> None:
+        """Learn intervals from what the folds said of the rows they were grown without, and keep that."""
+        found = getattr(self.history_, "out_of_fold", None)
+        if found is not None:
+            self.out_of_fold_, self.history_ = found, replace(self.history_, out_of_fold=None)
+            self._recalibrate()
+
     def _recalibrate(self) -> None:
         """Learn the intervals of the network at hand, if there are rows to learn them from."""
-        if hasattr(self, "validation_rows_"):
+        if hasattr(self, "out_of_fold_"):
+            found, width = self.out_of_fold_, self.history_.best_width
+            self.intervals_ = of_predictions(self.network_, found.predictions[:, width], found.targets)
+        elif hasattr(self, "validation_rows_"):
             rows, targets = self.validation_rows_
             self.intervals_ = calibrated(self.network_, self.network_._rows(rows, encoded=True), targets)
 

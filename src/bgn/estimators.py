@@ -41,7 +41,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         the weights of earlier neurons alone.
     shrinkage : float or "auto", default "auto"
         Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
-        small tables and keeps the one that validates best; above 5,000 training rows it is 1.
+        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 10.
     learning_rate : float, default 1.0
         Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
     max_replacements : int or None, default 10
@@ -58,6 +58,10 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         takes five folds up to 6,000 rows, unless there is an `eval_set` or a `validation_fraction` of 0; None never
         does. Several layers always take rows set apart. Splitters of scikit-learn and pairs (train, test) are for rows
         in memory.
+    n_networks : int, default 1
+        Grow so many networks, each without another share of the rows, `validation_fraction`, which validates it, and
+        predict their mean, which is more accurate and wider. It is one network, in which equal questions are one. They
+        grow side by side where rows are in memory. There is no cross-validation then.
     select : {"best", "compact"}, default "best"
         The width with the lowest validation error, or the smallest within one standard error of it.
     digits : int or None, default 3
@@ -71,6 +75,17 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
         Columns that are categories whatever they hold, numbers too. Columns of words, of true and false and of pandas'
         and polars' categories are categories anyway; None refuses them.
+    monotonic_cst : mapping of names to 1, 0 or -1, sequence of such, one per column, or None, default None
+        1 where the prediction must never fall as the column rises, -1 where it must never rise, all other columns
+        fixed; of two classes the score of the second. For numbers and for categories whose levels have an order. It
+        holds for all rows there can be, at every width; :func:`bgn.certify` proves it. Gaps have no place in the order.
+    interaction_cst : {"pairwise", "no_interactions"}, list of sets of names or positions, or None, default None
+        Which columns a question may ask about together: any two, none, or those of one set. Columns that no set names
+        make up one more.
+    bounds : (float or None, float or None) or None, default None
+        What no prediction may go beyond, whatever the row, such as ``(0, None)``. At every width the output weights are
+        refitted so that :func:`bgn.extremes` proves it; the network stays a plain sum. It costs time, and accuracy
+        where many combinations of answers would go beyond.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional
@@ -86,10 +101,11 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     ----------
     network_ : Network
         What was grown, in the columns' own units.
-    history_ : History
-        Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator.
+    history_ : History or AverageHistory
+        Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator. Of an
+        average ``history_.members``, one per network.
     intervals_ : Intervals
-        How far off it was on the rows that validated, where those were in memory.
+        How far off it was on the rows that validated, where those were in memory, or fold by fold on those left out.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when the columns of X had names.
@@ -149,7 +165,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
                 )
         return given, held_out, None
 
-    def predict(self, X: Any, interval: float | None = None, groups: Any = None) -> Any:
+    def predict(
+        self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False
+    ) -> Any:
         """Predict the target of every row.
 
         Parameters
@@ -161,15 +179,23 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
             Share of rows whose target is to lie in their interval, such as 0.9: intervals come too. See ``intervals_``.
         groups : array_like of shape (rows,), optional
             The group of every row, where the intervals were made for groups.
+        return_std : bool, default False
+            Of an average, return the standard errors of the predictions too: how far they may be expected to move were
+            the rows drawn again, from how far the networks lie apart
+            (:meth:`bgn.model.members.Members.standard_error`). Where targets lie is for `interval` to say.
 
         Returns
         -------
         ndarray of float64, shape (rows,)
             For a CUDA tensor a tensor on the same GPU, with the same bits. With `interval` a pair: the predictions,
-            and an array of shape (rows, 2) with the ends of the intervals.
+            and an array of shape (rows, 2) with the ends of the intervals; with `return_std` the predictions and an
+            array of shape (rows,).
         """
         check_is_fitted(self)
         model = as_it_is(self)
+        if return_std:
+            one_at_a_time(interval)
+            return model._predicted(X), model._spread(X)
         return model._predicted(X) if interval is None else (model._predicted(X), model._sure(X, interval, groups))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: str | int | None = None) -> float:
@@ -206,6 +232,12 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
             None if each[0] is None else np.concatenate(each) for each in zip(*kept, strict=True)
         )
         return r2(targets, predicted, weight)
+
+
+def one_at_a_time(interval: float | None) -> None:
+    """Refuse intervals beside standard errors."""
+    if interval is not None:
+        raise ValueError(f"interval and return_std are for two calls; got interval={interval!r} and return_std=True.")
 
 
 def r2(y: Any, predicted: Any, weight: Any) -> float:

@@ -24,6 +24,8 @@ _TITLES = {
     "mse": {"r2": "R2", "mse": "MSE", "mae": "MAE"},
     "log_loss": {"log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy"},
 }  # fmt: skip
+MOST_PRINTED = 100
+"""Questions of the equation that a card prints; `bgn show` prints all."""
 _WORDS = {"mse": "mean squared error", "log_loss": "log loss"}
 
 
@@ -99,6 +101,7 @@ class Card:
     files: Mapping[str, str]
     classes: Mapping[str, int] | None = None
     loss: str = "mse"
+    proven: Sequence[str] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
@@ -203,6 +206,7 @@ class Card:
             + ("" if self.validation_loss is None else f"; {self._validation} {error} {short(self.validation_loss)}"),
             f"{self.rows_train} rows to learn from{self._shares()}, {self.seconds:.1f} s; stopped: {self.stopped}",
         ]
+        facts += [f"proven for every row: {each}" for each in self.proven]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 
     def _shares(self) -> str:
@@ -230,6 +234,8 @@ def make_card(
     files: Mapping[str, str],
 ) -> Card:
     """Gather what is told about a fitted estimator."""
+    from bgn.explain.promises import promises  # a command starts without numba
+
     network, history = model.network_, model.history_
     tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)
@@ -245,7 +251,7 @@ def make_card(
         rows_train=rows.n_train,
         rows_test=rows.n_test,
         rows_judged=len(rows.judged[1]),
-        equation=bgn.equation(network, units=units),
+        equation=bgn.equation(network, units=units, most=MOST_PRINTED),
         figures=figures,
         width=sizes.chosen,
         best_width=sizes.best,
@@ -265,4 +271,5 @@ def make_card(
         files=files,
         classes=counts,
         loss=sizes.loss,
+        proven=tuple(promises(model)),
     )

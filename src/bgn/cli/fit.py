@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bgn.cli.behaviour import behaviour, behaviour_options
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
 from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
@@ -87,7 +88,8 @@ _column_options = grouped(
 _growth_options = grouped(
     click.option(
         "--size", type=click.IntRange(1),
-        help=f"Most questions to keep: small models are easier to read. {SIZE} unless told; with --paper, no limit.",
+        help=f"Most questions to keep: small models are easier to read. {SIZE} unless told; with --paper and "
+        "--accurate, no limit.",
     ),
     click.option(
         "--max-width", type=click.IntRange(1),
@@ -124,6 +126,10 @@ _growth_options = grouped(
         help="Cross-validate in so many folds rather than set rows apart; 0 for never, five up to 6,000 rows unless "
         "told.",
     ),
+    click.option(
+        "--networks", "n_networks", type=click.IntRange(1),
+        help="Grow so many networks, each without another share of the rows, and take their mean; --size is of each.",
+    ),
     click.option("--max-seconds", type=FiniteRange(0, min_open=True), help="Stop growing after so long."),
     click.option(
         "--class-weight", type=click.Choice(["balanced"]),
@@ -142,6 +148,10 @@ _machine_options = grouped(
         "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
         help="Seed of every random choice.",
     ),
+    click.option(
+        "--accurate", is_flag=True,
+        help="The mean of eight wide networks, for accuracy whatever the size; other options still override.",
+    ),
     click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override."),
 )  # fmt: skip
 _result_options = grouped(
@@ -156,6 +166,7 @@ _result_options = grouped(
 @click.argument("data", default="diabetes:measured")
 @_column_options
 @_growth_options
+@behaviour_options
 @_machine_options
 @_result_options
 @file_options
@@ -172,7 +183,7 @@ def fit(data: str, **options: Any) -> None:
     bgn fit houses.csv --target price --out model.json
     bgn fit houses.xlsx -t price --size 20 --unit income=k$
     bgn fit rents.csv -t rent --date-format %d/%m/%Y --drop id --report rents.html
-    bgn fit customers.csv -t churn --size 5
+    bgn fit customers.csv -t churn --size 5 --decreasing tenure
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
@@ -230,7 +241,8 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
     """Grow a network, and keep the width that was asked for. Also the rows it was fitted to, or some of them."""
     from bgn.grow.history import choose_width
 
-    paper, size = options["paper"], options["size"] or (None if options["paper"] else SIZE)
+    paper = options["paper"]
+    size = options["size"] or (None if paper or options["accurate"] else SIZE)
     model = _estimator(given.classes is not None, options)
     if options["max_width"] is None and size is not None:
         # The next layer reads all of the one below, so that only a single layer may grow on.
@@ -255,8 +267,12 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
         raise Refused("--class-weight is for classes, and the target holds numbers; insist with --task classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
+    if options["accurate"]:
+        if options["paper"]:
+            raise Refused("--accurate and --paper are two ways to grow; choose one.")
+        make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
-    chosen = {name: options[name] for name in known if options.get(name) is not None}
+    chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
         chosen["cv"] = None
     return make(**chosen)
@@ -278,7 +294,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     started = time.perf_counter()
     model, rows = _fitted(given, options)
     schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"])
-    model.history_ = replace(model.history_, schema=schema)
+    model.history_ = model.history_.with_schema(schema)
     model.network_ = model.history_.network()
     if hasattr(model, "intervals_"):
         model.intervals_ = replace(model.intervals_, network=model.network_)

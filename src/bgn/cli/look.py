@@ -122,28 +122,29 @@ def _choice(choice: Choice) -> dict[str, Any]:
 def path(model: str, as_json: bool) -> None:
     """Print the errors of a saved MODEL at every width it had while it grew; where it has classes, log losses."""
     file = read(model)
-    history, loss = file.history, "mse" if file.network.link == "identity" else "log_loss"
-    if history is None:
+    loss = "mse" if file.network.link == "identity" else "log_loss"
+    if file.history is None:
         raise Refused(f"{model} was saved without a history: only fitted estimators have one.")
-    crossed = file.model().history_.cross_validated
+    history = file.model().history_
+    crossed = history.cross_validated
     rows = [
-        {"layer": layer + 1, "width": width, "train": each["train_loss"], "validation": each["validation_loss"]}
-        for layer, grown in enumerate(history["paths"])
-        for width, each in enumerate(grown["snapshots"])
+        {"layer": layer + 1, "width": width, "train": each.train_loss, "validation": each.validation_loss}
+        for layer, grown in enumerate(history.paths)
+        for width, each in enumerate(grown)
     ]
     if as_json:
         names = {"train": f"train_{loss}", "validation": f"validation_{loss}"}
         plain = [{names.get(name, name): None if x != x else x for name, x in row.items()} for row in rows]
-        chosen = {"layer": history["best_layer"] + 1, "width": history["best_width"]}
-        show_json({"chosen": chosen, "stopped": history["stopped"], "cross_validated": crossed, "path": plain})
+        chosen = {"layer": history.best_layer + 1, "width": history.best_width}
+        show_json({"chosen": chosen, "stopped": history.stopped, "cross_validated": crossed, "path": plain})
         return
     word = {"mse": "MSE", "log_loss": "loss"}[loss]
     title = f"cross-validated {word}" if crossed else f"valid. {word}"
     wide = max(12, len(title))
     show(f"{'layer':>5} {'width':>5} {f'train {word}':>12} {title:>{wide}}")
     for row in rows:
-        best = (row["layer"], row["width"]) == (history["best_layer"] + 1, history["best_width"])
+        best = (row["layer"], row["width"]) == (history.best_layer + 1, history.best_width)
         valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
         mark = "  chosen" if best else ""
         show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>{wide}}{mark}")
-    show(f"stopped: {history['stopped']}")
+    show(f"stopped: {history.stopped}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.kernels import rows as kernels
+from bgn.engines.kernels import classes as kernels
 from bgn.engines.part import Part, tables_of
 from bgn.engines.protocol import CONTRAST, Integers, Loss, Output
 
@@ -38,9 +38,12 @@ class ClassPart(Part):
             if known.same_scores(output):
                 return leftover[0]
         gap = np.empty_like(self._start)
-        for k in range(self.loss.outputs):
-            one = one_of(output, k)
-            gap[k] = self._fill(kernels.look_up, self._descended(self._start[k], one), self.codes, tables_of(one))
+        each = [one_of(output, k) for k in range(self.loss.outputs)]
+        start = self._start
+        if output.ramps:
+            start = np.stack([self._descended(own, one) for own, one in zip(start, each, strict=True)])
+        tables = np.stack([tables_of(one) for one in each])
+        self.each(lambda span: kernels.look_up_each(start, self.codes, tables, *span, gap), self._spans)
         self._known = [*self._known[:1], (output, (gap, np.zeros(0, np.uint8), 0, 0, 0))]
         return gap
 

@@ -187,6 +187,11 @@ class RowSource(Asked[RawBlock]):
     """
 
     weighted: bool
+    kept: bool = False  # whether more engines will be asked for, so that raw rows are needed still
+
+    def beside(self, threads: int) -> RowSource | None:
+        """The same rows for a fit at the same time as others, on so many threads; None where fits take turns."""
+        return None
 
     @abstractmethod
     def engine(self, plan: Plan, held_out: bool) -> Engine:

@@ -188,6 +188,17 @@ def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
     return places, np.stack([after_first(network, each) for each in answers], axis=1)
 
 
+def averaged(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
+    """Return where the mean of the rows' steps may step, and its levels."""
+    where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
+    finite = np.isfinite(where)
+    unique, slot = np.unique(where[finite], return_inverse=True)
+    rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
+    level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
+    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(places)
+    return np.append(-np.inf, unique), levels
+
+
 def after_first(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:
     """Return the scores, before the link, from the first hidden layer's answers, summed as the network sums.
 

@@ -16,9 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.explain.classes import class_number, mean_probabilities, probabilities_of, probability_title, score_of
-from bgn.explain.crossings import add_steps, crossings, factor, lines_in_plane, walks
+from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
+from bgn.explain.one_effect import Effect as Effect
+from bgn.explain.one_effect import encoded
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
+from bgn.explain.spread import with_errors
 from bgn.explain.subject import background_of, column_of, gap_of
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
@@ -26,57 +29,6 @@ from bgn.model.schema import Column
 from bgn.model.step import Floats, any_output
 from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
-
-
-@dataclass(frozen=True, eq=False)
-class Effect:
-    """A step function of one feature, and a straight line beside it where the network has a linear term of it.
-
-    Attributes
-    ----------
-    column : Column
-        The feature, as in the network's schema; `feature` is its name.
-    breakpoints : ndarray, shape (steps,)
-        The first value of every new level, in order; for a category the number of the value in ``column.levels``.
-    levels : ndarray, shape (steps + 1,)
-        Mean prediction below the first breakpoint, from it on, and so forth.
-    missing : float or None
-        Mean prediction when the feature has a gap; None where the network refuses a gap in it.
-    target : str or None
-        What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
-    line : LinearTerm or None
-        What the feature adds per unit, which is not in the levels; calling the effect, and `missing`, include it.
-    """
-
-    column: Column
-    breakpoints: Floats
-    levels: Floats
-    missing: float | None = None
-    target: str | None = None
-    line: LinearTerm | None = None
-
-    @property
-    def feature(self) -> str:
-        """Name of the column."""
-        return self.column.name
-
-    def straight(self, values: Floats) -> Floats:
-        """Return what the linear term adds at values of the column, zero where there is none."""
-        return np.zeros(np.shape(values)) if self.line is None else self.line.slopes[0] * self.line.between(values)
-
-    def __call__(self, values: ArrayLike) -> Floats:
-        """Return the mean prediction when the feature is set to each of `values`."""
-        encoded = _encoded(self.column, values, None if self.missing is None else np.nan)
-        found = self.levels[np.searchsorted(self.breakpoints, encoded, side="right")] + self.straight(encoded)
-        return found if self.missing is None else np.where(np.isnan(encoded), self.missing, found)
-
-    def __repr__(self) -> str:
-        if self.line is not None:
-            return f"Effect({self.feature}: {len(self.breakpoints)} steps, {self.line.slopes[0]:.6g} per unit)"
-        return (
-            f"Effect({self.feature}: {len(self.breakpoints)} steps, from {self.levels.min():.6g} to "
-            f"{self.levels.max():.6g})"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +72,7 @@ class PairEffect:
         """Return the part that neurons reading both features add, at each pair of values (shapes broadcast)."""
         pair = [self.network.names.index(name) for name in self.features]
         parts = zip(pair, (self.first, self.second), (first, second), strict=True)
-        a, b = np.broadcast_arrays(*(_encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
+        a, b = np.broadcast_arrays(*(encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
         if self.number is not None:
             pairs = np.column_stack([a.ravel(), b.ravel()])
             return mean_probabilities(self.network, self.number, pair, pairs, self.background).reshape(a.shape)
@@ -213,8 +165,10 @@ def effect(
     if scale not in (None, "probability", "score"):
         raise ValueError(f"scale must be 'probability' or 'score'; got {scale!r}.")
     score = score_of(network, of)
-    if score is network or scale == "score":
-        return effect_over(score, feature, rows)
+    if score is network:
+        return effect_over(network, feature, rows)
+    if scale == "score":
+        return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
     if network.slopes is not None:
         raise ValueError("scale must be 'score' where the model has linear terms: their probabilities do not step.")
     number = 1 if of is None else class_number(network, of, "of")
@@ -226,6 +180,11 @@ def effect_over(network: Network, feature: Any, rows: Floats, number: int | None
 
     On the number that is predicted, or on the probability of the class `number`.
     """
+    return with_errors(network, lambda one: _effect_over(one, feature, rows, number))
+
+
+def _effect_over(network: Network, feature: Any, rows: Floats, number: int | None = None) -> Effect | PairEffect:
+    """Return the effect of a feature, or of a pair."""
     if isinstance(feature, Iterable) and not isinstance(feature, str):
         pair = [column_of(network, each, "feature") for each in feature]
         if len(pair) != 2 or pair[0] == pair[1]:
@@ -241,21 +200,6 @@ def _others(network: Network, columns: list[int], rows: Floats) -> float:
     """Return the mean that the linear terms of all other columns add."""
     others = (term for term in network.linear_terms if term.column not in columns)
     return sum((term.slopes[0] * float(term.values(rows).mean()) for term in others), 0.0)
-
-
-def _encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
-    """Return values of one column as the network reads them, a gap as `gap`; None refuses gaps."""
-    if column.levels is None:
-        codes = np.asarray(values, dtype=np.float64)
-        words: Any = codes
-    else:
-        words = np.asarray(values, dtype=object)
-        codes = column.codes(words.ravel()).reshape(words.shape)
-    missing = np.isnan(codes)
-    if missing.any() and gap is None:
-        known = "finite numbers" if column.levels is None else "among " + ", ".join(map(repr, column.levels))
-        raise ValueError(f"values of {column.name!r} must be {known}; got {words[missing].ravel()[0]!r}.")
-    return np.where(missing, gap, codes) if gap is not None else codes
 
 
 def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
@@ -320,7 +264,7 @@ def _probability_effect(network: Network, column: int, rows: Floats, number: int
     else:
         places, scores = walks(network, column, rows)
         found = probabilities_of(network, scores.reshape(-1, *scores.shape[2:]))[:, number]
-        points, levels = _averaged(places, found.reshape(scores.shape[:2]))
+        points, levels = averaged(places, found.reshape(scores.shape[:2]))
     if gap is not None:
         missing = float(mean_probabilities(network, number, [column], np.array([[gap]]), rows)[0])
     return _stepping(kind, points, levels, missing, probability_title(network, number))
@@ -344,18 +288,7 @@ def _counted(network: Network, neurons: list[int], column: int, rows: Floats, ba
 
 def _walked(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
     """Return where the effect of a number in a deeper network may step, and its levels: the mean of the rows' steps."""
-    return _averaged(*walks(network, column, rows))
-
-
-def _averaged(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
-    """Return where the mean of the rows' steps may step, and its levels."""
-    where, jump = places.ravel(), np.diff(predictions, axis=1).ravel()
-    finite = np.isfinite(where)
-    unique, slot = np.unique(where[finite], return_inverse=True)
-    rises = np.bincount(slot, weights=jump[finite], minlength=len(unique))
-    level = predictions[:, 0].sum() + jump[where == -np.inf].sum()
-    levels = np.concatenate([[level], level + np.cumsum(rises)]) / len(places)
-    return np.append(-np.inf, unique), levels
+    return averaged(*walks(network, column, rows))
 
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | None) -> PairEffect:

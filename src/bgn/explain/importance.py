@@ -45,6 +45,9 @@ class Importance:
         How features and connections are measured.
     by_class : ndarray of shape (features, classes), or None
         With more than two classes, the importance of the features for each class's score.
+    standard_error : ndarray of shape (features,), or None
+        Of `features`, from how far the networks of an average lie apart; None for other networks. The networks differ
+        in which of several like columns they ask about, so that their importances lie apart more than that of the mean.
     """
 
     features: Floats
@@ -53,6 +56,7 @@ class Importance:
     feature_names: tuple[str, ...]
     kind: str
     by_class: Floats | None = None
+    standard_error: Floats | None = None
 
     @property
     def relative_features(self) -> Floats:
@@ -123,6 +127,15 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
         raise ValueError(f"kind must be 'shap' or 'paper'; got {kind!r}.")
     if kind == "paper" and network.depth > 1:
         raise ValueError(f"kind='paper' needs one hidden layer; got {network.depth}. Use kind='shap'.")
+    found = _of_network(network, rows, drawn, kind)
+    if network.members is None:
+        return found
+    features = [_of_network(one, rows, drawn, kind).features for one in network.members.networks(network)]
+    return replace(found, standard_error=network.members.standard_error(features))
+
+
+def _of_network(network: Network, rows: Floats, drawn: Floats, kind: str) -> Importance:
+    """Return the importance for the number that is predicted, or for all classes."""
     each = [_of_score(score, rows, drawn, kind) for score in outputs_of(network)]
     if len(each) == 1:
         return each[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bgn.export.class_table import class_table
@@ -14,6 +15,7 @@ from bgn.export.numbers import aligned, whole
 from bgn.export.remarks import ends, remarks
 from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
+from bgn.model.decimals import sum_of
 from bgn.model.term_table import TermTable, as_table
 from bgn.model.terms import Terms, as_terms, network_of, outputs_of
 from bgn.pipelines import is_wrapped, see_through
@@ -33,6 +35,7 @@ def equation(
     digits: int | None = None,
     units: Mapping[str, str] | None = None,
     rows: Any = None,
+    most: int | None = None,
 ) -> str:
     """Write a model as an equation: a base value plus weighted yes/no terms, the heaviest first.
 
@@ -52,6 +55,9 @@ def equation(
         have are left aside.
     rows : array_like or frame, optional
         Rows on which to measure what `digits` costs, such as those that the model was fitted to.
+    most : int, optional
+        Questions to write, the heaviest; the text then says how many more there are and what they add at most. All of
+        them unless told; tables of several classes are always whole.
 
     Returns
     -------
@@ -73,6 +79,8 @@ def equation(
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
     check_digits(digits)
+    if most is not None and most < 1:
+        raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
     undone = ""
     if is_wrapped(model):
         seen = see_through(model)
@@ -84,9 +92,19 @@ def equation(
     for terms in outputs:
         shown = terms if digits is None else rounded(terms, digits)
         note = [undone] if digits is None else [loss(terms, shown, digits, rows), undone]
-        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, note))))
+        shown, left = _heaviest(shown, most)
+        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [left, *note]))))
         undone = ""  # said once
     return "\n\n".join(texts)
+
+
+def _heaviest(terms: Terms, most: int | None) -> tuple[Terms, str]:
+    """Return the first terms, and what is to be said of the others."""
+    others = [] if most is None else terms.terms[most:]
+    if not others:
+        return terms, ""
+    added = sum_of(term.amount for term in others)
+    return replace(terms, terms=terms.terms[:most]), f"{len(others)} more questions add up to {added:f} at most."
 
 
 def _outputs(model: Any) -> list[Terms] | TermTable:

@@ -10,12 +10,14 @@ long. The layer is then grown on all rows, and every width of it carries the los
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.memory.threads import ThreadPool
-from bgn.grow.history import Snapshot
+from bgn.grow.history import OutOfFold, Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
 from bgn.grow.tries import (
@@ -27,6 +29,9 @@ from bgn.grow.tries import (
     noise_of,
     penalties,
 )
+from bgn.model.link import LINKS
+from bgn.model.neuron import Neuron
+from bgn.model.step import Floats
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
@@ -43,6 +48,7 @@ class _CrossValidated:
     losses: tuple[tuple[float, float], ...]
     folds: tuple[tuple[float, ...], ...]
     stopped: str  # why the fold that grew the longest went no further
+    paths: tuple[tuple[Snapshot, ...], ...]  # of the folds
 
     @property
     def least(self) -> float:
@@ -66,7 +72,7 @@ class _CrossValidated:
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
     """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
     competing = len(penalties(rows, settings, True))
-    short = replace(settings, digits=None)
+    short = replace(settings, digits=None, bounds=None)  # proofs take long
     plain = replace(short, max_linear=0)
     best = min((_judge(rows, plain, place, seed, monitor) for place in range(competing)), key=_least)
     if settings.max_features > 1 and not monitor.out_of_time():
@@ -76,12 +82,13 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
         best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
     width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, max_width=width)
+    final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
-    return replace(path, path=told, records=known, stopped=stopped), penalty
+    out_of_fold = _out_of_fold(rows, best.paths)
+    return replace(path, path=told, records=known, stopped=stopped, out_of_fold=out_of_fold), penalty
 
 
 def _with_lines(
@@ -131,4 +138,27 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
         folds.append(tuple(one.validation_loss for one in each))
-    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped)
+    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths))
+
+
+def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> OutOfFold:
+    """What every fold's layer, at every width, predicts of the rows it was grown without."""
+    widths, predictions, targets = max(map(len, paths)), [], []
+    for some, path in zip(rows.folds, paths, strict=True):
+        assert isinstance(some.validation, MemoryEngine)
+        part, loss = some.validation.part, some.validation.loss
+        table, known = np.asarray(part.columns).T, dict[Neuron, Floats]()
+        said = []
+        for snapshot in path:
+            for neuron in snapshot.neurons:
+                if neuron not in known:
+                    known[neuron] = np.where(neuron.fires(table), 1.0, -1.0)
+            answers = np.column_stack([np.empty((len(table), 0)), *(known[each] for each in snapshot.neurons)])
+            scores = answers @ snapshot.output_weights + snapshot.base
+            for term in snapshot.linear_terms:
+                scores += np.multiply.outer(term.values(table), term.slopes if scores.ndim > 1 else term.slopes[0])
+            said.append(LINKS[loss.link](scores))
+        said += [said[-1]] * (widths - len(said))
+        predictions.append(np.stack(said, axis=1))
+        targets.append(loss.targets.centre + loss.targets.value(part.target))
+    return OutOfFold(np.concatenate(predictions), np.concatenate(targets))

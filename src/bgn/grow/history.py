@@ -25,6 +25,11 @@ class _MeanLosses:
     validation_loss: float
 
     @property
+    def criterion(self) -> float:
+        """What selection compares: the validation loss, or the training loss where there is none."""
+        return self.train_loss if math.isnan(self.validation_loss) else self.validation_loss
+
+    @property
     def train_mse(self) -> float:
         """The mean squared error on the training rows."""
         return self.train_loss
@@ -57,6 +62,8 @@ class Record(_MeanLosses):
         Theorem 1's lower bound on the training loss of any network that keeps this layer; NaN beside linear terms.
     seconds : float
         Since the fit began.
+    member : int
+        Of an average, the network that grew.
     """
 
     layer: int
@@ -67,6 +74,16 @@ class Record(_MeanLosses):
     validation_loss: float
     bound: float
     seconds: float
+    member: int = 0
+
+
+@dataclass(frozen=True)
+class LossesAtWidth(_MeanLosses):
+    """How well networks did at one width, on average."""
+
+    train_loss: float
+    validation_loss: float
+    validation_deviation: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +97,6 @@ class Snapshot(_MeanLosses):
     validation_loss: float
     validation_deviation: float = math.nan
     linear_terms: tuple[LinearTerm, ...] = ()
-
-    @property
-    def criterion(self) -> float:
-        """What selection compares: the validation loss, or the training loss where there is none."""
-        return self.train_loss if math.isnan(self.validation_loss) else self.validation_loss
 
     def distinct(self) -> Snapshot:
         """The same with neurons that ask the same question as one, their output weights added up.
@@ -102,6 +114,17 @@ class Snapshot(_MeanLosses):
     def layer(self, n_inputs: int) -> Layer:
         """The neurons as a hidden layer."""
         return Layer.of(self.neurons, n_inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """What networks that were grown without some rows predicted of them, and their targets, or numbers of classes.
+
+    Predictions have one column per width, and a third axis where there are several classes.
+    """
+
+    predictions: NDArray[np.float64]
+    targets: NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,6 +149,8 @@ class History:
         The columns, and what is predicted.
     link : str
         What the scores mean: numbers, or log-odds of classes.
+    out_of_fold : OutOfFold or None
+        What the folds' networks said of the rows they were grown without, while a fit is under way.
 
     Examples
     --------
@@ -152,6 +177,7 @@ class History:
     n_validation: int
     schema: Schema
     link: str = "identity"
+    out_of_fold: OutOfFold | None = None
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -195,6 +221,10 @@ class History:
         straight: dict[str, Any] = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
         return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link, **straight)
 
+    def with_schema(self, schema: Schema) -> History:
+        """The same with other words for the columns."""
+        return replace(self, schema=schema)
+
     def __repr__(self) -> str:
         widths = [len(path) - 1 for path in self.paths]
         return (
@@ -203,7 +233,7 @@ class History:
         )
 
 
-def choose_width(path: Sequence[Snapshot], select: str, n_validation: int) -> int:
+def choose_width(path: Sequence[Snapshot | LossesAtWidth], select: str, n_validation: int) -> int:
     """The width that validated best, or the smallest within one standard error of it."""
     best = min(range(len(path)), key=lambda width: path[width].criterion)
     if select == "best" or math.isnan(path[best].validation_deviation):

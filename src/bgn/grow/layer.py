@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ import numpy as np
 from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
+from bgn.grow.bounds import Bounded, Bounds, Outputs
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
-from bgn.grow.history import Record, Snapshot, choose_width
-from bgn.grow.output import OutputRule
+from bgn.grow.history import OutOfFold, Record, Snapshot, choose_width
+from bgn.grow.output import OutputRule, rounded_output
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
 from bgn.grow.straight import Straight, in_steps, in_units, linear_terms
@@ -38,6 +41,7 @@ class Monitor:
     on_record: Callable[[Record], None] | None = None
     started: float = field(default_factory=time.perf_counter)
     stopped: str = ""
+    member: int = 0
 
     @property
     def seconds(self) -> float:
@@ -68,6 +72,8 @@ class LayerSettings:
     patience: int | None
     digits: int | None = None
     simplicity: float = 0.0
+    constraints: Constraints = NO_CONSTRAINTS
+    bounds: Bounds | None = None
     max_linear: int = 0
     lead: float = 1.0  # a question is asked instead of a linear term where it gains so many times as much
 
@@ -79,6 +85,7 @@ class LayerPath:
     path: tuple[Snapshot, ...]
     records: tuple[Record, ...]
     stopped: str
+    out_of_fold: OutOfFold | None = None  # of folds, where these chose
 
 
 class LayerGrowth:
@@ -96,6 +103,8 @@ class LayerGrowth:
         spread = rows.train.loss.spread(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._straight = Straight(rows, settings.max_linear, settings.digits)
+        self._bounded = None if settings.bounds is None else Bounded(settings.bounds)
+        self._drawn: Outputs | None = None  # the current outputs within the bounds, where these change them
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
@@ -126,7 +135,7 @@ class LayerGrowth:
         ramp, lead = self._best_ramp()
         if math.isinf(self.settings.lead):
             return ramp is not None and self._add_ramp(ramp)
-        output, slot = self.state.output, self.state.width
+        output, slot = self._met(), self.state.width
         if self._try(output, slot, "addition", lead):
             return True
         return ramp is not None and (self._add_ramp(ramp) or self._try(output, slot, "addition"))
@@ -146,9 +155,15 @@ class LayerGrowth:
             return False
         self.state = state
         self._follow(None)
-        self._bound = math.nan
-        self._record("linear", len(state.ramps) - 1)
+        self._note(len(state.ramps) - 1, "linear")
         return True
+
+    def _met(self) -> Output:
+        """The output whose residual a new neuron is to explain: the one within the bounds, where they changed it."""
+        if self._drawn is None:
+            return self.state.output
+        grid = self.rows.train.loss.grid
+        return rounded_output(np.ldexp(np.append(self._drawn[0] - grid.centre, self._drawn[1]), grid.exponent))
 
     def _replace(self) -> None:
         """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
@@ -188,7 +203,7 @@ class LayerGrowth:
         """The output weights of the neuron that is taken out of a slot; None for a new one."""
         return None if slot == self.state.width else self.state.output.weights[slot]
 
-    def _accept(self, slot: int, cut: Cut, kind: str, output: Output, lead: float) -> bool:
+    def _accept(self, slot: int, cut: Cut, kind: str, output: Output, lead: float = 0.0) -> bool:
         """Put the neuron in its slot if the training loss falls; tell everybody."""
         state = self.rule.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.neuron), lead)
         if state is None:
@@ -199,15 +214,18 @@ class LayerGrowth:
         self._follow(slot)
         if not state.same_answers:
             self.finder.learn(slot, state.neurons[slot].projection)
-            self._bound = math.nan if state.ramps else self.rows.train.loss.in_units(self.rows.train.bound())
-        self._record(kind, slot)
+        self._note(slot, kind)
         return True
 
-    def _record(self, kind: str, place: int) -> None:
-        """Note a step, and tell everybody."""
+    def _note(self, slot: int, kind: str) -> None:
+        """Remember the step, and tell of it."""
+        if self.state.ramps:
+            self._bound = math.nan
+        elif not self.state.same_answers:
+            self._bound = self.rows.train.loss.in_units(self.rows.train.bound())
         record = Record(
-            self.layer, self.state.size, kind, place, self._train_loss(), self._validation_loss(),
-            self._bound, self.monitor.seconds,
+            self.layer, self.state.size, kind, slot, self._train_loss(), self._validation_loss(),
+            self._bound, self.monitor.seconds, self.monitor.member,
         )  # fmt: skip
         self.records.append(record)
         self.monitor.tell(record)
@@ -261,14 +279,43 @@ class LayerGrowth:
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
         straight = linear_terms(self.state.ramps, slopes, self.rows)
         snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation, straight)
+        if self._bounded is not None:
+            within = self._within_bounds(base, weights, lambda base, weights: (base, weights))
+            self._drawn = None if within[0] == base and np.array_equal(within[1], weights) else within
+            base, weights = within
+            snapshot = self._told(base, weights, slopes)
         if self._short is not None:
-            inverse, noise = self.rule.inverse(self.state), self._noise(snapshot)
+            noise = self._noise(snapshot)
             for more in range(_MOST_MORE + 1):
-                short = self._short.amounts(base, weights, inverse, more, self.state.ramps, slopes)
-                snapshot = self._told(*short)
+                if self._bounded is None:
+                    snapshot = self._told(*self._in_short(self._short, more, base, weights, slopes))
+                else:  # without linear terms
+                    shorten = partial(self._questions_in_short, self._short, more)
+                    snapshot = self._told(*self._within_bounds(base, weights, shorten), slopes)
                 if snapshot.criterion <= noise:
                     break
         self.path.append(snapshot)
+
+    def _questions_in_short(self, short: Shortener, more: int, base: Any, weights: Floats) -> Outputs:
+        """Base and weights in short numbers."""
+        return self._in_short(short, more, base, weights, None)[:2]
+
+    def _in_short(
+        self, short: Shortener, more: int, base: Any, weights: Floats, slopes: Floats | None
+    ) -> tuple[Any, Floats, Floats]:
+        """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
+        signs = self.settings.constraints.signs(self.state.neurons)
+        ramps = () if slopes is None else self.state.ramps
+        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs, ramps, slopes)
+
+    def _within_bounds(self, base: Any, weights: Floats, shorten: Callable[[Any, Floats], Outputs]) -> Outputs:
+        """Outputs within the bounds, in short numbers."""
+        inverse, signs = self.rule.inverse(self.state), self.settings.constraints.signs(self.state.neurons)
+        assert self._bounded is not None
+        assert inverse is not None
+        coding, seen = self.rows.coding, self.rows.train.seen()
+        neurons = [neuron if coding is None else coding.neuron(neuron, seen) for neuron in self._asked]
+        return self._bounded.outputs(neurons, (base, weights), inverse, signs, shorten)
 
     def _noise(self, snapshot: Snapshot) -> float:
         """The loss up to which short numbers are as good as the others."""

@@ -26,12 +26,15 @@ def grow_network(
     """Grow layer upon layer; each is fixed at its best width and feeds the next. `schema` is the table's."""
     if settings.direction != "search":
         rows = replace(rows, sample=None)
+    if settings.max_linear == "auto" and not rows.train.loss.quadratic:
+        settings = replace(settings, max_linear=0)  # for numbers alone, unless told
     schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
     n_validation = rows.train.total if rows.folds else 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
     records: list[Record] = []
     inputs: list[Layer] = []
     grown: list[tuple[str, float]] = []
+    out_of_fold = None
     for layer in range(settings.max_layers):
         try:
             result, shrinkage = _grow_layer(rows, settings, seed, monitor, layer)
@@ -41,6 +44,7 @@ def grow_network(
             monitor.stopped = "interrupted"
             break
         records += result.records
+        out_of_fold = result.out_of_fold
         paths.append(result.path)
         grown.append((result.stopped, shrinkage))
         best = result.path[choose_width(result.path, "best", n_validation)]
@@ -60,7 +64,7 @@ def grow_network(
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],
         monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
-        schema, rows.train.loss.link,
+        schema, rows.train.loss.link, out_of_fold,
     )  # fmt: skip
 
 

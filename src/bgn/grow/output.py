@@ -13,8 +13,9 @@ import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
+from bgn.grow.curvature import LearntCurvature
 from bgn.grow.directions.protocol import Others
-from bgn.grow.inverses import LearntCurvature, taken_out, with_one_more
+from bgn.grow.inverses import taken_out, with_one_more
 from bgn.grow.output_rule import OutputRule as OutputRule
 from bgn.grow.output_rule import State as State
 from bgn.model.neuron import Neuron
@@ -37,8 +38,8 @@ def base_alone(rows: Engine) -> tuple[int, State]:
     """Target sum, and the state of the base alone."""
     if not rows.loss.quadratic:
         several = (rows.loss.outputs,) if rows.loss.outputs > 1 else ()
-        rows.settle(_rounded(np.zeros((1, *several))))
-        output = _rounded(rows.loss.start(rows.pulls()[0] / rows.total)[None])
+        rows.settle(rounded_output(np.zeros((1, *several))))
+        output = rounded_output(rows.loss.start(rows.pulls()[0] / rows.total)[None])
         return 0, State((), output, rows.settle(output))
     output = Output(np.zeros(0, np.int64), round(rows.target_sum / rows.total))
     return rows.target_sum, State((), output, rows.settle(output))
@@ -104,7 +105,7 @@ class Full:
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted as if the loss were its quadratic bound."""
-        return _rounded(self._rest(state, slot).weights, state.ramps)
+        return rounded_output(self._rest(state, slot).weights, state.ramps)
 
     def _rest(self, state: State, slot: int) -> _WithoutOne:
         """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
@@ -126,6 +127,32 @@ class Full:
         assert isinstance(state, _Fit)
         return state.inverse
 
+    def removed(self, rows: Engine, state: State, slot: int) -> State:
+        """The state without the neuron in a slot, whose place the last one takes, all others refitted."""
+        assert isinstance(state, _Fit)
+        rest, last = _WithoutOne.of(state, slot), state.width - 1
+        if slot < last:
+            rows.move(last, slot)
+        order = np.arange(state.width)
+        order[slot + 1 :][:1] = state.width
+        kept = np.searchsorted(rest.keep, order)
+        neurons = placed(state, slot, state.neurons[last])[:last]
+        weights, inverse = rest.weights[order], rest.inverse[np.ix_(kept, kept)]
+        allowed = self._held(neurons, inverse, weights)
+        output = rounded_output(allowed)
+        fit = replace(
+            state, neurons=neurons, output=output, loss=rows.settle(output), weights=weights, inverse=inverse,
+            products=state.products[np.ix_(order, order)], target=state.target[order], changes=state.changes + 1,
+        )  # fmt: skip
+        return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=allowed), thoroughly=True)
+
+    def least_useful(self, state: State) -> int:
+        """The slot whose neuron, taken out, costs least as far as the quadratic bound tells; the first of equals."""
+        assert isinstance(state, _Fit)
+        own = np.diag(state.inverse)[1:]
+        squares = state.weights[1:] ** 2
+        return int(np.argmin((squares if squares.ndim == 1 else squares.sum(axis=1)) / own))
+
     def _share(self, rows: Engine) -> float:
         """The ridge penalty beside a curvature of one."""
         return self._ridge / rows.loss.curvature
@@ -136,8 +163,7 @@ class Full:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
-        column, target = self._measure(rows, state, spare, cut.neuron)
-        rest = self._rest(state, slot)
+        (column, target), rest = self._measure(rows, state, spare, cut.neuron), self._rest(state, slot)
         inverse, keep, weights = rest.inverse, rest.keep, rest.weights
         others = keep[1 : len(keep) - len(state.ramps)]
         copied = others[np.abs(column[others]) >= rows.total]
@@ -152,7 +178,7 @@ class Full:
         weight: Any = np.zeros(weights.shape[1:])
         if rows.loss.quadratic:
             weight = (target - float((column * weights).sum())) / own
-            if share * weight * weight * own <= rest.gone * (1 + 1e-12) + lead:
+            if not self._enough(share * weight * weight * own, rest.gone + lead):
                 return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
         lead += (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
@@ -188,6 +214,14 @@ class Full:
         pull = (state.inverse * column[:-1]).sum(axis=1)
         own = float(column[-1] + self._share(rows) - (pull * column[:-1]).sum())
         return column, pull, own if own > 1e-9 * column[-1] else 0.0
+
+    def _enough(self, gained: float, gone: float) -> bool:
+        """Whether a neuron gains more than the one it replaces."""
+        return gained > gone * (1 + 1e-12)
+
+    def _held(self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats) -> Floats:
+        """The weights to use where a refit gives these, the base's first."""
+        return weights
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons, the ramps and the target."""
@@ -229,21 +263,21 @@ class Full:
         """
         if fit.changes >= _FRESH_AFTER:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
-        spare = state.width
-        if slot < spare:
+        if slot < (spare := state.width):
             rows.move(spare, slot)
-        output = _rounded(fit.weights, ramps)
+        weights = self._held(fit.neurons, fit.inverse, fit.weights)
+        output = rounded_output(weights, ramps)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
-            fit = self._refitted(rows, fit, state)
-        if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) + lead < self._objective(state)):
+            fit = self._refitted(rows, replace(fit, weights=weights), state)
+        if fit.loss < state.loss and (rows.loss.quadratic or self.objective(fit) + lead < self.objective(state)):
             return fit
         if slot < spare:
             rows.put(slot, state.neurons[slot])
         rows.settle(state.output)
         return None
 
-    def _objective(self, fit: State) -> float:
+    def objective(self, fit: State) -> float:
         """The loss with its penalty."""
         assert isinstance(fit, _Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
@@ -254,14 +288,14 @@ class Full:
         Each goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not
         help, where the bound alone says. With a state to be better `than`, one that will not be is given up early.
         """
-        before = last = self._objective(fit)
-        wanted = None if than is None else self._objective(than)
+        before = last = self.objective(fit)
+        wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
-            weights = fit.weights + learnt.step(slope)
-            better = replace(fit, weights=weights, output=_rounded(weights, fit.ramps))
+            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope))
+            better = replace(fit, weights=weights, output=rounded_output(weights, fit.ramps))
             better = replace(better, loss=rows.settle(better.output))
-            gained = last - self._objective(better)
+            gained = last - self.objective(better)
             if gained <= 0:
                 rows.settle(fit.output)
                 if not learnt.pairs:
@@ -296,7 +330,7 @@ class Full:
         return replace(fit, inverse=inverse, weights=weights, changes=0)
 
 
-def _rounded(weights: Floats, ramps: tuple[Ramp, ...] = ()) -> Output:
+def rounded_output(weights: Floats, ramps: tuple[Ramp, ...] = ()) -> Output:
     """Base, weights and slopes in whole steps."""
     steps = np.rint(weights).astype(np.int64)
     last = len(steps) - len(ramps)

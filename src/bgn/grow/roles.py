@@ -66,14 +66,18 @@ def assign_roles(
     loss: Callable[[float, float, int], Loss] | None = None,
     columns: Sequence[Column] | None = None,
     cv: Folding = None,
+    always: bool = False,
 ) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
     `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
     and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows
-    are set apart: they validate in turn, fold by fold.
+    are set apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only
+    where there is no `evaluation`. Sources that are `kept` can be asked again.
     """
-    plan, scaled, gaps, cv = _plan(source, evaluation, validation_fraction, seed, loss or LOSSES["squared"].over, cv)
+    plan, scaled, gaps, cv = _plan(
+        source, evaluation, always or evaluation is None, validation_fraction, seed, loss or LOSSES["squared"].over, cv
+    )
     sample = _together(source.ask(RawBlock.sample, plan))
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
@@ -82,10 +86,12 @@ def assign_roles(
     validation = None
     if evaluation is not None:
         validation = evaluation.engine(Plan(seed, None, plan.loss, coding=plan.coding), False)
-        evaluation.close()
+        if not evaluation.kept:
+            evaluation.close()
     elif plan.edge is not None:
         validation = source.engine(plan, True)
-    source.close()
+    if not source.kept:
+        source.close()
     folds = _folds(sample, plan, cv, 2.0**scaled) if cv else ()
     if plan.limit is None and isinstance(train, MemoryEngine):
         return Roles(train, validation, train, plan.coding, 2.0**scaled, threads, folds), scaled
@@ -93,7 +99,7 @@ def assign_roles(
 
 
 def _plan(
-    source: RowSource, evaluation: RowSource | None, validation_fraction: float, seed: int,
+    source: RowSource, evaluation: RowSource | None, alone: bool, validation_fraction: float, seed: int,
     loss: Callable[[float, float, int], Loss], cv: Folding,
 ) -> tuple[Plan, int, NDArray[np.bool_], Folding]:  # fmt: skip
     """What becomes of every row; the power of two that weights are scaled by; which columns have gaps; how many
@@ -110,7 +116,7 @@ def _plan(
     plan = Plan(seed, exponent, loss(low, high, total))
     counts = np.sum([each.counts for each in surveys], axis=0)
     rows = total / 2 ** (exponent or 0)
-    alone = evaluation is None and not _few_and_often(counts, rows)
+    alone = alone and not _few_and_often(counts, rows)
     folds = _folding(cv, rows, validation_fraction) if alone else None
     if alone and folds is None:
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)

@@ -16,10 +16,10 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question
 from bgn.engines.ramp import Ramp
 from bgn.grow.sayable import sayable
-from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
+from bgn.model.decimals import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
 
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
@@ -29,6 +29,7 @@ _AT_A_TIME = 2  # thresholds nearby: the shortest are mostly good enough
 # A shorter threshold may cost a cut the first share of its gain, and answer the second of the rows otherwise; more
 # where it would have many digits without.
 _COSTS, _COSTS_MORE = (0.02, 0.002), (0.1, 0.02)
+_MOST_MADE_UP = 100  # weights: to make up for the rounding of each takes as many squared operations
 _FURTHER = 4  # multiples on either side of a cut, which rows may lie on
 _FAR = 2  # times as many rows of a sample are beyond doubt too many
 _ROUNDINGS = 8 * float(np.finfo(float).eps)  # of a sum of products, as a share of its largest value
@@ -131,24 +132,25 @@ class Shortener:
         return Projection(line.columns[:1], line.coefficients[:1])
 
     def amounts(
-        self, base: Any, weights: Floats, inverse: Floats | None, more: int,
+        self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers,
         ramps: Sequence[Ramp] = (), slopes: Floats | None = None,
     ) -> tuple[Any, Floats, Floats]:  # fmt: skip
         """Base, output weights and slopes: amounts, for a yes, for all noes, from end to end of a line, are short.
 
         They have `more` digits than usual. One after the other is rounded, slopes first. With the `inverse` of their
-        products, base first and slopes last, the others make up for it as far as they can. Several outputs are rounded
-        each by itself.
+        products, base first and slopes last, the others make up for it as far as they can, where they are not too many,
+        and as their `signs` let them, 0 for either. Several outputs are rounded each by itself.
         """
         slopes = np.zeros((0, *weights.shape[1:])) if slopes is None else slopes
         if weights.ndim > 1:
             numbers = zip(base.tolist(), weights.T, slopes.T, strict=True)
-            some = [self.amounts(one, weight, inverse, more, ramps, slope) for one, weight, slope in numbers]
+            some = [self.amounts(one, weight, inverse, more, signs, ramps, slope) for one, weight, slope in numbers]
             bases, *others = zip(*some, strict=True)
             return np.array(bases), *(np.stack(each, axis=1) for each in others)  # type: ignore[return-value]
         if self.power is None:
             return base, weights, slopes
-        power, inverse = self.power - more, None if inverse is None else inverse.copy()
+        power = self.power - more
+        inverse = None if inverse is None or len(weights) > _MOST_MADE_UP else inverse.copy()
         per_unit = np.array([ramp.per_unit for ramp in ramps])
         centre = np.array([ramp.centre for ramp in ramps])
         values = np.concatenate([[base + float((slopes * centre).sum())], weights, slopes / per_unit])
@@ -161,7 +163,7 @@ class Shortener:
                 found[k - first] = rounded(values.item(k) * ramp.per_unit, across)
                 short = found.item(k - first) / ramp.per_unit
             else:
-                short = rounded(2 * values.item(k), power) / 2
+                short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2
             if inverse is not None:
                 column = inverse[:, k] / inverse[k, k]
                 values = values + column * (short - values[k])
@@ -200,8 +202,6 @@ def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, f
 def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Collection[int]) -> bool:
     """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1, or for a
     level, written down, would ask.
-
-    A float sum may round across the threshold where the exact one does not.
     """
     if len(line.columns) != 2:
         return True
@@ -220,8 +220,4 @@ def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Colle
         or 1.0 not in (c for c, some in zip(line.coefficients, shifts, strict=True) if not some)
     ):
         return True
-    for shift in shifts[0] or shifts[1]:
-        first = float(EXACT.subtract(written(threshold), written(shift)))
-        if not first + shift >= threshold > math.nextafter(first, -math.inf) + shift:
-            return False
-    return True
+    return all(asks_as_written(threshold, shift) for shift in shifts[0] or shifts[1])

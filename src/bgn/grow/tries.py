@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from bgn.engines.protocol import Engine
+from bgn.grow.bounds import Bounds
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
@@ -17,7 +19,9 @@ from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
+from bgn.grow.signed import Signed
 from bgn.grow.stagewise import Stagewise
+from bgn.grow.sweeps import PlannedGrowth, Sweeper, highest, how_many, watch_for
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)
@@ -30,6 +34,7 @@ LEAD_AMONG_FOLDS = 2.0
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than questions with it, they are given up.
 _HOPELESS = 1.15
+_LITTLE_OF_MANY = 10.0  # the same in an average, whose networks grow wide
 
 
 @dataclass(frozen=True)
@@ -44,23 +49,30 @@ class GrowthSettings:
     shrinkage: float | str = "auto"
     learning_rate: float = 1.0
     max_replacements: int | None = 10
+    sweeps: int | str = 0
     patience: int | None = 10
     select: str = "best"
     digits: int | None = None
     simplicity: float = 0.0
     cv: Any = None
+    constraints: Constraints = NO_CONSTRAINTS
+    bounds: Bounds | None = None
+    n_networks: int = 1
     max_linear: int | str = 0
     lead: float = 1.0  # what a question must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
 
     @property
     def folds(self) -> Any:
-        """How many folds to choose by, where that is done: for a single layer."""
-        return self.cv if self.max_layers == 1 else None
+        """How many folds to choose by, where that is done: for a single network of a single layer."""
+        return self.cv if self.max_layers == 1 and self.n_networks == 1 else None
 
     @property
     def most_linear(self) -> int:
-        """Most linear terms: none in deep networks, nor where outputs are not refitted, nor beside the Lasso."""
-        if self.max_layers > 1 or self.output != "full" or self.direction != "search":
+        """Most linear terms: none in deep networks and averages, nor where outputs are not refitted, nor beside the
+        Lasso, nor where columns have signs or predictions bounds."""
+        if self.max_layers > 1 or self.output != "full" or self.direction != "search" or self.n_networks > 1:
+            return 0
+        if self.constraints.signed or self.bounds is not None:
             return 0
         return self.max_width if isinstance(self.max_linear, str) else self.max_linear
 
@@ -76,13 +88,27 @@ def grow_once(
     seed: int, monitor: Monitor, layer: int,
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
+    wanted = settings.constraints.over(rows.coding)
     limits = LayerSettings(
-        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity,
-        settings.most_linear, settings.lead,
+        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
+        settings.bounds, settings.most_linear, settings.lead,
     )  # fmt: skip
-    finder = _finder(rows, settings)
-    rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
-    return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
+    rule, rng = _rule(settings, penalty, wanted), np.random.default_rng([seed, layer])
+    swept = settings.sweeps and replacements != 0 and not settings.most_linear
+    if not swept or settings.direction != "search" or settings.output != "full":
+        return LayerGrowth(rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
+    assert rows.sample is not None
+    sample = replace(rows, train=rows.sample, validation=None, folds=())
+    lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
+    wide = replace(limits, max_width=highest(settings.max_width), digits=None, bounds=None)
+    sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
+    found = sweeper.plan(how_many(settings.sweeps, settings.max_width))
+    if found.interrupted:
+        limits = replace(limits, max_width=min(settings.max_width, len(found.layers) - 1))
+    path = PlannedGrowth(found.layers, rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
+    if found.interrupted:
+        monitor.stopped = "interrupted"
+    return replace(path, stopped=monitor.stopped or path.stopped)
 
 
 def lines_alone(settings: GrowthSettings) -> GrowthSettings:
@@ -178,13 +204,19 @@ def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) 
     if settings.shrinkage != "auto":
         return [float(settings.shrinkage)]
     if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY * rows.unit and not among_folds):
-        return [_LITTLE * rows.unit]
+        return [(_LITTLE if settings.n_networks == 1 else _LITTLE_OF_MANY) * rows.unit]
     whole = rows.train.loss.curvature * rows.train.total
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
 
-def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:
+def _finder(rows: Roles, settings: GrowthSettings, wanted: Constraints) -> DirectionFinder:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
-        return Search(rows, most, settings.digits, settings.simplicity)
+        return Search(rows, most, settings.digits, settings.simplicity, wanted)
     return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)
+
+
+def _rule(settings: GrowthSettings, penalty: float, wanted: Constraints) -> OutputRule:
+    if settings.output != "full":
+        return Stagewise(settings.learning_rate, wanted)
+    return Signed(penalty, wanted) if wanted.signed else Full(penalty)

@@ -25,9 +25,12 @@ from bgn.model.devices import on_gpu as on_gpu
 from bgn.model.layer import Layer, stacked
 from bgn.model.linear_term import LinearTerm, ends_of, linear_terms_of
 from bgn.model.link import LINKS
+from bgn.model.members import Members
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats, any_output, frozen, shaped
 from bgn.printable import clean
+
+_MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -55,6 +58,8 @@ class Network:
         What each column adds per unit, beside the questions. With slopes a network is no longer binary activated.
     ranges : array_like, shape (n_inputs, 2), optional
         Between which values of each column its slope counts: a value beyond counts as the nearer end. None for no ends.
+    members : Members, optional
+        The networks that it is the mean of; two networks are equal whatever these are.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class Network:
     link: str
     slopes: Floats | None
     ranges: Floats | None
+    members: Members | None
 
     def __init__(
         self,
@@ -88,6 +94,7 @@ class Network:
         link: str = "identity",
         slopes: ArrayLike | None = None,
         ranges: ArrayLike | None = None,
+        members: Members | None = None,
     ) -> None:
         layers = stacked(layers)
         if schema is None:
@@ -119,7 +126,7 @@ class Network:
         steep = steep if steep is not None and steep.any() else None
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
-            slopes=steep, ranges=ends_of(ranges, steep),
+            slopes=steep, ranges=ends_of(ranges, steep), members=members and members.of(weights.shape),
         )  # fmt: skip
 
     # -- shape ---------------------------------------------------------------------------------------------
@@ -235,19 +242,12 @@ class Network:
         return values
 
     def raw_score(self, X: Any) -> Floats:
-        """Return base, slopes and questions added up for every row, before the link.
-
-        Parameters
-        ----------
-        X : array_like or frame, shape (rows, n_inputs)
-
-        Returns
-        -------
-        ndarray of float64, shape (rows,) or (rows, outputs)
-        """
+        """Return base, slopes and questions added up for every row of a table `X`, before the link."""
         return self._raw_score(self._rows(X))
 
     def _raw_score(self, rows: Floats) -> Floats:
+        if len(rows) > (at_once := max(1, _MOST_ANSWERS // max(1, *self.widths))):
+            return np.concatenate([self._raw_score(rows[k : k + at_once]) for k in range(0, len(rows), at_once)])
         base, weights, over = self.summands
         total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
         sums = total.T  # one contiguous sum per output, added to in a fixed order
@@ -297,7 +297,7 @@ class Network:
         Parameters
         ----------
         **parts
-            Any that the constructor takes by these names: `layers`, `output_weights`, `base`, `schema` and so on.
+            Any that the constructor takes by these names, `layers`, `base` and so on; only a schema keeps `members`.
 
         Examples
         --------
@@ -306,8 +306,8 @@ class Network:
         >>> network.changed(base=2.0).predict([[70.0]])
         array([2.5])
         """
-        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "ranges")
-        return Network(**{name: getattr(self, name) for name in own} | parts)
+        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "ranges", "members")
+        return Network(**{name: getattr(self, name) for name in own[: 8 if parts.keys() <= {"schema"} else 7]} | parts)
 
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.

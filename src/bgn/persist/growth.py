@@ -20,6 +20,7 @@ from bgn.persist import strict
 from bgn.persist.strict import ModelFileError, Reader
 
 if TYPE_CHECKING:
+    from bgn.grow.average import AverageHistory
     from bgn.grow.history import History, Record, Snapshot
     from bgn.model.neuron import Neuron
 
@@ -47,6 +48,9 @@ _HISTORY: dict[str, Reader[Any]] = {
     "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text, "shrinkage": strict.number,
     "n_validation": _COUNT,
 }  # fmt: skip
+_AVERAGE: dict[str, Reader[Any]] = {
+    "left_out": strict.number, "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
+}  # fmt: skip
 _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _maybe, "validation_deviation": _maybe,
 }  # fmt: skip
@@ -64,11 +68,25 @@ def _written(name: str, link: str) -> str:
 # -- out ----------------------------------------------------------------------------------------------------
 
 
-def history_out(history: History) -> dict[str, Any] | None:
-    """Return a history as plain values; None when it is too long to keep."""
+def history_out(history: History | AverageHistory) -> dict[str, Any] | None:
+    """Return a history as plain values, of an average one per network; None when it is too long to keep."""
+    members: Sequence[Any] = getattr(history, "members", (history,))
+    entries = sum(
+        len(snapshot.neurons) * np.size(snapshot.base)
+        for each in members for path in each.paths for snapshot in path
+    )  # fmt: skip
+    found = [None if entries > _MOST_ENTRIES else _member_out(each) for each in members]
+    if any(each is None for each in found):
+        return None
+    if not hasattr(history, "members"):
+        return found[0]
+    return _kept(history, _AVERAGE) | {"members": found}
+
+
+def _member_out(history: History) -> dict[str, Any] | None:
+    """Return the history of one network as plain values; None where it could not be saved."""
     reads = [history.n_inputs, *(layer.width for layer in history.inputs)]
-    entries = sum(width * np.size(snapshot.base) for path in history.paths for width, snapshot in enumerate(path))
-    if entries > _MOST_ENTRIES or not _fits([len(path[-1].neurons) for path in history.paths], reads):
+    if not _fits([len(path[-1].neurons) for path in history.paths], reads):
         return None
     steps = [list(_kept(record, _STEP).values()) for record in _thinned(history.records)]
     return _kept(history, _HISTORY) | {
@@ -122,6 +140,16 @@ def history_in(value: Any, where: str, network: Network) -> dict[str, Any] | Non
 
     None when it is too long to keep.
     """
+    if not isinstance(value, dict) or "members" not in value:
+        return _member_in(value, where, network)
+    parts = _AVERAGE | {"members": strict.array(strict.anything)}
+    found = strict.record(value, where, parts)
+    each = [_member_in(one, f"{where}.members[{k}]", network) for k, one in enumerate(found["members"])]
+    return None if not each or any(one is None for one in each) else found | {"members": each}
+
+
+def _member_in(value: Any, where: str, network: Network) -> dict[str, Any] | None:
+    """Return the plain values of how one network grew; None when it is too long to keep."""
     levels = networks.levels_of(network.schema)
     others: dict[str, Reader[Any]] = {
         "steps": _steps_in(network.link), "inputs": networks.layers_in(levels), "paths": strict.array(strict.anything)
@@ -206,8 +234,27 @@ def _snapshot_in(value: Any, where: str, readers: Mapping[str, Reader[Any]], wid
     return losses | {"base": base if base.ndim else float(base), "output_weights": weights}
 
 
-def history_of(plain: Mapping[str, Any], network: Network) -> History:
+def history_of(plain: Mapping[str, Any], network: Network) -> History | AverageHistory:
     """Build the history of `network`, or say why it is not its history."""
+    from bgn.grow.average import AverageHistory
+
+    try:
+        history: History | AverageHistory
+        if "members" in plain:
+            members = tuple(_member_of(each, network) for each in plain["members"])
+            history = AverageHistory(members, **{name: plain[name] for name in _AVERAGE})
+        else:
+            history = _member_of(plain, network)
+        grown = history.network()
+    except (ValueError, IndexError) as error:
+        raise ModelFileError(f"history does not lead to a network: {error}") from None
+    if grown != network or grown.members != network.members:
+        raise ModelFileError("history does not lead to the network of the file.")
+    return history
+
+
+def _member_of(plain: Mapping[str, Any], network: Network) -> History:
+    """Build the history of one network."""
     from bgn.grow.history import History, Record, Snapshot
 
     def snapshot(neurons: Sequence[Neuron], values: Mapping[str, Any]) -> Snapshot:
@@ -217,15 +264,8 @@ def history_of(plain: Mapping[str, Any], network: Network) -> History:
         return Snapshot(chosen, values["output_weights"], values["base"], **losses, linear_terms=straight)
 
     paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
-    history = History(
+    return History(
         tuple(Record(*[*step.values(), math.nan]) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
         network.n_inputs, **{name: plain[name] for name in _HISTORY},
         schema=network.schema, link=network.link,
     )  # fmt: skip
-    try:
-        grown = history.network()
-    except (ValueError, IndexError) as error:
-        raise ModelFileError(f"history does not lead to a network: {error}") from None
-    if grown != network:
-        raise ModelFileError("history does not lead to the network of the file.")
-    return history

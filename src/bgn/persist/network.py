@@ -21,6 +21,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.schema import Column, Level, Schema
 from bgn.persist import strict
+from bgn.persist.members import members_out, with_members
 from bgn.persist.strict import ModelFileError, Reader
 
 MOST_WEIGHTS = 20_000_000
@@ -226,7 +227,7 @@ def network_out(network: Network) -> dict[str, Any]:
         found["slopes"] = network.slopes.tolist()
     if network.ranges is not None:
         found["ranges"] = [ends_out(*ends) for ends in network.ranges.tolist()]
-    return found
+    return found if network.members is None else found | {"members": members_out(network.members)}
 
 
 def ends_out(low: float, high: float) -> list[float | None] | None:
@@ -248,8 +249,9 @@ def ends_in(value: Any, where: str) -> tuple[float, float]:
 
 def network_in(value: Any, where: str, schema: Schema) -> Network:
     """Build the network that reads the columns of a schema, or say what is wrong."""
-    parts = ("link", "layers", "output_weights", "base", "slopes", "ranges")
-    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=("link", "slopes", "ranges"))
+    parts = ("link", "layers", "output_weights", "base", "slopes", "ranges", "members")
+    optional = ("link", "slopes", "ranges", "members")
+    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=optional)
     link = found.get("link", "identity")
     if not isinstance(link, str) or link not in LINKS:
         raise strict.refuse(f"{where}.link", f"one of {', '.join(map(repr, LINKS))}", link)
@@ -273,7 +275,8 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
             rows = strict.array(each, length)(found[name], f"{where}.{name}")
             numbers[name] = np.array(rows).reshape(length, *shape)
     try:
-        return Network(layers, schema=schema, link=link, **numbers)
+        network = Network(layers, schema=schema, link=link, **numbers)
+        return network if "members" not in found else with_members(network, found["members"], f"{where}.members")
     except ModelFileError:
         raise
     except ValueError as error:

@@ -13,7 +13,7 @@ from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, axes, ink, label, plain
-from bgn.show.curve import corners, few_wholes, histogram, levels_of, stepping
+from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.labels import shorten, shortened
 
 _PIXELS = 200
@@ -23,7 +23,8 @@ _PIXELS = 200
 def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any = None) -> Any:
     """Draw the effect of a feature, or of a pair, on the prediction: the mean when it has a value and all else varies.
 
-    One feature gives a step function, exact, over a histogram of the data; a column of few whole numbers gets one
+    One feature gives a step function, exact, over a histogram of the data, in an average with a band of two standard
+    errors either way; a column of few whole numbers gets one
     level per number, a category a dot per level. What a gap comes to is a dotted line, or a dot "missing". Two features
     give colours, worked out at every pixel.
 
@@ -79,7 +80,12 @@ def _curve(ax: Any, found: Effect, column: Floats) -> None:
         ax.annotate("missing", (1.0, found.missing), xycoords=("axes fraction", "data"), ha="right", va="bottom")
     if not len(column):
         return
-    style = "steps-post" if stepping(found, column) else "default"
+    ends, steps = band(found), stepping(found, column)
+    if ends is not None:
+        places, low = corners(ends[0], column)
+        step = "post" if steps else None
+        ax.fill_between(places, low, corners(ends[1], column)[1], step=step, color=FIRST, alpha=0.25, linewidth=0)
+    style = "steps-post" if steps else "default"
     ax.plot(*corners(found, column), drawstyle=style, color=FIRST, linewidth=2.0, zorder=3)
     if few_wholes(column):
         ax.xaxis.get_major_locator().set_params(integer=True)
@@ -93,6 +99,10 @@ def _dots(ax: Any, found: Effect, column: Floats) -> None:
     words, effects, counts = levels_of(found, column)
     places = np.arange(len(words), dtype=np.float64)
     ax.plot(places, effects, "o", color=FIRST, markersize=8, zorder=3)
+    ends = band(found)
+    if ends is not None:
+        low, high = (levels_of(end, column)[1] for end in ends)
+        ax.vlines(places, low, high, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
     ax.set_xticks(places, shorten(words), rotation=30, ha="right", parse_math=False)
     _bars(ax, places, np.full(len(words), 0.8), counts, "center")
 

@@ -14,7 +14,8 @@ from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 def growth(model: Any, *, ax: Any = None) -> Any:
     """Draw the errors, Theorem 1's bound and accepted replacements along the path of growth.
 
-    Errors are those of the training rows, and of the validation rows or of cross-validation, where there was either.
+    Errors are those of the training rows, and of the validation rows or of cross-validation, where there was either. Of
+    an average they are means over its networks, beside the thin lines of each.
 
     Parameters
     ----------
@@ -39,9 +40,13 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     settled = sorted(dict(zip(place, records, strict=True)).items())
     grown = [(start, history.paths[layer]) for layer, start in ends.items() if layer < len(history.paths)]
     reached = [(start + width, path[width]) for start, path in grown for width in range(1, len(path))]
+    if members := getattr(history, "members", ()):
+        settled, reached = [], list(enumerate(history.paths[history.best_layer]))[1:]
+        records, place, ends = [], [], {history.best_layer: 0}
     validated = f"{'cross-validated' if history.cross_validated else 'validation'} {word}"
     ax = axes(ax, 7.0, 4.2)
     plain(ax)
+    _thinly(ax, members)
     for label, values, colour, dash in (
         (f"training {word}", [(x, each.train_loss) for x, each in reached], FIRST, "-"),
         (validated, [(x, each.validation_loss) for x, each in reached], SECOND, "-"),
@@ -66,6 +71,15 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend(frameon=False)
     return ax
+
+
+def _thinly(ax: Any, members: Any) -> None:
+    """Draw the errors of every network of an average."""
+    for each in members:
+        path = each.paths[each.best_layer][1:]
+        for name, colour in (("train_loss", FIRST), ("validation_loss", SECOND)):
+            errors = [getattr(one, name) for one in path]
+            ax.plot(range(1, len(path) + 1), errors, color=colour, alpha=0.3, linewidth=0.8)
 
 
 def _layer_ends(records: list[Any]) -> dict[int, int]:

@@ -15,6 +15,8 @@ from bgn.show.labels import shortened, term_labels
 def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: Any = None) -> Any:
     """Draw the importance of features or of neurons, the largest on top, with their shares.
 
+    Features of an average get a whisker of two standard errors either way.
+
     Parameters
     ----------
     model : Network or fitted estimator
@@ -54,14 +56,19 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     plain(ax)
     ax.grid(visible=False, axis="y")
     ax.barh(range(len(order)), values[order], color=[colours[i] for i in order], height=0.65, zorder=2)
+    reach = values[order]
+    if of == "features" and found.standard_error is not None:
+        errors = 2.0 * found.standard_error[order]
+        ax.errorbar(reach, range(len(order)), xerr=errors, fmt="none", ecolor=ink(0.6), capsize=3, zorder=3)
+        reach = reach + errors
     ax.set_yticks(range(len(order)), labels, parse_math=False)
     ax.set_ylim(len(order) - 0.4, -0.6)
     total = values.sum() or 1.0
     for place, i in enumerate(order):
         ax.annotate(
-            percent(values[i] / total), (values[i], place), xytext=(4, 0), textcoords="offset points", va="center",
+            percent(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
             color=ink(), fontsize=9,
         )  # fmt: skip
-    ax.set_xlim(0, 1.12 * max(values.max(initial=0.0), 1e-300))
+    ax.set_xlim(0, 1.12 * max(reach.max(initial=0.0), 1e-300))
     ax.set_xlabel("mean absolute SHAP value" if found.kind == "shap" else "importance as in the paper")
     return ax

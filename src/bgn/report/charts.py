@@ -14,10 +14,10 @@ from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report import svg
 from bgn.report.class_charts import lines_for, probability_curves, reach
-from bgn.report.classes import words_of
+from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curve import corners, few_wholes, histogram, levels_of, stepping
+from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.drawing import percent
 from bgn.show.labels import title
 
@@ -33,7 +33,8 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         return _probability_effects(facts)
     curves = _curves(facts)
     gaps = [each.missing for each in curves.values() if each.missing is not None]
-    reached = [each.levels if each.line is None else _reached(each, facts.rows[:, i]) for i, each in curves.items()]
+    ends = [(i, each) for i, curve in curves.items() for each in (curve, *(band(curve) or ()))]
+    reached = [each.levels if each.line is None else _reached(each, facts.rows[:, i]) for i, each in ends]
     levels = np.concatenate([*reached, gaps]) if curves else np.zeros(1)
     up = (float(levels.min()), float(levels.max()))
     room = 0.05 * (up[1] - up[0])
@@ -57,8 +58,8 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
         if of.levels is not None:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
-            chart, text = _levels(curves[most], column, name, (0.0, 1.0), 3)
-            text = f"Probability of {words[drawn[most][0]]}. {text}"
+            start = f"Probability of {words[drawn[most][0]]} from"
+            chart, text = _levels(curves[most], column, name, (0.0, 1.0), None, start)
         else:
             known = column[~np.isnan(column)]
             known = known if len(known) else np.zeros(1)
@@ -76,13 +77,16 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
     return shown
 
 
-def _levels(curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int) -> tuple[str, str]:
-    """Return the effect of a category as a drawing, one line per level, and in words."""
+def _levels(
+    curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int | None, start: str = "From"
+) -> tuple[str, str]:
+    """Return the effect of a category as a drawing, one line per level, and in words; without `digits` in per cent."""
     words, found, counts = levels_of(curve, column)
     order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
     order = order if len(words) > _MOST_LEVELS else np.arange(len(words))
     least, most = int(np.argmin(found)), int(np.argmax(found))
-    text = f"From {_number(found[least], digits)} ({clean(words[least], 24)}) to {_number(found[most], digits)} "
+    low, high = (chance(found[k]) if digits is None else _number(found[k], digits) for k in (least, most))
+    text = f"{start} {low} ({clean(words[least], 24)}) to {high} "
     text += (
         f"({clean(words[most], 24)})."
         if len(order) == len(words)
@@ -112,6 +116,8 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], di
     if gaps and curve.missing is not None:
         chart.line([(ends[0], curve.missing), (ends[1], curve.missing)], "bound")
     joined = stepping(curve, column)
+    for end in band(curve) or ():
+        chart.line(_thinned(*corners(end, column)), "band", steps=joined)
     shown = _thinned(places, reached) if joined else list(zip(places.tolist(), reached.tolist(), strict=True))
     chart.line(shown, "first", steps=joined)
     return chart.svg("effect"), text
@@ -133,7 +139,7 @@ def _curves(facts: Facts) -> dict[int, Effect]:
     means = facts.coded.hidden(facts.rows).mean(axis=0) * weights
     for i in facts.used:
         part = network
-        if network.depth == 1:
+        if network.depth == 1 and network.members is None:
             reads = network.layers[0].reads[:, i]
             part = network.changed(
                 layers=[network.layers[0].only(np.flatnonzero(reads))],
@@ -168,12 +174,13 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     records = [] if history is None else [one for one in history.records if one.layer == history.best_layer]
     if history is None or not records:
         return None
+    members = getattr(history, "members", ())  # of an average, each with steps of its own
     settled = sorted({one.width: one for one in records}.items())
     path = list(enumerate(history.paths[history.best_layer]))[1:]
     values = {
         "first": [(width, each.train_loss) for width, each in path],
         "second": [(width, each.validation_loss) for width, each in path],
-        "bound": [(width, one.bound) for width, one in settled],
+        "bound": [(width, one.bound) for width, one in settled if not members],
     }
     lines = {kind: [(float(x), y) for x, y in line if math.isfinite(y)] for kind, line in values.items()}
     errors = [value for kind in ("first", "second") for _, value in lines[kind]]
@@ -182,13 +189,19 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     log = min(errors) > 0 and max(errors) > 10 * min(errors)
     up = (0.8 * min(errors) if log else min(0.0, *errors), 1.05 * max(errors))
     text = f"Up to {settled[-1][0]} neurons were tried in the last layer; {history.best_width} were chosen."
+    if members:
+        text = (
+            f"Means over {len(members)} networks, each on its own rows, at most so wide; they chose "
+            f"{min(each.best_width for each in members)} to {max(each.best_width for each in members)} neurons."
+        )
     measure = "Mean squared error" if history.link == "identity" else "Log loss"
     label = f"{measure} against the number of neurons. {text}"
     chart = svg.Chart((640, 280), (0.0, float(settled[-1][0])), up, label, log=log)
     chart.upright(float(history.best_width), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)
-    chart.dots([(float(one.width), one.train_loss) for one in records if one.kind == "replacement"], "swap")
+    swaps = [] if members else [one for one in records if one.kind == "replacement"]
+    chart.dots([(float(one.width), one.train_loss) for one in swaps], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
     told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure}

@@ -10,6 +10,8 @@ from bgn.model.terms import network_of, outputs_of
 from bgn.report.svg import drawing
 from bgn.show.drawing import draw
 
+_MOST = 100  # questions that a card shows
+
 
 def picture(model: Any) -> str:
     """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
@@ -25,4 +27,4 @@ def card(model: Any) -> str:
         f"{type(model).__name__}: {width} yes/no question{'' if width == 1 else 's'} about {used} of "
         f"{network.n_inputs} columns, {network.n_parameters} non-zero parameters"
     )
-    return f"<div><p>{escape(line)}</p>{equation(network, format='html')}</div>"
+    return f"<div><p>{escape(line)}</p>{equation(network, format='html', most=_MOST)}</div>"

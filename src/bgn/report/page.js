@@ -16,9 +16,9 @@
     return value === null ? gap * (weight || 1) : value * weight;
   }
 
-  function answers(row) {
+  function answers(row, model = network) {
     let values = row;
-    for (const layer of network.layers) {
+    for (const layer of model.layers) {
       values = layer.map((neuron) => {
         let total = 0;
         neuron.columns.forEach((column, i) => {
@@ -34,8 +34,8 @@
 
   const several = Array.isArray(network.base);
 
-  function score(row) {
-    const said = answers(row);
+  function score(row, model = network) {
+    const said = answers(row, model);
     if (several) {
       return network.base.map((base, k) => {
         let total = base;
@@ -43,13 +43,13 @@
         return total / network.unit;
       });
     }
-    let total = network.base;
-    for (const line of network.lines) {
+    let total = model.base;
+    for (const line of model.lines) {
       const value = row[line.column] === null ? line.gap : row[line.column];
       total += line.slope * Math.min(Math.max(value, line.low), line.high);
     }
-    said.forEach((answer, i) => { total += answer * network.output[i]; });
-    return total / network.unit;
+    said.forEach((answer, i) => { total += answer * model.output[i]; });
+    return total / model.unit;
   }
 
   // From scores to predictions, as bgn.model.link does.
@@ -66,7 +66,7 @@
       return odds.map((each) => each / total);
     },
   };
-  const predict = (row) => links[network.link](score(row));
+  const predict = (row, model = network) => links[network.link](score(row, model));
 
   function probabilities(row) {
     const found = predict(row);
@@ -182,6 +182,10 @@
       line.querySelector(".meter span").style.width = `${(100 * each).toFixed(2)}%`;
       line.querySelector(".number").textContent = share(each);
     });
+    if (data.interval) {
+      const inside = classes.filter((_, k) => 1 - now[k] <= data.interval.reach);
+      byId("interval").textContent = inside.length ? inside.join(", ") : "none";
+    }
     byId("prediction-start").textContent = `${classes[first]} (${share(before[first])})`;
     const moved = 100 * (now[said] - before[said]);
     byId("prediction-change").textContent = said !== first ? `now ${classes[said]}` :
@@ -390,6 +394,7 @@
     for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
   });
 
-  window.bgn = { predict, answers, score };
+  const own = (compute) => (row) => compute(row);  // Array.map hands over more than a row
+  window.bgn = { predict: own(predict), answers: own(answers), score: own(score), predictWith: predict };
   show();
 })();

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.promises import promises
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places, whole
@@ -26,6 +27,7 @@ from bgn.report import controls as offers
 from bgn.report import facts as told
 from bgn.report.charts import effects, growth
 from bgn.report.class_charts import curves_note, judging, lines_for
+from bgn.report.editing import editing
 from bgn.report.facts import Facts, quality
 from bgn.require import require
 from bgn.show.drawing import draw, percent
@@ -33,29 +35,33 @@ from bgn.show.labels import cell, shorten, shortened
 from bgn.show.labels import title as title_of
 
 _MOST_DRAWN = 6  # classes whose network is drawn
+_MOST_BOXES = 150  # questions of a network that is drawn
+_FOLDED = 40  # questions that are seen before the others are unfolded
 
 
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
     """Return the whole report as HTML."""
     markup = require("markupsafe", extra="report").Markup
-    script, network, terms = _part("page.js"), facts.network, facts.terms
+    script, network, terms = _part("page.js") + _part("edits.js"), facts.network, facts.terms
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures = classes.quality(facts) if facts.classes else quality(facts)
     target, controls = _target(facts), offers.controls(facts)
     base, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
     pictures = [
         svg.drawing(draw(each, facts.importance), _drawing_label(facts), focus=True)
-        for each in outputs_of(network)[:_MOST_DRAWN]
+        for each in (outputs_of(network)[:_MOST_DRAWN] if sum(network.widths) <= _MOST_BOXES else ())
     ]
     worst = _worst(facts, digits)
+    editable = editing(facts, _tried(facts, worst), units)
     page = _template().render(
         title=clean(title) if title else f"How {target} is predicted",
         target=target,
-        sentence=_sentence(facts, measures[0]),
+        sentence=_sentence(facts, measures[0]) + _promised(facts),
         facts=facts,
         base=Signs().number(base),
         weights=weights,
         terms=[term.condition for term in terms.terms],
+        folded=_FOLDED,
         describe=lambda condition: markup(describe(condition, terms, Html(), units)),
         remarks=[markup(each) for each in remarks(terms, Html(), units)],
         lines=[_line(each, terms) for each in terms.linear_terms],
@@ -80,7 +86,8 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         css=markup(_part("page.css")),
         js=markup(script),
         script_hash=f"sha256-{digest}",
-        data=markup(_data(facts, [base, *weights], controls, [one["values"] for one in worst])),
+        editing=editable is not None,
+        data=markup(_data(facts, [base, *weights], controls, [one["values"] for one in worst], editable)),
     )
     return visible(str(page))
 
@@ -156,6 +163,12 @@ def _reach(facts: Facts) -> str:
     return f"No row within the ranges seen is predicted outside {_number(ends.low, 5)} to {_number(ends.high, 5)}."
 
 
+def _promised(facts: Facts) -> str:
+    """Say what is proven of what the model was told to do."""
+    found = promises(facts.model, told.SECONDS)
+    return f" Proven for every row: {'; '.join(found)}." if found else ""
+
+
 def _judged(facts: Facts) -> str:
     return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'given'}"
 
@@ -210,6 +223,16 @@ def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     ]
 
 
+def _tried(facts: Facts, worst: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the page that edits are tried on: a typical one, and those with the largest errors."""
+    typical: dict[str, Any] = {"name": "a typical row", "values": offers.typical(facts), "truth": None, "told": ""}
+    found = [typical]
+    for one in worst:
+        truth = float(facts.judged_target[one["row"]])
+        found.append({"name": f"row {one['row']}", "values": one["values"], "truth": truth, "told": one["truth"]})
+    return found
+
+
 def _cells(facts: Facts, values: list[float | None]) -> list[str]:
     return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:8]]
 
@@ -245,7 +268,7 @@ def _data_note(facts: Facts) -> str:
 def _interval(facts: Facts) -> dict[str, Any] | None:
     """Return what the page needs to say how sure a prediction is."""
     found = facts.intervals
-    if found is None or facts.classes:
+    if found is None:
         return None
     spread = found.spread
     points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
@@ -255,8 +278,10 @@ def _interval(facts: Facts) -> dict[str, Any] | None:
 def _sure(facts: Facts) -> str:
     """Say how wide intervals are, and how often they hold the truth."""
     found = facts.intervals
-    if found is None or facts.classes:
+    if found is None:
         return ""
+    if facts.classes:
+        return classes.sure(facts, found, _judged(facts))
     ends = found.predict_encoded(facts.judged_rows, told.SHARE)
     inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
     width = float(np.mean(ends[:, 1] - ends[:, 0]))
@@ -268,7 +293,9 @@ def _sure(facts: Facts) -> str:
     )
 
 
-def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows: list[Any]) -> str:
+def _data(
+    facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows: list[Any], editable: dict[str, Any] | None
+) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
     shares, terms = facts.importance.relative_neurons, facts.terms
     adds = "Adds" if len(outputs_of(facts.network)) == 1 else "Adds up to"
@@ -290,6 +317,7 @@ def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows
         "places": places(numbers),
         "classes": classes.words_of(facts.network) if facts.classes else None,
         "interval": _interval(facts),
+        "editing": editable,
     }
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bgn.explain.effects import Effect
@@ -59,6 +61,12 @@ def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
     return places, np.append(found.levels[first : last + 1], found.levels[last])
 
 
+def band(found: Effect) -> tuple[Effect, Effect] | None:
+    """Return the ends of the band of two standard errors around the effect in an average; None for other networks."""
+    if found.standard_error is None or np.isnan(found.standard_error).any():
+        return None
+    away = 2.0 * found.standard_error
+    return replace(found, levels=found.levels - away), replace(found, levels=found.levels + away)
 def _bent(found: Effect, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the corners of an effect with a linear term, where it steps or bends: twice each, from below and above."""
     assert found.line is not None

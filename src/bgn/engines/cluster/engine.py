@@ -136,6 +136,7 @@ class OnCluster(RowSource):
     ) -> None:
         self._tasks, self._partitions, self.weighted, self._check = tasks, partitions, weighted, check
         self._blocks: list[Any] = []
+        self._held: tuple[Plan | None, list[Any]] = None, []
 
     def replies(self, request: Request[RawBlock, Reply]) -> list[Any]:
         replies = self._tasks.replies(request.name, _reply_raw, self._read(), pickle.dumps(request))
@@ -148,7 +149,11 @@ class OnCluster(RowSource):
         self._blocks = []
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
+        if self._held[0] is not plan:
+            self._tasks.release(self._held[1])  # whoever grew on them is done
+            self._held = plan, []
         shares = self._tasks.hold("rows", _hold, self._read(), plan, held_out)
+        self._held[1].extend(shares)
         return CellEngine(PartsOnCluster(self._tasks, shares), plan.loss)
 
     def _read(self) -> list[Any]:

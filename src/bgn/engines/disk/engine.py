@@ -127,16 +127,16 @@ def _mapped(path: str, dtype: Any, *shape: int) -> NDArray[Any]:
 class _RawRowsOnDisk(RawRows):
     """Raw rows in files, hashed when they were written; answers like a block in memory, and is as short-lived."""
 
-    def __init__(self, files: dict[str, str], dtype: Any) -> None:
+    def __init__(self, files: dict[str, str], dtype: Any, seed: int) -> None:
         n = os.path.getsize(files["target"]) // 8
         weight = _mapped(files["weight"], np.float64, n) if "weight" in files else None
         columns = _mapped(files["columns"], dtype, -1, n)
         super().__init__(columns, _mapped(files["target"], np.float64, n), weight)
-        self._hashes: Hashes = _mapped(files["hashes"], np.uint64, n)
+        self._known: tuple[int, Hashes] = seed, _mapped(files["hashes"], np.uint64, n)
 
     def hashes(self, seed: int) -> Hashes:
-        """The hashes written beside the rows."""
-        return self._hashes
+        """The hashes written beside the rows, where they are those of the seed."""
+        return self._known[1] if seed == self._known[0] else np.asarray(super().hashes(seed))
 
 
 class OnDisk(RowSource):
@@ -151,8 +151,8 @@ class OnDisk(RowSource):
         self.low, self.high = np.inf, -np.inf
         scratch.reserve(rows.n_rows * (rows.n_columns * rows.dtype.itemsize + 16 + 8 * rows.weighted))
         size = min(BLOCK_BYTES, _MOST_MAPPED // scratch.threads)
-        self._blocks = [self._store(piece, seed) for piece in rows.pieces(size)]
-        self._parts: dict[bool, list[PartOnDisk]] | None = None
+        self._seed, self._blocks = seed, [self._store(piece, seed) for piece in rows.pieces(size)]
+        self._parts: tuple[Plan, dict[bool, list[PartOnDisk]]] | None = None
 
     def _store(self, piece: Piece, seed: int) -> dict[str, str]:
         """Write the raw rows of a block."""
@@ -175,27 +175,30 @@ class OnDisk(RowSource):
         return [*replies]
 
     def _block(self, files: dict[str, str]) -> _RawRowsOnDisk:
-        return _RawRowsOnDisk(files, self._dtype)
+        return _RawRowsOnDisk(files, self._dtype, self._seed)
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         parts = self._arranged(plan)[held_out]
         return CellEngine(PartsOnDisk(parts, self._scratch), plan.loss)
 
     def _arranged(self, plan: Plan) -> dict[bool, list[PartOnDisk]]:
-        """Give every row its role, once: each block becomes a part that learns and one that validates."""
-        if self._parts is None:
+        """Give every row its role, once per plan: each block becomes a part that learns and one that validates."""
+        if self._parts is None or self._parts[0] is not plan:
+            for part in [] if self._parts is None else [each for role in self._parts[1].values() for each in role]:
+                part.remove()  # whoever grew on it is done
 
             def arrange(files: dict[str, str]) -> dict[bool, PartOnDisk]:
                 block = self._block(files)
                 parts = {role: PartOnDisk.of(block.part(plan, role), self._scratch) for role in (False, True)}
                 del block
-                for path in files.values():
+                for path in () if self.kept else files.values():
                     os.unlink(path)
                 return parts
 
             arranged = [*self._scratch.map(arrange, self._blocks)]
-            self._parts = {role: [parts[role] for parts in arranged if parts[role].n_rows] for role in (False, True)}
-        return self._parts
+            roles = {role: [parts[role] for parts in arranged if parts[role].n_rows] for role in (False, True)}
+            self._parts = plan, roles
+        return self._parts[1]
 
 
 class PartOnDisk:
@@ -213,6 +216,11 @@ class PartOnDisk:
         arrays = {"columns": part.columns, "target": part.target, "weight": part.weight}
         files = {name: scratch.write(array) for name, array in arrays.items() if array.size}
         return cls(scratch, files, part.n_rows, part.columns.dtype, part.loss)
+
+    def remove(self) -> None:
+        """Delete the files."""
+        for path in self._files.values():
+            os.unlink(path)
 
     def reply(self, request: Request[CellPart, Reply]) -> Reply:
         """Put a request to the rows, in memory for as long as it takes."""

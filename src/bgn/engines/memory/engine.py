@@ -54,6 +54,10 @@ class RowsInMemory(OneBlock):
         self._rows, self._threads = RawRows(X.T, y, sample_weight), threads
         super().__init__(self._rows, sample_weight is not None)
 
+    def beside(self, threads: int) -> RowsInMemory:
+        rows = self._rows
+        return type(self)(rows.columns.T, rows.target, rows.weight, threads)
+
     def hashes(self, seed: int) -> Hashes:
         """A hash of every row's content."""
         return np.asarray(self._rows.hashes(seed))

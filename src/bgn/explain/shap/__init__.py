@@ -14,8 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import NDArray
 
+from bgn.engines.memory.threads import ThreadPool
 from bgn.explain.classes import class_labels, probabilities_of
 from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, averages, games
 from bgn.explain.shap.explanation import Explanation as Explanation
@@ -28,6 +30,8 @@ from bgn.pipelines import through_pipelines
 
 MAX_PLAYERS = 10
 """Most inputs whose coalitions are enumerated: of a neuron with one hidden layer, of the network with more."""
+
+_MUCH = 1 << 20  # rows of all neurons' games, for threads to share
 
 
 @through_pipelines("X", "background")
@@ -220,7 +224,16 @@ def _linear(network: Network, rows: Floats, background: Floats) -> tuple[Floats,
 def _exact(network: Network, parts: list[Game], rows: Floats, background: Floats, slots: Slots) -> Floats:
     """Return the shares of the connections, one row of `slots` each: every coalition's part added up."""
     shares, table, drawn = np.zeros((len(slots), len(rows))), SortedColumns(rows), SortedColumns(background)
-    for game in parts:
+
+    def share(game: Game) -> None:
         for coalition, means in averages(network, game, table, drawn):
             add_shares(network, game, coalition, means, shares, slots)
+
+    # One neuron's shares are its own, so that threads need not wait for each other.
+    threads = cpu_count() if len(parts) * (len(rows) + len(background)) >= _MUCH else 1
+    if threads > 1:
+        ThreadPool(threads).each(share, parts)
+    else:
+        for game in parts:
+            share(game)
     return shares

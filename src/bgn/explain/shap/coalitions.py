@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain.crossings import summand, summands
-from bgn.explain.shap.counting import count_merged, count_windowed
+from bgn.explain.shap.counting import count_in_cells, count_merged, count_windowed
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
@@ -28,6 +28,7 @@ Slots = dict[tuple[int, ...], int]
 
 # A deeper network is evaluated on at most this many rows at a time.
 _BLOCK = 1 << 16
+_FEWEST_CELLS = 64
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,14 @@ class SortedColumns:
         self.by_column = np.ascontiguousarray(rows.T).T
         self._orders: dict[int, Ints] = {}
         self._sorted: dict[int, Floats] = {}
+        self._last: tuple[Neuron, Floats] | None = None
+
+    def summands(self, neuron: Neuron) -> Floats:
+        """Return what every column that a neuron reads adds to its sum, (rows, columns); the last is remembered."""
+        known = self._last
+        if known is None or known[0] is not neuron:
+            known = self._last = neuron, np.ascontiguousarray(summands(neuron, self.by_column).T)
+        return known[1]
 
     def order(self, neuron: Neuron, place: int) -> Ints:
         """Return the rows' numbers, the smallest summand of the column at a place of a neuron's projection first."""
@@ -116,9 +125,12 @@ def coalition_counts(neuron: Neuron, coalition: int, rows: SortedColumns, backgr
         fixed, drawn = summand(neuron, known, rows.by_column), background.largest_first(neuron, other)
         count_merged(fixed, rows.order(neuron, known), drawn, threshold, counts)
         return counts
-    places = np.array([place for place in range(size) if not coalition >> place & 1])
-    fixed = np.ascontiguousarray(summands(neuron, rows.by_column).T)
-    drawn = summands(neuron, background.by_column)[places]
+    fixed, drawn = rows.summands(neuron), background.summands(neuron)
+    given = np.array([bool(coalition >> place & 1) for place in range(size)])
+    if count_in_cells(fixed, drawn, given, threshold, max(_FEWEST_CELLS, len(drawn)), counts):
+        return counts
+    places = np.flatnonzero(~given)
+    drawn = np.ascontiguousarray(drawn.T[places])
     drawn = drawn[:, np.lexsort(drawn)]
     new = np.ones(drawn.shape[1], dtype=bool)
     new[1:] = (drawn[:, 1:] != drawn[:, :-1]).any(axis=0)

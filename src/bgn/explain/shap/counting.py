@@ -14,6 +14,8 @@ from bgn.model.step import Floats
 
 # A bound on the relative error of a short sum, per term, with room to spare.
 _ROUNDING = 4 * np.finfo(np.float64).eps
+# Rows that a cell may hold, where no more than others.
+_CROWDED = 256
 
 
 @compiled
@@ -61,6 +63,79 @@ def count_windowed(
                 count += above[at] - above[at + 1]
             at += 1
         counts[row] = count + above[at]
+
+
+@compiled
+def count_in_cells(
+    fixed: Floats, drawn: Floats, known: np.ndarray, threshold: float, n_cells: int, counts: np.ndarray
+) -> bool:
+    """Count, for every row of `fixed`, the rows of `drawn` that make it fire when put in the columns not `known`.
+
+    The background's sums are put in cells of equal width, without sorting. All in the cells above a row's are counted
+    and those in its own looked at; sums within a rounding error of the threshold are made anew in the network's order.
+    An infinite summand, which stands for a gap, decides by itself. Cost: a few steps per row of either table, unless
+    one cell holds many rows: then nothing is counted and False is returned.
+    """
+    n, m, width = len(fixed), len(drawn), len(known)
+    sums, spread, always = np.empty(m), 0.0, 0
+    low, high, finite = np.inf, -np.inf, 0
+    for row in range(m):
+        total, size = 0.0, 0.0
+        for column in range(width):
+            if not known[column]:
+                total += drawn[row, column]
+                size += abs(drawn[row, column])
+        sums[row] = total
+        if size < np.inf:
+            low, high, finite, spread = min(low, total), max(high, total), finite + 1, max(spread, size)
+        elif total == np.inf:
+            always += 1
+        elif total != -np.inf:
+            return False  # summands that overflow
+    scale = (n_cells - 1) / (high - low) if high > low else 0.0
+    if not scale * max(abs(low), abs(high)) < np.inf:
+        return False
+    first = np.zeros(n_cells + 1, np.int64)  # where each cell begins
+    for row in range(m):
+        if abs(sums[row]) < np.inf:
+            first[int((sums[row] - low) * scale) + 1] += 1
+    if finite and first.max() > max(_CROWDED, 64 * finite // n_cells):
+        return False
+    for cell in range(n_cells):
+        first[cell + 1] += first[cell]
+    place, order = first.copy(), np.empty(m, np.int64)
+    for row in range(m):
+        if abs(sums[row]) < np.inf:
+            cell = int((sums[row] - low) * scale)
+            order[place[cell]] = row
+            place[cell] += 1
+    terms = np.empty(width)
+    for row in range(n):
+        total, size = 0.0, 0.0
+        for column in range(width):
+            if known[column]:
+                total += fixed[row, column]
+                size += abs(fixed[row, column])
+        if size == np.inf:
+            if abs(total) < np.inf or total != total:
+                return False
+            counts[row] = m if total > 0 else 0
+            continue
+        doubt = _ROUNDING * width * (size + spread + abs(threshold))
+        wanted = threshold - total
+        begin = int(min(max((wanted - doubt - low) * scale, 0.0), n_cells - 1.0))
+        end = int(min(max((wanted + doubt - low) * scale, -1.0), n_cells - 1.0))
+        count = always + first[n_cells] - first[end + 1]
+        for at in range(first[begin], first[end + 1]):
+            other = order[at]
+            if sums[other] > wanted + doubt:
+                count += 1
+            elif sums[other] >= wanted - doubt:
+                for column in range(width):
+                    terms[column] = fixed[row, column] if known[column] else drawn[other, column]
+                count += fires(terms, threshold)
+        counts[row] = count
+    return True
 
 
 @compiled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -45,3 +45,7 @@ class Others:
     inverse: Floats
     slots: NDArray[np.int64]
     penalty: float
+
+    def staying(self) -> Others:
+        """The same, were the others not refitted."""
+        return replace(self, inverse=np.array([[1.0 / self.total]]), slots=self.slots[:0])

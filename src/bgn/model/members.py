@@ -1,0 +1,142 @@
+"""The networks that a network is the mean of: what each of them gives the questions, and how far they lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bgn.model.link import LINKS
+from bgn.model.step import Floats, any_output, frozen
+
+if TYPE_CHECKING:
+    from bgn.model.network import Network
+
+_MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Members:
+    """What the networks behind a mean give its questions, one row per network.
+
+    Parameters
+    ----------
+    weights : array_like, shape (networks, width) or (networks, width, outputs)
+        The output weight of every neuron of the mean's last layer in every network; 0 where a network does not ask it.
+    bases : array_like, shape (networks,) or (networks, outputs)
+        Their bases.
+    left_out : float
+        The share of the rows that each network did not learn from.
+    slopes : array_like, shape (networks, columns) or (networks, columns, outputs), optional
+        What a column adds per unit in every network, where there are slopes.
+
+    Examples
+    --------
+    >>> from bgn.model.members import Members
+    >>> members = Members([[0.5, 0.0], [0.0, 1.5]], [1.0, 2.0], left_out=0.2)
+    >>> len(members), float(members.standard_error([4.0, 6.0]).round(3))
+    (2, 2.828)
+    """
+
+    weights: Floats
+    bases: Floats
+    left_out: float
+    slopes: Floats | None
+
+    def __init__(self, weights: Any, bases: Any, left_out: float, slopes: Any = None) -> None:
+        bases = frozen(bases, "bases", 1, 2)
+        vars(self).update(
+            weights=frozen(weights, "weights", bases.ndim + 1), bases=bases, left_out=float(left_out),
+            slopes=None if slopes is None else frozen(slopes, "slopes", bases.ndim + 1),
+        )  # fmt: skip
+
+    def of(self, shape: tuple[int, ...]) -> Members:
+        """Return the same, if they go with output weights of this shape."""
+        if self.weights.shape[1:] != shape:
+            raise ValueError(f"members must have weights of shape {shape} each; got {self.weights.shape[1:]}.")
+        return self
+
+    def __len__(self) -> int:
+        return len(self.bases)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Members):
+            return NotImplemented
+        parts = ((self.weights, other.weights), (self.bases, other.bases), (self.slopes, other.slopes))
+        return self.left_out == other.left_out and all(np.array_equal(a, b) for a, b in parts)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return f"Members({len(self)} networks, each without {self.left_out:.3g} of the rows)"
+
+    def standard_error(self, values: Any) -> Any:
+        """Return the standard error of a figure from its value in every network, along the first axis.
+
+        Each network left out a share v of the rows at random, so that the networks differ as far as those rows matter:
+        the delete-d jackknife (Shao and Wu 1989) makes of their variance, times (1 - v) / v, that of a network which
+        learns from all rows, were these drawn again. The mean of the networks varies less than one of them does.
+
+        Parameters
+        ----------
+        values : array_like, shape (networks, ...)
+
+        Returns
+        -------
+        ndarray of float64, or float
+            NaN where there is but one network.
+        """
+        values, share = np.asarray(values, np.float64), self.left_out
+        if len(values) < 2:
+            return np.full(values.shape[1:], np.nan)
+        return np.sqrt((1.0 - share) / share) * np.std(values, axis=0, ddof=1)
+
+    def networks(self, mean: Network) -> list[Network]:
+        """Return every network by itself; with one hidden layer, without the questions that it does not ask."""
+        slopes = [None] * len(self) if self.slopes is None else self.slopes
+        found = []
+        for weights, base, lines in zip(self.weights, self.bases, slopes, strict=True):
+            layers, asked = mean.layers, any_output(weights)
+            if mean.depth == 1:
+                layers, weights = (layers[0].only(np.flatnonzero(asked)),), weights[asked]
+            found.append(mean.changed(layers=layers, output_weights=weights, base=base, slopes=lines))
+        return found
+
+    def scores(self, mean: Network, rows: Floats) -> Floats:
+        """Return what every network gives rows as the mean reads them, before the link.
+
+        Parameters
+        ----------
+        mean : Network
+        rows : ndarray, shape (rows, columns)
+
+        Returns
+        -------
+        ndarray of float64, shape (networks, rows) or (networks, rows, outputs)
+        """
+        at_once = max(1, _MOST_ANSWERS // max(mean.widths[-1], 1))
+        blocks = [rows[k : k + at_once] for k in range(0, max(len(rows), 1), at_once)]
+        return np.concatenate([self._scores(mean, block) for block in blocks], axis=1)
+
+    def prediction_error(self, mean: Network, rows: Floats, scores: bool = False) -> Floats:
+        """Return the standard error of the prediction, or of the score, of rows as the mean reads them.
+
+        Parameters
+        ----------
+        mean : Network
+        rows : ndarray, shape (rows, columns)
+        scores : bool, default False
+            Of raw scores rather than of predictions.
+
+        Returns
+        -------
+        ndarray of float64, shape (rows,) or (rows, outputs)
+        """
+        found = self.scores(mean, rows)
+        if not scores:
+            found = np.stack([LINKS[mean.link](each) for each in found])
+        return np.asarray(self.standard_error(found))
+
+    def _scores(self, mean: Network, rows: Floats) -> Floats:
+        answers = mean._hidden(rows)
+        found = np.stack([answers @ weights for weights in self.weights]) + self.bases[:, np.newaxis]
+        return found if self.slopes is None else found + np.stack([rows @ lines for lines in self.slopes])

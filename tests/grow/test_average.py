@@ -1,0 +1,241 @@
+"""Averages: members on shares of the rows, and their mean."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_friedman1
+
+import bgn
+from bgn import BGNClassifier, BGNRegressor, Layer, Network
+from bgn.explain.crossings import fires
+from bgn.explain.shap.counting import count_in_cells
+from bgn.grow.average import AverageHistory, member_seeds
+from bgn.model.mean import mean_of
+from bgn.model.neuron import Neuron, Projection
+from tests.every_engine import ENGINES
+from tests.reference.explain import shapley
+from tests.round_trips import bits
+
+X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
+SMALL: dict[str, Any] = {"max_width": 6, "max_replacements": 2, "random_state": 0}
+
+
+def _written(number: float) -> Fraction:
+    return Fraction(repr(float(number)))
+
+
+@st.composite
+def _networks(draw: Any) -> list[Network]:
+    """Networks of one layer with short numbers, among whose questions some are the same."""
+    count = draw(st.integers(1, 6))
+    short = st.integers(-9999, 9999).map(lambda k: k / 1000)
+    found = []
+    for _ in range(count):
+        width = draw(st.integers(0, 4))
+        rows = draw(st.lists(st.sampled_from([(1.0, 0.0), (0.0, 1.0), (1.0, -1.0)]), min_size=width, max_size=width))
+        cuts = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=width, max_size=width))
+        weights = draw(st.lists(short, min_size=width, max_size=width))
+        found.append(Network([Layer(np.reshape(rows, (width, 2)), cuts)], weights, draw(short)))
+    return found
+
+
+@given(networks=_networks())
+@settings(max_examples=60, deadline=None)
+def test_the_mean_is_the_mean(networks: list[Network]) -> None:
+    mean = mean_of(networks, 0.2)
+    rows = np.array([[a, b] for a in (-1.0, -0.5, 0.0, 0.5) for b in (-1.0, 0.0, 0.5)])
+    each = [network.predict(rows) for network in networks]
+    assert mean.members is not None
+    assert np.allclose(mean.members.scores(mean, rows), each, rtol=0, atol=1e-12)
+    assert all(np.array_equal(a.predict(rows), b) for a, b in zip(mean.members.networks(mean), each, strict=True))
+    assert len(set(mean.layers[0].neurons)) == mean.widths[0]
+    ends = 10**6 % len(networks) == 0
+    for k, row in enumerate(rows):
+        exact = sum((_written(one[k]) for one in each), Fraction(0)) / len(networks)
+        wanted = float(exact) if ends else pytest.approx(float(exact), abs=1e-6)
+        assert mean.predict(row[np.newaxis])[0] == wanted
+
+
+def test_layers_of_different_depth_stand_side_by_side() -> None:
+    deep = [
+        BGNRegressor(max_layers=layers, max_width=5, cv=None, random_state=seed).fit(X, Y).history_
+        for layers, seed in ((1, 0), (2, 1), (3, 2), (2, 3))
+    ]
+    networks = [history.network(4, len(history.paths) - 1) for history in deep]
+    assert len({network.depth for network in networks}) > 1
+    mean = mean_of(networks, 0.2)
+    assert mean.depth == max(network.depth for network in networks)
+    assert np.allclose(mean.predict(X), np.mean([network.predict(X) for network in networks], axis=0), atol=1e-9)
+
+
+def test_members_see_other_rows_and_the_mean_is_one_network() -> None:
+    model = BGNRegressor(n_networks=4, **SMALL).fit(X, Y)
+    assert isinstance(model.history_, AverageHistory)
+    networks = [member.network() for member in model.history_.members]
+    assert len({repr(bits(network)) for network in networks}) == 4
+    assert np.allclose(model.predict(X), np.mean([each.predict(X) for each in networks], axis=0), atol=1e-12)
+    first = BGNRegressor(cv=None, **SMALL).fit(X, Y)
+    assert bits(networks[0]) == bits(first.network_)  # the first has the seed of a fit without others
+    assert len(set(member_seeds(7, 50))) == 50
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_same_bits_everywhere(engine: str) -> None:
+    wanted = BGNRegressor(n_networks=3, n_jobs=1, **SMALL).fit(X, Y)
+    found = ENGINES[engine](BGNRegressor(n_networks=3, n_jobs=2, **SMALL), X, Y)
+    assert bits(found.network_) == bits(wanted.network_)
+    assert found.network_.members == wanted.network_.members
+
+
+def test_rows_to_validate_on_leave_shares_to_learn_from() -> None:
+    held = (X[300:], Y[300:])
+    model = BGNRegressor(n_networks=3, **SMALL).fit(X[:300], Y[:300], eval_set=held)
+    networks = [member.network() for member in model.history_.members]
+    assert len({repr(bits(network)) for network in networks}) == 3
+    assert all(member.n_validation == 100 for member in model.history_.members)
+    assert model.intervals_.network == model.network_
+
+
+def test_classes() -> None:
+    labels = np.digitize(Y, [11.0, 16.0])
+    for y in (labels > 0, labels):
+        model = BGNClassifier(n_networks=2, max_width=2, max_replacements=0, shrinkage=5.0, random_state=0).fit(X, y)
+        scores = [member.network().raw_score(X) for member in model.history_.members]
+        assert np.allclose(model.decision_function(X), np.mean(scores, axis=0), atol=1e-12)
+
+
+def test_widths_of_an_average() -> None:
+    model = BGNRegressor(n_networks=2, **SMALL).fit(X, Y)
+    small = model.at_width(2)
+    assert small.network_.widths[0] <= 4
+    parts = [member.network(min(2, member.best_width)).predict(X) for member in model.history_.members]
+    assert np.allclose(small.predict(X), np.mean(parts, axis=0), atol=1e-12)
+    assert bits(small.at_width(model.history_.best_width).network_) == bits(model.network_)
+    with pytest.raises(ValueError, match="width must be one that was grown"):
+        model.at_width(7)
+
+
+def test_stopping_keeps_what_has_grown() -> None:
+    told: list[int] = []
+
+    def stop(record: Any) -> bool:
+        told.append(record.member)
+        return record.member == 1 and record.width == 2
+
+    model = BGNRegressor(n_networks=4, callbacks=stop, n_jobs=2, **SMALL).fit(X, Y)
+    assert told == sorted(told)
+    assert len(model.history_.members) == 2
+    assert model.history_.stopped == "callback"
+    hurried = BGNRegressor(n_networks=4, max_seconds=0.0, **SMALL).fit(X, Y)
+    assert len(hurried.history_.members) == 1
+    assert hurried.history_.stopped == "max_seconds"
+
+
+def test_an_interrupt_keeps_what_has_grown() -> None:
+    def interrupt(record: Any) -> None:
+        if record.member == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = BGNRegressor(n_networks=4, callbacks=interrupt, **SMALL).fit(X, Y)
+    assert len(model.history_.members) == 2
+    assert model.history_.stopped == "interrupted"
+
+
+def test_no_rows_left_out_is_refused() -> None:
+    with pytest.raises(ValueError, match="validation_fraction must be above 0 where n_networks"):
+        BGNRegressor(n_networks=2, validation_fraction=0.0).fit(X, Y)
+
+
+def test_standard_errors_are_the_spread_of_the_members() -> None:
+    model = BGNRegressor(n_networks=4, **SMALL).fit(X, Y)
+    predicted, errors = model.predict(X[:7], return_std=True)
+    each = [member.network().predict(X[:7]) for member in model.history_.members]
+    assert np.array_equal(predicted, model.predict(X[:7]))
+    assert np.allclose(errors, 2.0 * np.std(each, axis=0, ddof=1))  # four times as many rows learnt as were left out
+    labels = Y > 14.0
+    sure = BGNClassifier(n_networks=2, max_width=3, shrinkage=5.0, max_replacements=0, random_state=0).fit(X, labels)
+    chances, apart = sure.predict_proba(X[:7], return_std=True)
+    each = [member.network().predict(X[:7]) for member in sure.history_.members]
+    assert chances.shape == apart.shape == (7, 2)
+    assert np.allclose(apart[:, 1], 2.0 * np.std(each, axis=0, ddof=1))
+    with pytest.raises(ValueError, match="return_std needs an average"):
+        BGNRegressor(max_width=1).fit(X, Y).predict(X, return_std=True)
+    with pytest.raises(ValueError, match="for two calls"):
+        model.predict(X, interval=0.9, return_std=True)
+
+
+def _wide(count: int, networks: int) -> Network:
+    """Return an average with so many questions of one to four columns."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(networks):
+        neurons = []
+        for _ in range(count // networks):
+            columns = np.sort(rng.choice(5, rng.integers(1, 5), replace=False))
+            factors = (1.0, *np.round(rng.normal(size=len(columns) - 1), 2).tolist())
+            neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
+        weights = np.round(rng.normal(size=len(neurons)) / 10, 3)
+        found.append(Network([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
+    return mean_of(found, 0.2)
+
+
+def test_explanations_of_two_thousand_questions_add_up() -> None:
+    network = _wide(2800, 8)
+    assert network.widths[0] >= 2000
+    rows = np.random.default_rng(1).normal(size=(40, 5)).round(1)
+    explained = bgn.shap_values(network, rows, rows)
+    assert explained.method == "exact"
+    assert np.allclose(explained.base_value + explained.values.sum(axis=1), network.predict(rows), atol=1e-9)
+    text = bgn.equation(network, most=3)
+    assert text.count("[") == 3
+    assert f"{len(bgn.as_terms(network).terms) - 3} more questions add up to" in text
+    assert network.members is not None
+    each = [bgn.shap_values(one, rows, rows).values for one in network.members.networks(network)]
+    assert np.allclose(np.mean(each, axis=0), explained.values, atol=1e-9)
+    found = bgn.importance(network, rows)
+    features = [np.abs(one).mean(axis=0) for one in each]
+    assert np.allclose(found.standard_error, 2.0 * np.std(features, axis=0, ddof=1))
+
+
+def test_explanations_of_a_small_average() -> None:
+    network = _wide(12, 3)
+    rows = np.random.default_rng(1).normal(size=(9, 5)).round(1)
+    values = bgn.shap_values(network, rows, rows).values
+    assert np.allclose(values, shapley(network, rows, rows).sum(axis=2), atol=1e-10)
+    effect = bgn.effect(network, 0, rows)
+    assert network.members is not None
+    ones = [bgn.effect(one, 0, rows) for one in network.members.networks(network)]
+    for place in (-3.0, 0.0, 0.4, 2.0):
+        k = int(np.searchsorted(effect.breakpoints, place, side="right"))
+        apart = np.std([one(place) for one in ones], ddof=1)
+        assert np.isclose(effect(place), np.mean([one(place) for one in ones]))
+        assert np.isclose(effect.standard_error[k], 2.0 * apart)
+    wanted, lowest = float(network.predict(rows).max()), rows[np.argmin(network.predict(rows))]
+    found = bgn.counterfactual(network, lowest, at_least=wanted)
+    assert found.found
+    assert found.optimal
+    assert network.predict(found.x[np.newaxis])[0] == found.prediction >= wanted
+    to_best = np.abs(rows[np.argmax(network.predict(rows))] - lowest).sum()
+    assert found.cost <= to_best + 1e-9
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_counts_in_cells_are_those_of_the_definition(data: Any) -> None:
+    values = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3), st.sampled_from([np.inf, 1e-300, 1e9]))
+    shape = data.draw(st.integers(2, 4))
+    fixed, drawn = (
+        np.array(data.draw(st.lists(st.tuples(*[values] * shape), min_size=1, max_size=30)), np.float64) for _ in "ab"
+    )
+    known = np.array([*data.draw(st.tuples(*[st.booleans()] * (shape - 2))), True, False])
+    threshold, counts = data.draw(st.floats(-10, 10)), np.empty(len(fixed), np.int64)
+    if count_in_cells(fixed, drawn, known, threshold, 64, counts):
+        for row, count in zip(fixed, counts, strict=True):
+            assert count == sum(fires(np.where(known, row, other), threshold) for other in drawn)
