@@ -121,7 +121,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_width=3, max_linear=0, random_state=0).fit(X, y)
     >>> model.network_.widths
     (3,)
     >>> model.predict(X.head(2)).shape
