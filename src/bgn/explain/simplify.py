@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.class_points import LogLoss
 from bgn.explain.points import SquaredError
-from bgn.explain.subject import binary_network, of_codes
+from bgn.explain.subject import of_codes, readable_network, straight_values
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
 from bgn.model.decimals import EXACT, asks_as_written, between, shortest, written
@@ -112,19 +112,25 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
-    original = binary_network(model)
+    whole = readable_network(model)
+    if whole.slopes is not None and points is not None:
+        raise ValueError("points are for models of questions alone; this one has linear terms. Use digits.")
+    original = whole.changed(slopes=None)
     if digits is not None and points is not None:
         raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
     _check_range("digits", digits, 17)
     _check_range("points", points, _MOST_POINTS)
     rows, network = rows_of(original, X, "X"), of_codes(original)
+    if whole.slopes is not None:  # questions alone are rounded: what they must explain is what slopes leave
+        y = _checked_target(y, len(rows)) - straight_values(whole, rows).sum(axis=1)
     loss = _loss(original, rows, y, calibrate_on)
     free, before = _free(network, rows), loss.of(network)
     simple = (
         _round_outputs(free, loss, digits, (1.0 + max_loss) * before) if points is None else loss.points(free, points)
     )
     after = loss.of(simple)
-    simple, free = simple.changed(schema=original.schema), free.changed(schema=original.schema)
+    parts: dict[str, Any] = {"schema": original.schema, "slopes": whole.slopes, "ranges": whole.ranges}
+    simple, free = simple.changed(**parts), free.changed(**parts)
     return Simplified(simple, free, before, after, loss.measure)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bgn.engines.protocol import Engine, Floats, Integers, Output
+from bgn.engines.ramp import Ramp
 from bgn.grow.constraints import Constraints
 from bgn.grow.output import Full, State, _Fit, rounded_output
 from bgn.model.neuron import Neuron
@@ -42,11 +43,13 @@ class Signed(Full):
         """Whether a neuron gains enough is told once the signs are held."""
         return True
 
-    def _accepted(self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float) -> State | None:
+    def _accepted(
+        self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+    ) -> State | None:
         """Keep what lowers the loss with signs held; a neuron whose weight they leave at zero does not."""
         if rows.loss.quadratic and self._explained(fit) - self._explained(state) <= lead:
             return None
-        found = super()._accepted(rows, state, fit, slot, lead)
+        found = super()._accepted(rows, state, fit, slot, lead, ramps)
         if found is None or found.output.weights[slot]:
             return found
         if slot < state.width:
