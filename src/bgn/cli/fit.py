@@ -88,7 +88,8 @@ _column_options = grouped(
 _growth_options = grouped(
     click.option(
         "--size", type=click.IntRange(1),
-        help=f"Most questions to keep: small models are easier to read. {SIZE} unless told; with --paper, no limit.",
+        help=f"Most questions to keep: small models are easier to read. {SIZE} unless told; with --paper and "
+        "--accurate, no limit.",
     ),
     click.option(
         "--max-width", type=click.IntRange(1),
@@ -146,6 +147,10 @@ _machine_options = grouped(
     click.option(
         "--seed", "random_state", type=click.IntRange(0), default=0, show_default=True,
         help="Seed of every random choice.",
+    ),
+    click.option(
+        "--accurate", is_flag=True,
+        help="The mean of eight wide networks, for accuracy whatever the size; other options still override.",
     ),
     click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override."),
 )  # fmt: skip
@@ -236,7 +241,8 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
     """Grow a network, and keep the width that was asked for. Also the rows it was fitted to, or some of them."""
     from bgn.grow.history import choose_width
 
-    paper, size = options["paper"], options["size"] or (None if options["paper"] else SIZE)
+    paper = options["paper"]
+    size = options["size"] or (None if paper or options["accurate"] else SIZE)
     model = _estimator(given.classes is not None, options)
     if options["max_width"] is None and size is not None:
         # The next layer reads all of the one below, so that only a single layer may grow on.
@@ -261,6 +267,10 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
         raise Refused("--class-weight is for classes, and the target holds numbers; insist with --task classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
+    if options["accurate"]:
+        if options["paper"]:
+            raise Refused("--accurate and --paper are two ways to grow; choose one.")
+        make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
     chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):

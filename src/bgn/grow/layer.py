@@ -184,14 +184,19 @@ class LayerGrowth:
         self._follow(slot)
         if not state.same_answers:
             self.finder.learn(slot, state.neurons[slot].projection)
+        self._note(slot, kind)
+        return True
+
+    def _note(self, slot: int, kind: str) -> None:
+        """Remember the step, and tell of it."""
+        if not self.state.same_answers:
             self._bound = self.rows.train.loss.in_units(self.rows.train.bound())
         record = Record(
-            self.layer, state.width, kind, slot, self._train_loss(), self._validation_loss(),
+            self.layer, self.state.width, kind, slot, self._train_loss(), self._validation_loss(),
             self._bound, self.monitor.seconds, self.monitor.member,
         )  # fmt: skip
         self.records.append(record)
         self.monitor.tell(record)
-        return True
 
     def _share(self, slot: int, neuron: Neuron) -> float:
         """The share of its gain that counts for a neuron in a slot; less where it asks about more columns."""
