@@ -1,7 +1,7 @@
 """The preset for accuracy, `accurate()`, beside the models that people take when size is no concern.
 
-Numbers (``numbers``): the seven tables of the study, a quarter of the rows for testing. Mean test MSE over seeds and the
-processor's seconds per fit of `BGNRegressor.accurate()`, of an EBM with pairs, of LightGBM (the grid of
+Numbers (``numbers``): the seven tables of the study, a quarter of the rows for testing. Mean test MSE over seeds and
+the processor's seconds per fit of `BGNRegressor.accurate()`, of an EBM with pairs, of LightGBM (the grid of
 ``experiments.anysize``, chosen on validation rows) and of LassoCV.
 
 Classes (``classes``): the seven tables of two classes, a quarter of the rows for testing. AUC and log loss of
@@ -45,7 +45,7 @@ def numbers(name: str, seed: int, without: list[str]) -> Figures:
 
     def accurate() -> tuple[float, ...]:
         model = bgn.BGNRegressor.accurate(n_jobs=1, random_state=seed)
-        return _judged(model, X, y, rows) + (model.network_.widths[-1],)
+        return (*_judged(model, X, y, rows), model.network_.widths[-1])
 
     def ebm() -> tuple[float, ...]:
         from interpret.glassbox import ExplainableBoostingRegressor
@@ -86,7 +86,7 @@ def classes(name: str, seed: int, without: list[str]) -> Figures:
 
     def accurate() -> tuple[float, ...]:
         model = bgn.BGNClassifier.accurate(n_jobs=1, random_state=seed)
-        return judged(model, rows.X, rows.y, rows.X_test) + (model.network_.widths[-1],)
+        return (*judged(model, rows.X, rows.y, rows.X_test), model.network_.widths[-1])
 
     def ebm() -> tuple[float, ...]:
         from interpret.glassbox import ExplainableBoostingClassifier

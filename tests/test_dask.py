@@ -529,20 +529,26 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     rows["rent"] += np.where(rows["quarter"] == "north", 3 * y.std(), 0.0)
     rows["empty"] = np.full(600, np.nan)
     rows.loc[7, "b"] = np.nan
-    rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
     options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--json"
     cards = []
-    for key in (("--drop", "house"), ("--key", "house", "--missing", "drop", "--drop", "quarter")):
+    rows["dear"] = pd.Series(np.where(rows["rent"] > rows["rent"].median(), "yes", "no")).where(rows.index != 11)
+    rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
+    for key in (
+        ("-t", "rent", "--drop", "house", "--drop", "dear"),
+        ("-t", "rent", "--key", "house", "--missing", "drop", "--drop", "quarter", "--drop", "dear"),
+        ("-t", "dear", "--drop", "house", "--drop", "rent"),
+    ):
         for where in ((), ("--scheduler", two.scheduler.address)):
             out = "-o", tmp_path / "model.json"
-            done = run("fit", tmp_path / "rents.parquet", "-t", "rent", *options, *key, *where, *out)
+            done = run("fit", tmp_path / "rents.parquet", *options, *key, *where, *out)
             cards.append((json.loads(done.out) | {"seconds": 0}, read(tmp_path / "model.json").held_out))
             assert "column 'empty' is empty and left out" in done.err
             assert ("1 of 600 rows have missing values ('b' 1): left out" in done.err) == ("drop" in key)
     assert cards[0] == cards[1]
     assert cards[2] == cards[3]
+    assert cards[4] == cards[5]
     assert "quarter" in cards[0][0]["features_used"]
-    drop = "--drop", "house", "--missing", "refuse"
+    drop = "--drop", "house", "--drop", "dear", "--missing", "refuse"
     refused = run("fit", tmp_path / "rents.parquet", "-t", "rent", *drop, "--scheduler", two.scheduler.address, code=1)
     assert "add --missing drop" in refused.err
 

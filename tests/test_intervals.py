@@ -206,3 +206,69 @@ def test_the_command_and_the_report(tmp_path):
     assert "rows that it did not learn from" in page
     assert '"interval":{"reach":' in page
     assert '"interval":null' in bgn.write_report(model.network_, X, y, tmp_path / "s.html").read_text(encoding="utf-8")
+
+
+def test_folds_tell_where_all_rows_were_learnt_from():
+    """Every row is predicted by the network of the fold that it was left out of, at every width."""
+    X, y = rows(300)
+    model = BGNRegressor(max_width=4, digits=None, max_replacements=0, shrinkage=1.0, max_features=1, random_state=0)
+    model.fit(X, y)
+    assert model.history_.cross_validated
+    assert model.history_.left_out is None
+    found = model.left_out_
+    assert found.predictions.shape == (300, len(found.predictions[0]))
+    assert sorted(found.targets.tolist()) == pytest.approx(sorted(y.tolist()))
+    for width, snapshot in enumerate(model.history_.paths[0]):
+        loss = np.mean((found.predictions[:, width] - found.targets) ** 2)
+        assert loss == pytest.approx(snapshot.validation_mse, rel=1e-6)
+    small = model.at_width(1)
+    assert small.intervals_.network == small.network_
+    assert not np.array_equal(small.predict(X, interval=0.9)[1], model.predict(X, interval=0.9)[1])
+
+
+def test_folds_hold_their_share(tmp_path):
+    X, y = rows(1000)
+    model = BGNRegressor(max_width=4, random_state=0).fit(X, y)
+    new, truth = rows(20_000, 1)
+    ends = model.predict(new, interval=0.9)[1]
+    assert abs(((truth >= ends[:, 0]) & (truth <= ends[:, 1])).mean() - 0.9) < 0.03
+    bgn.save(model, tmp_path / "m.json")
+    np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(new, interval=0.9)[1], ends)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_folds_of_classes_have_sets(classes):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = np.digitize(X[:, 0] + rng.normal(0, 0.5, 400), [0.0, 1.0][: classes - 1])
+    model = bgn.BGNClassifier(max_width=3, max_features=1, shrinkage=1.0, random_state=0).fit(X, y)
+    found = model.left_out_
+    width = model.history_.best_width
+    chances = found.predictions[:, width]
+    chances = chances if classes == 3 else np.stack([1 - chances, chances], axis=1)
+    loss = -np.log(chances[np.arange(400), found.targets.astype(int)]).mean()
+    assert loss == pytest.approx(model.history_.paths[0][width].validation_loss, rel=1e-3)
+    _, sets = model.predict(X, interval=0.9)
+    assert sets[np.arange(400), y].mean() > 0.85  # few different predictions: sets are coarse
+
+
+def test_the_command_and_the_report_name_sets_of_classes(tmp_path):
+    pytest.importorskip("click")
+    pytest.importorskip("pyarrow")
+    from tests.command import call
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 1))
+    y = np.where(X[:, 0] + rng.normal(size=400) > 0, "yes", "no")
+    model = bgn.BGNClassifier(max_width=3, random_state=0).fit(X, y)
+    bgn.save(model, tmp_path / "m.json")
+    (tmp_path / "d.csv").write_text("x0\n2.5\n0.02\n")
+    lines = call("predict", tmp_path / "m.json", tmp_path / "d.csv", "--interval", "0.9").out.splitlines()
+    assert lines[0] == "prediction,classes"
+    labels, sets = model.predict([[2.5], [0.02]], interval=0.9)
+    told = [" | ".join(model.classes_[each]) for each in sets]
+    assert lines[1:] == [f'"{label}","{some}"' for label, some in zip(labels, told, strict=True)]
+    assert lines[2].endswith('"no | yes"')
+    page = bgn.write_report(model, X, y, tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "of the sets hold the true class" in page
+    assert "one of these" in page

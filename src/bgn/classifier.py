@@ -59,6 +59,8 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     (array([0, 1]), (2, 2))
     """
 
+    _predicts = "classes"
+
     classes_: NDArray[Any]
 
     def __init__(self, *, class_weight: Any = None, **parameters: Any) -> None:

@@ -247,7 +247,14 @@ def _targets(network: Network, y: Any, count: int) -> Floats:
 
 def calibrated(network: Network, rows: Floats, targets: Floats, scaled: bool = True, groups: Any = None) -> Intervals:
     """Return the intervals of a network from rows as it reads them; targets of classes are their numbers."""
-    predictions, spread = network.predict_encoded(rows), None
+    return of_predictions(network, network.predict_encoded(rows), targets, scaled, groups)
+
+
+def of_predictions(
+    network: Network, predictions: Floats, targets: Floats, scaled: bool = True, groups: Any = None
+) -> Intervals:
+    """Return the intervals of a network from what it, or one like it, predicted of rows it did not learn from."""
+    spread = None
     if network.link == "identity":
         errors = np.abs(targets - predictions)
         scores = errors
@@ -255,10 +262,10 @@ def calibrated(network: Network, rows: Floats, targets: Floats, scaled: bool = T
             scores, spread = _scaled(predictions, errors)
     else:
         chances = _of_classes(predictions)
-        scores = 1.0 - chances[np.arange(len(rows)), targets.astype(np.int64)]
+        scores = 1.0 - chances[np.arange(len(targets)), targets.astype(np.int64)]
     if groups is None:
         return Intervals(network, {None: Calibration.of(scores)}, spread)
-    labels = labels_per_row(groups, len(rows))
+    labels = labels_per_row(groups, len(targets))
     found = {label: Calibration.of(scores[[each == label for each in labels]]) for label in dict.fromkeys(labels)}
     return Intervals(network, found, spread)
 

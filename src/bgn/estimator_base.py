@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
+from bgn.compiling import compile_ahead
 from bgn.engines.disk.engine import Scratch
 from bgn.engines.disk.table import BLOCK_BYTES, BlockwiseRows, Piece, on_disk
 from bgn.engines.requests import RowSource
 from bgn.estimator_intervals import WithIntervals
-from bgn.estimator_state import EveryWidth, folds_of, growth_settings, take_over, unfitted
+from bgn.estimator_state import EveryWidth, bounds_of, constraints_of, folds_of, growth_settings, take_over, unfitted
 from bgn.grow.average import AverageHistory, grow_average, member_seeds
 from bgn.grow.history import History, Record
 from bgn.grow.layer import Monitor
@@ -37,6 +38,7 @@ from bgn.sources import RowArguments, known_columns, opened_again, rows_in_memor
 class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
     """An estimator that grows a network on some loss; :class:`bgn.BGNRegressor` says what the parameters mean."""
 
+    _predicts: ClassVar[str] = "numbers"
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -59,6 +61,9 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         digits: int | None = 3,
         simplicity: float = 0.0,
         categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        bounds: tuple[float | None, float | None] | None = None,
         max_seconds: float | None = None,
         callbacks: Callable[[Record], bool | None] | Sequence[Callable[[Record], bool | None]] | None = None,
         verbose: int = 0,
@@ -81,6 +86,9 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         self.digits = digits
         self.simplicity = simplicity
         self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
+        self.bounds = bounds
         self.max_seconds = max_seconds
         self.callbacks = callbacks
         self.verbose = verbose
@@ -157,6 +165,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
 
     def _learn(self, given: RowArguments, eval_set: Any) -> None:
         """Validate, make the engine, grow, store."""
+        compile_ahead(self._predicts)
         settings, callbacks = growth_settings(self), arguments.callables("callbacks", self.callbacks)
         seed, threads = arguments.seed_of(self.random_state), arguments.threads(self.n_jobs)
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width, self.n_networks) as show:
@@ -164,17 +173,22 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             source, schema = self._source(given, scratch, seed)
             evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
             schema, monitor = replace(schema, classes=classes), Monitor(self.max_seconds, callbacks, show)
+            settings = replace(settings, constraints=constraints_of(self, schema), bounds=bounds_of(self, schema))
             folds = folds_of(settings.folds, source, given, seed)
+            seeds = member_seeds(seed, self.n_networks)
             grow = partial(self._grown, settings, folds, schema)
             self.history_: History | AverageHistory
             if self.n_networks == 1:
                 self.history_ = grow(source, evaluation, seed, threads, monitor)
             else:
-                seeds, share = member_seeds(seed, self.n_networks), self.validation_fraction
+                share = self.validation_fraction
                 self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor, share)
             self.network_: Network = self.history_.network()
+        self._take_left_out()
         apart = self.history_.n_validation > 0 and not self.history_.cross_validated
-        if apart and (self.n_networks == 1 or held_out is not None):  # otherwise all rows were learnt from
+        if apart and self.n_networks > 1 and held_out is None:
+            self._calibrate_average(given, schema, seeds)
+        elif apart:  # otherwise all rows were learnt from
             self._calibrate(given, held_out, schema, seed)
 
     def _grown(

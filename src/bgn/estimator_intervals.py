@@ -1,19 +1,23 @@
-"""Intervals of a fitted estimator, from the rows that growth did not learn from."""
+"""Intervals of a fitted estimator, from the rows that growth, or each fold of it, did not learn from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bgn.conformal import Intervals, calibrated
+from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.table import on_disk
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.raw_rows import weight_exponent
 from bgn.engines.requests import RawBlock
 from bgn.engines.row_hashes import find_edge, row_hashes
+from bgn.grow.history import LeftOut
 from bgn.grow.roles import _few_and_often
 from bgn.inputs.per_row import weights
+from bgn.model.link import LINKS
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
@@ -26,12 +30,15 @@ class WithIntervals:
     """An estimator that keeps how far off it was on the rows that validated: ``intervals_``.
 
     Some of these rows, as the network reads them, and their targets are kept in memory as ``validation_rows_``, so that
-    the same network at another width has intervals too.
+    the same network at another width has intervals too. Where growth was cross-validated, ``left_out_`` has for every
+    width what the folds' networks predicted of the rows that they were grown without, and the targets of these.
     """
 
     network_: Any
+    history_: Any
     intervals_: Intervals
     validation_rows_: tuple[Floats, Floats]
+    left_out_: LeftOut
 
     def _calibrate(self, given: RowArguments, held_out: RowArguments | None, schema: Schema, seed: int) -> None:
         """Learn intervals from validation rows in memory; elsewhere :func:`bgn.intervals` is to be asked."""
@@ -52,9 +59,44 @@ class WithIntervals:
             self.validation_rows_ = np.asarray(X[few], dtype=np.float64), np.asarray(y[few], dtype=np.float64)
             self._recalibrate()
 
+    def _calibrate_average(self, given: RowArguments, schema: Schema, seeds: Sequence[int]) -> None:
+        """Learn the intervals of an average from rows in memory, each as the networks without it predict it.
+
+        These are fewer than all, mostly one: the mean of all is off by less, so that intervals err on the wide side.
+        """
+        members = self.history_.members
+        gone = on_gpu(given.X) or on_disk(given.X) or type(given.X).__module__.partition(".")[0] == "dask"
+        if gone or len(members) < len(seeds):
+            return
+        given = given.in_memory()
+        X, y, _ = _in_memory(self, given, schema)
+        weight = None if given.weight is None else weights(given.weight, len(X))
+        share = self.validation_fraction  # type: ignore[attr-defined]
+        total, count = np.zeros((len(X), *np.shape(self.network_.base))), np.zeros(len(X), np.int64)
+        for seed, member in zip(seeds, members, strict=True):
+            without = validating(X, y, weight, row_hashes(X.T, y, seed), share, seed)
+            total[without] += member.network().predict_encoded(np.asarray(X[without], np.float64), scores=True)
+            count += without
+        seen = np.flatnonzero((count > 0) & (True if weight is None else weight > 0))[:_MOST_ROWS]
+        if len(seen):
+            means = (total[seen].T / count[seen]).T
+            found, targets = LINKS[self.network_.link](means), np.asarray(y[seen], np.float64)
+            self.intervals_ = of_predictions(self.network_, found, targets)
+
+    def _take_left_out(self) -> None:
+        """Learn intervals from what the folds said of the rows they were grown without, and keep that."""
+        history = self.history_
+        if history.left_out is not None:
+            self.left_out_ = history.left_out
+            self.history_ = replace(history, left_out=None)
+            self._recalibrate()
+
     def _recalibrate(self) -> None:
         """Learn the intervals of the network at hand, if there are rows to learn them from."""
-        if hasattr(self, "validation_rows_"):
+        if hasattr(self, "left_out_"):
+            found, width = self.left_out_, self.history_.best_width
+            self.intervals_ = of_predictions(self.network_, found.predictions[:, width], found.targets)
+        elif hasattr(self, "validation_rows_"):
             rows, targets = self.validation_rows_
             self.intervals_ = calibrated(self.network_, self.network_._rows(rows, encoded=True), targets)
 

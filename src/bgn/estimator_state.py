@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.engines.memory.engine import RowsInMemory
+from bgn.explain.extremes import score_ends
+from bgn.grow.bounds import Bounds, End
+from bgn.grow.constraints import Constraints
 from bgn.grow.network import GrowthSettings
 from bgn.inputs import arguments
+from bgn.inputs.constraints import interaction_groups, monotone_columns, prediction_bounds
+from bgn.model.layer import Layer
+from bgn.model.network import Network
+from bgn.model.neuron import Neuron
+from bgn.model.schema import Schema
 
 _Class = TypeVar("_Class", bound=type)
 _Estimator = TypeVar("_Estimator", bound=object)
@@ -104,10 +114,47 @@ def growth_settings(estimator: Any) -> GrowthSettings:
         arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
     if estimator.max_seconds is not None:
         arguments.real("max_seconds", estimator.max_seconds, 0.0, np.inf, also=" or None")
-    settings = {field.name: getattr(estimator, field.name) for field in fields(GrowthSettings)}
+    names = [field.name for field in fields(GrowthSettings) if field.name not in ("constraints", "bounds")]
+    settings = {name: getattr(estimator, name) for name in names}
     if estimator.max_features is None:
         settings["max_features"] = np.iinfo(np.int32).max
     return GrowthSettings(**settings)
+
+
+def constraints_of(estimator: Any, schema: Schema) -> Constraints:
+    """What the columns of a table want, as an estimator was told."""
+    wanted = Constraints(
+        monotone_columns(estimator.monotonic_cst, schema), interaction_groups(estimator.interaction_cst, schema)
+    )
+    told = [name for name, one in (("monotonic_cst", wanted.signed), ("interaction_cst", wanted.groups)) if one]
+    if told and estimator.max_layers > 1:
+        raise ValueError(f"{told[0]} is for one hidden layer; got max_layers={estimator.max_layers}. Use max_layers=1.")
+    if told and estimator.direction != "search":
+        raise ValueError(f"{told[0]} needs direction='search'; got {estimator.direction!r}.")
+    if wanted.signed and len(schema.classes or ()) > 2:
+        raise ValueError(
+            f"monotonic_cst is for numbers and for two classes; got {len(schema.classes or ())} classes, of which no "
+            "order says what rises. Tell one class from all others."
+        )
+    return wanted
+
+
+def bounds_of(estimator: Any, schema: Schema) -> Bounds | None:
+    """What predictions may not go beyond, as an estimator was told."""
+    ends = prediction_bounds(estimator.bounds)
+    if ends is None:
+        return None
+    if schema.classes is not None:
+        raise ValueError(f"bounds are for numbers: probabilities lie between 0 and 1; got {estimator.bounds!r}.")
+    if estimator.max_layers > 1 or estimator.output != "full":
+        raise ValueError("bounds need max_layers=1 and output='full': what one layer predicts can be proven.")
+    return Bounds(*ends, partial(_ends_of, schema))
+
+
+def _ends_of(schema: Schema, neurons: Sequence[Neuron], base: float, weights: Any) -> tuple[End, End]:
+    """The lowest and the highest prediction of a layer with these outputs."""
+    low, high = score_ends(Network([Layer.of(neurons, len(schema))], weights, base, schema=schema))
+    return End(*low), End(*high)
 
 
 def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:

@@ -75,6 +75,17 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     categorical_features : {"from_dtype"}, mask, positions, names or None, default "from_dtype"
         Columns that are categories whatever they hold, numbers too. Columns of words, of true and false and of pandas'
         and polars' categories are categories anyway; None refuses them.
+    monotonic_cst : mapping of names to 1, 0 or -1, sequence of such, one per column, or None, default None
+        1 where the prediction must never fall as the column rises, -1 where it must never rise, all other columns
+        fixed; of two classes the score of the second. For numbers and for categories whose levels have an order. It
+        holds for all rows there can be, at every width; :func:`bgn.certify` proves it. Gaps have no place in the order.
+    interaction_cst : {"pairwise", "no_interactions"}, list of sets of names or positions, or None, default None
+        Which columns a question may ask about together: any two, none, or those of one set. Columns that no set names
+        make up one more.
+    bounds : (float or None, float or None) or None, default None
+        What no prediction may go beyond, whatever the row, such as ``(0, None)``. At every width the output weights are
+        refitted so that :func:`bgn.extremes` proves it; the network stays a plain sum. It costs time, and accuracy
+        where many combinations of answers would go beyond.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional

@@ -173,6 +173,8 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
 def rows_in_memory(estimator: Any, X: Any) -> Any:
     """A table in memory, with the columns that a fitted estimator knows, for its network to read."""
     X, schema = array_of(X), estimator.network_.schema
+    if schema.reads_categories(labels_of(X)):
+        return X
     X = tables.among_others(X, names_of(estimator) or ())
     if schema.plain and not _is_mixed(X):
         return tables.table(estimator, X, reset=False, gaps=True)

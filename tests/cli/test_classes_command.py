@@ -202,6 +202,12 @@ def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
     assert "the class 'rare' has" in fitted(path, "left", code=1)[1].err
     rows.assign(left="yes").to_csv(path, index=False)
     assert "A classifier needs at least two to tell apart" in fitted(path, "left", code=1)[1].err
+    single = tmp_path / "single.parquet"
+    rows.assign(left="yes", odd=[[1]] * len(rows)).to_parquet(single)
+    told = fitted(single, "left", code=1)[1].err
+    assert all(each in told for each in ("2 problems", "column 'left' has one class, 'yes'", "column 'odd' holds list"))
+    told = fitted(path, "left", "--key", "nope", "--drop", "nor this", code=1)[1].err
+    assert all(each in told for each in ("2 problems", "--key", "--drop"))
     rows.assign(left=[f"w{k}" for k in range(ROWS)]).to_csv(path, index=False)
     assert "too many classes to tell apart" in fitted(path, "left", code=1)[1].err
 

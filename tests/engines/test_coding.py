@@ -13,6 +13,7 @@ from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.part import Part
 from bgn.engines.protocol import Question
 from bgn.engines.shared_rows import line_of
+from bgn.grow.constraints import NO_CONSTRAINTS
 from bgn.grow.directions.lines import SingleLines
 from bgn.grow.directions.pairs import different
 from bgn.grow.loss import Squared
@@ -70,7 +71,7 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
     columns, loss = coding.columns(x[None]), Squared.over(y.min(), y.max(), rows)
     engine = MemoryEngine(Part(columns, loss.targets.steps(y), None, loss), loss)
     values = [different(column) for column in columns]
-    lines = SingleLines(columns, values, np.ones(rows, np.int64), coding, engine).lines
+    lines = SingleLines(columns, values, np.ones(rows, np.int64), coding, engine, NO_CONSTRAINTS).lines
     cuts = [cut for cut in engine.cuts([Question(EMPTY, line) for line in lines]) if cut is not None]
     found = max((cut.gain * 4.0**-loss.grid.exponent for cut in cuts), default=0.0)
     tried = [missing]

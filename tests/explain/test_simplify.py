@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network, scorecard, simplify
 from bgn.model.decimals import written
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
 from tests.networks import NASTY, network_of, problems, rows_for, table_networks, table_rows
 
 RELATIONS = {">=": float.__ge__, "<": float.__lt__, ">": float.__gt__, "<=": float.__le__}
@@ -253,3 +255,16 @@ def test_slopes_are_refused():
     network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
     with pytest.raises(ValueError, match="model must predict by questions alone"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])
+
+
+def test_every_case_of_a_simplified_question_is_short():
+    kinds = Column("kind", levels=("plain", "fine"))
+    asked = Neuron(Projection((0, 1), (1.0, (0.0, 0.609)), (0.7, 0.0)), 0.84451)
+    schema = Schema((Column("carat", typical=0.7), kinds), "price")
+    network = Network([Layer.of([asked], 2)], [50.0], 100.0, schema=schema)
+    carats = np.round(np.arange(0.2, 1.2, 0.01), 2)
+    rows = [[carat, kind] for carat in carats for kind in ("plain", "fine")]
+    simple = simplify(network, rows, network.predict(rows)).network
+    np.testing.assert_array_equal(simple.predict(rows), network.predict(rows))
+    # 0.844 would be shorter, but 0.609 less than that is asked as 0.23499999999999996.
+    assert "[carat >= 0.8445, or >= 0.2355 where kind = fine" in bgn.equation(simple)

@@ -14,7 +14,8 @@ from bgn.grow.directions.answer_pairs import AnswerPairs
 from bgn.grow.directions.lasso import Debiased, InnerProducts, Lasso
 from bgn.grow.directions.pairs import ANGLES, WIDTH, Binned, Pairs, different
 from bgn.grow.directions.paths import lasso_path, solve_small, weighted_sum
-from bgn.grow.directions.screen import ALONG, BINS, Lines, Refit, SampledRows, judge_directions
+from bgn.grow.directions.screen import ALONG, Lines, Refit, SampledRows, judge_directions
+from bgn.grow.directions.two_way import BINS
 from bgn.model.neuron import Neuron, Projection
 from experiments.literal import lasso_direction
 from tests.growing import EMPTY, engine_of
@@ -164,15 +165,16 @@ def test_a_second_layer_finds_interactions():
     assert best[1] < 0.9 * best[0]
 
 
-@given(st.integers(0, 2**31), st.integers(2, 200), st.sampled_from([2, 5, 1000]), st.booleans())
+@given(st.integers(0, 2**31), st.integers(2, 200), st.sampled_from([2, 5, 1000]), st.booleans(), st.booleans())
 @settings(max_examples=40)
-def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted):
+def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted, signed):
     rng = np.random.default_rng(seed)
+    wanted = rng.integers(-1, 2, 4) * signed
     columns = rng.integers(0, values, (4, rows)) * 0.37
     weight = rng.integers(1, 4, rows) if weighted else np.ones(rows, np.int64)
     table = Binned.of(columns, map(different, columns))
     asked = Pairs(
-        table, weight if weighted else np.zeros(0, np.int64), lambda part, number, least: part(slice(0, number))
+        table, weight if weighted else np.zeros(0, np.int64), lambda part, number, least: part(slice(0, number)), wanted
     )
     for pairs in (np.array([[0, 1], [1, 3]]), np.array([[1, 3], [0, 2], [0, 1]])):  # some are known by then
         residual = rng.integers(-1000, 1000, rows)
@@ -184,9 +186,9 @@ def test_pairs_at_angles_equal_brute_force(seed, rows, values, weighted):
             about = table.codes[[a, b]], centres
             all_round = (np.arange(ANGLES) + 0.5) * WIDTH
             nearby = angle + WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
-            best, place = best_angle(*about, all_round, residual, weight, BINS)
+            best, place = best_angle(*about, all_round, residual, weight, BINS, wanted[[a, b]])
             assert (gain, angle) == (best, all_round[place])
-            assert turned == nearby[best_angle(*about, nearby, residual, weight, BINS)[1]]
+            assert turned == nearby[best_angle(*about, nearby, residual, weight, BINS, wanted[[a, b]])[1]]
 
 
 def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
@@ -194,11 +196,10 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     columns, values = rng.normal(size=(5, 300)), rng.integers(-99, 99, 300)
     pairs = np.array([(a, b) for a in range(5) for b in range(a)])
     share = lambda part, number, least: part(slice(0, number))  # noqa: E731
-    plenty = Pairs(Binned.of(columns, map(different, columns)), np.zeros(0, np.int64), share).best(
-        pairs, values, 300, int(values.sum())
-    )
+    about = np.zeros(0, np.int64), share, np.zeros(5, np.int64)
+    plenty = Pairs(Binned.of(columns, map(different, columns)), *about).best(pairs, values, 300, int(values.sum()))
     monkeypatch.setattr("bgn.grow.directions.pairs._KEPT", 3)
-    few = Pairs(Binned.of(columns, map(different, columns)), np.zeros(0, np.int64), share)
+    few = Pairs(Binned.of(columns, map(different, columns)), *about)
     for some in (pairs[:2], pairs[2:4], pairs[:2], pairs):
         found = few.best(some, values, 300, int(values.sum()))
         which = [pairs.tolist().index(pair) for pair in some.tolist()]
@@ -212,9 +213,10 @@ def test_pairs_beyond_those_kept_are_found_again(monkeypatch):
     st.integers(0, 20),
     st.booleans(),
     st.sampled_from([2.0, 1e4, 1e9]),  # with values far out, all others are in one cell
+    st.sampled_from([0, 1, -1]),
 )
 @settings(max_examples=30)
-def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted, reach):
+def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weighted, reach, wanted):
     rng = np.random.default_rng(seed)
     columns = rng.normal(size=(2, rows)).round(1)
     weight = rng.integers(1, 300, rows) if weighted else np.ones(rows, np.int64)
@@ -231,7 +233,7 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
     out = np.empty((1, 3))
     judge_directions(
         SampledRows(columns, residual, weight if weighted else np.zeros(0, np.int64), codes, BITS),
-        Lines(np.array([[0, 1]]), np.array([[1.0, -0.5]]), np.array([2]), np.array([[-reach, reach]])),
+        Lines(*map(np.array, ([[0, 1]], [[1.0, -0.5]], [2], [[-reach, reach]], [wanted]))),
         width,
         Refit(np.arange(width), inverse, float(weight.sum()), 3.0, np.zeros(width + 1), 1e-3 * weight.sum()),
         out,
@@ -240,8 +242,11 @@ def test_what_a_direction_promises_is_what_a_refit_gains(seed, rows, width, weig
     for low, scale in finer_and_finer(z, weight, -reach, reach, ALONG):
         cells = np.clip((z - low) * scale, 0, ALONG - 1).astype(int)
         expected = refitted_gains(cells, residual, weight, answers, inverse, 3.0)
+        expected = {edge: each for edge, each in expected.items() if each[3] * wanted >= 0}
         worth = 0.3 * max((plain for plain, *_ in expected.values()), default=0.0)
-        for edge, (plain, along, left) in expected.items():
+        for edge, (plain, along, left, _) in expected.items():
+            if along * wanted < 0:
+                continue
             # `left` is what little remains of two numbers of the size of all weights.
             gain = along**2 / max(left, 1e-3 * weight.sum())
             if plain >= worth * (1 + 1e-9):

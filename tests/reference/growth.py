@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 
 from bgn.grow.directions.angles import turn
 
 
-def best_split(z, residual, weight=None):
+def best_split(z, residual, weight=None, wanted=0):
     """Try all splits of the sorted projections; of equal gains the smallest cut. None when nothing gains.
+
+    With a sign `wanted`, the mean above must be higher (1) or lower (-1) than the one below.
 
     Returns (gain, weight below, sum below, projection below, projection above). The gain is the drop of the mean
     squared residual when each side gets its own mean, in the arithmetic that the engines promise.
@@ -28,7 +30,7 @@ def best_split(z, residual, weight=None):
             continue
         excess = float(s) - float(n) * (float(total) / float(rows))
         gain = excess * excess / (float(n) * float(rows - n))
-        if gain > 0 and (best is None or gain > best[0]):
+        if gain > 0 and excess * wanted <= 0 and (best is None or gain > best[0]):
             best = (gain, n, s, z[before], z[after])
     return best
 
@@ -72,19 +74,24 @@ def best_pair(columns, values, weight):
     return best
 
 
-def best_angle(codes, centres, angles, residual, weight, bins):
+def best_angle(codes, centres, angles, residual, weight, bins, wanted=(0, 0)):
     """Gain and number of the first best of several angles, as a table of two binned columns sees them.
 
     Every row stands at the centres of its two bins; along each angle `bins` equal bins span what the centres span.
+    Where a column wants that the mean above is higher (1) or lower (-1) as it rises, other cuts do not count.
     """
     gains = []
     for angle in angles:
         cos, sin = turn(float(angle))
+        signs = {np.sign(c) * sign for c, sign in zip((cos, sin), wanted, strict=True)} - {0}
+        if len(signs) == 2:
+            gains.append(-1.0)
+            continue
         x, y = centres[0] * cos, centres[1] * sin
         low, high = x.min() + y.min(), x.max() + y.max()
         scale = bins / (high - low) if high > low else 0.0
         place = np.minimum(((x[codes[0]] + y[codes[1]] - low) * scale).astype(int), bins - 1)
-        found = best_split(place, residual, weight)
+        found = best_split(place, residual, weight, *signs)
         gains.append(0.0 if found is None else found[0])
     return max(gains), int(np.argmax(gains))
 
@@ -105,7 +112,8 @@ def finer_and_finer(z, weight, low, high, cells, levels=4):
 
 def refitted_gains(cells, residual, weight, answers, inverse, ridge):
     """For every edge between cells, a neuron that fires from there on: its plain gain, its product with the residual,
-    and what it holds that the others do not. Refitted with them it gains the product squared by that.
+    what it holds that the others do not, and its product with what the constant leaves. Refitted with the others it
+    gains its product with the residual, squared, by what it holds.
 
     `answers` holds the +-1 of the others, a row each; `inverse` is that of ``H'WH + ridge``, constant first. See
     :class:`bgn.grow.directions.lasso.Others`.
@@ -119,5 +127,22 @@ def refitted_gains(cells, residual, weight, answers, inverse, ridge):
         b = H @ (W * h)
         plain = best_split((cells >= edge).astype(int), residual, weight)
         left = W.sum() + ridge - b @ inverse @ b
-        found[edge] = (0.0 if plain is None else plain[0], (W * h) @ residual.astype(float), left)
+        excess = (W * (h - h @ W / W.sum())) @ residual.astype(float)
+        found[edge] = (0.0 if plain is None else plain[0], (W * h) @ residual.astype(float), left, excess)
+    return found
+
+
+def held_by_trying(H, target, penalty, signs):
+    """Least squares with a penalty among weights of given signs (0: either): the best of all choices of zeros."""
+    best, found = np.inf, None
+    for zeros in product(*[(False, True) if sign else (False,) for sign in signs]):
+        free = np.flatnonzero(~np.array(zeros))
+        weights = np.zeros(len(signs))
+        some = H[:, free]
+        weights[free] = np.linalg.solve(some.T @ some + penalty[np.ix_(free, free)], some.T @ target)
+        if (weights * signs < -1e-12).any():
+            continue
+        loss = ((target - H @ weights) ** 2).sum() + weights @ penalty @ weights
+        if loss < best:
+            best, found = loss, weights
     return found

@@ -71,11 +71,14 @@ class Sentence:
         counted = dict(self.counted) if several else {}
         if found := re.search(r" \((a missing .*)\)$", question):
             question, counted = question[: found.start()], counted | _counted(found[1], name)
+        # What counts as a number is missing all the same, where that is asked.
+        columns = columns | {_absent(each): np.array([_gap(value) for value in columns[each]]) for each in self.names
+                             if _absent(each) not in columns}  # fmt: skip
         columns = columns | {
             each: np.array([number(value) if _gap(old) else old for old in columns[each]], dtype=columns[each].dtype)
             for each, value in counted.items()
         }
-        gaps = {each: np.array([_gap(value) for value in columns[each]]) for each in self.names}
+        gaps = {each: columns[_absent(each)] for each in self.names}
         if found := re.match(
             rf"(?:(.+), and )?(?:neither|none) of ((?:{name})(?:, (?:{name}))*) is missing$", question
         ):
@@ -127,7 +130,8 @@ class Sentence:
             if found[2]:
                 parts.append(columns[found[2]] * coefficient)
             else:
-                held = np.array([_word(value) == (found[4] or "") for value in columns[found[3]]])
+                held = np.array([_word(value) == found[4] for value in columns[found[3]]])
+                held = columns[_absent(found[3])] if found[4] is None else held
                 parts.append(np.where(held, coefficient, number(0)))
         return reduce(add, parts)
 
@@ -141,7 +145,7 @@ class Sentence:
         if text.startswith("("):
             return self._choice(text[1:-1], columns, name)
         if found := re.match(rf"({name}) is (not )?missing$", text):
-            return np.array([_gap(value) is not bool(found[2]) for value in columns[found[1]]])
+            return columns[_absent(found[1])] != bool(found[2])
         if found := re.match(rf"(not )?({name})$", text):
             return np.array([bool(value == 1) is not bool(found[1]) for value in columns[found[2]]])
         if found := re.match(rf"({name}) (>=|<) (.+)$", text):
@@ -153,6 +157,11 @@ class Sentence:
             among = words[1:-1].split(", ") if how.endswith("in ") else [words]
         held = [(_word(value) in among) is not ("not" in how) and not _gap(value) for value in columns[column]]
         return np.array(held, dtype=bool)
+
+
+def _absent(name: str) -> tuple[str, str]:
+    """Return under which key it is kept where a column has gaps."""
+    return name, "is missing"
 
 
 def _split(text: str, glue: str) -> list[str]:

@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 
 import bgn
+from bgn import Layer, Network
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from bgn.report.controls import controls
 from bgn.report.facts import Facts
+from bgn.show.drawing import draw
 from tests.command import call
 
 DATA = Path(__file__).parents[1] / "data"
@@ -43,3 +46,17 @@ def test_files_of_version_1_tell_levels_by_their_preparation():
         assert all(model.network_.names[place].startswith(f"{name} = ") for place in places)
     assert model.network_.schema.level_columns
     assert model.history_.network() == model.network_
+
+
+def test_a_question_about_many_levels_is_broken_in_drawings():
+    towns = tuple(f"town number {k}" for k in range(60))
+    for chosen, most in ((12, 6), (40, 8)):
+        levels = tuple(float(k < chosen) for k in range(60))
+        asked = Neuron(Projection((0, 1), (1.0, levels)), 4.0)
+        schema = Schema((Column("area"), Column("town", levels=towns)), "price")
+        sheet = draw(Network([Layer.of([asked], 2)], [1.0], 0.0, schema=schema))
+        box = next(box for box in sheet.boxes if box.kind == "neuron")
+        lines = box.text.split("\n")
+        assert 2 < len(lines) <= most
+        assert max(map(len, lines)) <= 82
+        assert sheet.width < 1000

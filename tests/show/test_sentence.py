@@ -149,6 +149,21 @@ def test_the_printed_text_of_a_deep_network_is_the_network(seed: int) -> None:
     check(model, rows_of(model, seed))
 
 
+def test_a_case_beyond_the_values_seen_is_said() -> None:
+    asked = [((1, 2), (1.0, 20.0), 26.0), ((1, 2), (-1.0, 20.0), 4.0), ((1, 2), (1.0, -5.0), 10.0)]
+    layer = Layer.of([Neuron(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
+    model = Network([layer], [3.0, 2.0, 1.0], 0.0, schema=SCHEMA)
+    lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]
+    assert lines == [
+        "hr >= 26 (none seen), or >= 6 where workingday = 1",
+        "hr <= -4 (none seen), or <= 16 where workingday = 1",
+        "hr >= 10, or >= 15 where workingday = 1",
+    ]
+    opposite = Network([layer], [-3.0, -2.0, -1.0], 0.0, schema=SCHEMA)
+    assert "[hr < 26 (all seen), or < 6 where workingday = 1]" in bgn.equation(opposite)
+    check(model, rows_of(model, 0))
+
+
 @pytest.mark.parametrize("layers", [1, 2])
 def test_the_printed_text_of_a_grown_network_is_the_network(layers: int) -> None:
     rng = np.random.default_rng(layers)

@@ -26,7 +26,7 @@ from bgn.cli.look import path, show_model
 from bgn.cli.measure import effect, margin
 from bgn.cli.predict import predict
 from bgn.cli.simplify import simplify
-from bgn.cli.terminal import say, say_all
+from bgn.cli.terminal import note, say, say_all
 from bgn.inputs.refusal import spoken_to_a_shell
 from bgn.printable import message
 
@@ -41,7 +41,7 @@ class OneLine(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             with warnings.catch_warnings(), _short_usage(), spoken_to_a_shell():
-                warnings.showwarning = lambda message, *_, **__: say(str(message))
+                warnings.showwarning = lambda message, *_, **__: note(str(message))
                 return super().invoke(ctx)
         except BrokenPipeError:
             # The reader of our output has gone, as `head` does: not an error, and nobody to tell.

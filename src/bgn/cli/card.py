@@ -10,6 +10,7 @@ import numpy as np
 
 import bgn
 from bgn.cli.train import TrainingRows
+from bgn.explain.promises import promises
 from bgn.inputs.target import labelled
 from bgn.model.network import Network
 from bgn.model.schema import level_word
@@ -101,6 +102,7 @@ class Card:
     files: Mapping[str, str]
     classes: Mapping[str, int] | None = None
     loss: str = "mse"
+    proven: Sequence[str] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
@@ -205,6 +207,7 @@ class Card:
             + ("" if self.validation_loss is None else f"; {self._validation} {error} {short(self.validation_loss)}"),
             f"{self.rows_train} rows to learn from{self._shares()}, {self.seconds:.1f} s; stopped: {self.stopped}",
         ]
+        facts += [f"proven for every row: {each}" for each in self.proven]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 
     def _shares(self) -> str:
@@ -267,4 +270,5 @@ def make_card(
         files=files,
         classes=counts,
         loss=sizes.loss,
+        proven=tuple(promises(model)),
     )

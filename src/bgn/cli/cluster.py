@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from bgn.cli.roles import RowKeys, all_numbers, edge_of, fingerprint, held_by, sampled
 from bgn.cli.stream import KEPT
-from bgn.cli.train import TrainingRows, Wanted
+from bgn.cli.train import TrainingRows, Wanted, enough_of_each
 from bgn.engines.row_hashes import Hashes, Inside, find_edge, histogram, inside_bin
 from bgn.inputs import cells, prepare
+from bgn.inputs.classes import MOST_CLASSES, Label
 from bgn.inputs.refusal import Refused
+from bgn.inputs.target import classes_of, labelled, target_values
 from bgn.inputs.training import GapCount, gaps_in
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
@@ -28,21 +30,17 @@ class Clustered:
     them to judge by.
     """
 
-    classes = None
-
     def __init__(self, wanted: Wanted, address: str) -> None:
-        if wanted.choices.task == "classes":
-            raise Refused("--scheduler fits models that predict numbers; leave it out for classes, or try --stream.")
         kinds = wanted.parquet("--scheduler", "stay on the cluster").types
         self._wanted, self.numbers, self._keys = wanted, wanted.numbers, wanted.keys
         features, target = wanted.features(), wanted.target
-        for name in [*(features if wanted.numbers else ()), target]:
+        for name in features if wanted.numbers else ():
             kind = kinds[name]
             plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
             if not plain or name in wanted.choices.categorical:
                 raise Refused(
-                    f"column {name!r} ({kind}) is none of numbers, which on a cluster the target and, without "
-                    "--direction search, all columns must be: --drop it, or leave --scheduler out."
+                    f"column {name!r} ({kind}) is none of numbers, which on a cluster all columns must be without "
+                    "--direction search: --drop it, or leave --scheduler out."
                 )
         chosen = tuple(wanted.choices.categorical), self._keys, wanted.choices.missing
         self._part = _Part(tuple(features), target, *chosen)
@@ -52,7 +50,11 @@ class Clustered:
             columns=[*dict.fromkeys([*features, target, *self._keys.columns])],
             index=False,
         )
-        self.notes = self._survey()
+        self._firsts: list[int] = []
+        found = self._each("targets", _Part.targets)
+        self.classes, noted = classes_of(found, target, wanted.choices.task)
+        self._part = replace(self._part, classes=self.classes)
+        self.notes = (*[noted] * bool(noted), *self._survey())
 
     def _parts(self, function: Any, *arguments: Any) -> list[Any]:
         """What a function will make of every partition, of the number of its first row and of some arguments."""
@@ -67,7 +69,6 @@ class Clustered:
 
     def _survey(self) -> tuple[str, ...]:
         """Count incomplete rows and find the edge between test and training rows."""
-        self._firsts: list[int] = []
         counts = self._each("survey", _Part.look)
         names, self._rows, notes = GapCount.told(counts, self._wanted.choices)
         if not names:
@@ -88,13 +89,16 @@ class Clustered:
 
     def fit(self, model: Any) -> TrainingRows:
         """Fit a model; return the rows that were kept."""
-        from bgn.dask import DaskBGNRegressor
+        from bgn.dask import DaskBGNClassifier, DaskBGNRegressor
         from bgn.estimator_state import take_over
 
         meta = self._part.frame(self._frame._meta, self.numbers)
         chosen = self._parts(_Part.chosen, self._edge, self.numbers)
         train = require("dask.dataframe", extra="dask").from_delayed(chosen, meta=meta, verify_meta=False)
-        on_cluster = DaskBGNRegressor(**model.get_params(), client=self._calls.client)
+        if self.classes is not None:
+            enough_of_each(self.classes, sum(self._each("classes", _Part.class_counts, self._edge)))
+        estimator = DaskBGNRegressor if self.classes is None else DaskBGNClassifier
+        on_cluster = estimator(**model.get_params(), client=self._calls.client)
         try:
             take_over(model, on_cluster.fit(train, target=self._part.target))
             kept = self._each("kept", _Part.kept, self._edge, KEPT / max(self._rows, 1))
@@ -131,12 +135,18 @@ class _Part:
     categorical: tuple[str, ...]
     keys: RowKeys
     missing: str
+    classes: tuple[Label, ...] | None = None
+
+    def targets(self, part: Any, first: int) -> pa.ChunkedArray:
+        """The different values of its target, some of many."""
+        found = pa.array(part[self.target], from_pandas=True).unique()
+        return pa.chunked_array([found[: 2 * MOST_CLASSES]])
 
     def table(self, part: Any) -> tuple[pa.Table, Floats]:
         """A partition's features and target."""
         raw = pa.Table.from_pandas(part[[*self.names]], preserve_index=False)
-        y = part[self.target].to_numpy(dtype=np.float64, na_value=np.nan)
-        return prepare.learn(raw, self.categorical), np.where(np.isfinite(y), y, np.nan)
+        y, _ = target_values(pa.chunked_array([pa.array(part[self.target], from_pandas=True)]), self.classes)
+        return prepare.learn(raw, self.categorical), y
 
     def usable(self, table: pa.Table, y: Floats) -> Any:
         """Which rows can be learnt from."""
@@ -168,12 +178,20 @@ class _Part:
         if numbers:
             table = pa.table({name: cells.numbers(table.column(name)) for name in table.column_names})
         found = table.to_pandas()[rows]
-        return found.assign(**{self.target: y[rows]})
+        return found.assign(**{self.target: labelled(y[rows], self.classes)})
+
+    def learns(self, part: Any, first: int, edge: int | None) -> Any:
+        """Which of its rows are for training."""
+        return self.usable(*self.table(part)) & ~held_by(self.hashes(part, first), edge)
+
+    def class_counts(self, part: Any, first: int, edge: int | None) -> Any:
+        """How many training rows each class has."""
+        codes = self.table(part)[1][self.learns(part, first, edge)]
+        return np.bincount(codes.astype(np.intp), minlength=len(self.classes or ()))
 
     def chosen(self, part: Any, first: int, edge: int | None, numbers: bool) -> Any:
         """Its training rows."""
-        learn = self.usable(*self.table(part)) & ~held_by(self.hashes(part, first), edge)
-        return self.frame(part, numbers, learn)
+        return self.frame(part, numbers, self.learns(part, first, edge))
 
     def kept(
         self, part: Any, first: int, edge: int | None, share: float

@@ -136,7 +136,7 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
             show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
     columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
-    at = {column.name: cell(column, value) if column.levels or value != value else f"{value:g}"
+    at = {column.name: cell(column, value) if column.levels or column.part_of or value != value else f"{value:g}"
           for column, value in columns}  # fmt: skip
     show(f"{f'mean {name}':<{widest}} {explanation.base_value:>12.6g}")
     for column, amount in amounts.items():

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from bgn.cli.behaviour import behaviour, behaviour_options
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
 from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
@@ -165,6 +166,7 @@ _result_options = grouped(
 @click.argument("data", default="diabetes:measured")
 @_column_options
 @_growth_options
+@behaviour_options
 @_machine_options
 @_result_options
 @file_options
@@ -181,7 +183,7 @@ def fit(data: str, **options: Any) -> None:
     bgn fit houses.csv --target price --out model.json
     bgn fit houses.xlsx -t price --size 20 --unit income=k$
     bgn fit rents.csv -t rent --date-format %d/%m/%Y --drop id --report rents.html
-    bgn fit customers.csv -t churn --size 5
+    bgn fit customers.csv -t churn --size 5 --decreasing tenure
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
@@ -270,7 +272,7 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
             raise Refused("--accurate and --paper are two ways to grow; choose one.")
         make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
-    chosen = {name: options[name] for name in known if options.get(name) is not None}
+    chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
         chosen["cv"] = None
     return make(**chosen)

@@ -20,6 +20,8 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 
+_BETWEEN = " | "  # classes of a set
+
 
 @model_and_data
 @click.option("-o", "--out", help="CSV, TSV or Parquet file to write; standard output unless told.")
@@ -27,7 +29,8 @@ from bgn.persist import ModelFile
 @click.option("--proba", is_flag=True, help="Write the probability of every class beside the predicted one.")
 @click.option(
     "--interval", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="SHARE",
-    help="Also low and high ends between which so many rows' targets lie, such as 0.9.",
+    help="Also low and high ends between which so many rows' targets lie, such as 0.9; for classes, those among which "
+    "so many rows' classes are.",
 )  # fmt: skip
 @reads_data
 def predict(
@@ -88,22 +91,21 @@ def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, 
             raise Refused("--proba: the model predicts numbers, which have no probability; leave it out.")
         return dict.fromkeys(["prediction"] if interval is None else ["prediction", "low", "high"], pa.float64())
     chances = {f"probability of {level_word(label)}": pa.float64() for label in classes} if proba else {}
-    return {"prediction": pa.array(list(classes)).type, **chances}
+    sets = {} if interval is None else {"classes": pa.string()}
+    return {"prediction": pa.array(list(classes)).type, **sets, **chances}
 
 
 def _can_tell(file: ModelFile, interval: float | None) -> None:
     """Refuse intervals where the model file has none, or those of groups."""
     if interval is None:
         return
-    if file.network.schema.classes is not None:
-        raise Refused("--interval: the model predicts classes; ask for --proba, or for sets of classes in Python.")
     if file.intervals is None:
         raise Refused(
-            "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with --folds "
-            "0, which sets some apart."
+            "--interval: the model was saved without intervals: it had no rows to learn them from. Fit it with some to "
+            "validate on."
         )
-    if file.intervals.network != file.network or file.intervals.method == "sets":
-        raise Refused("--interval: the model has intervals of numbers at its own width only; leave out --width.")
+    if file.intervals.network != file.network:
+        raise Refused("--interval: the model has intervals at its own width only; leave out --width.")
     if not file.intervals.folds and set(file.intervals.calibrations) != {None}:
         raise Refused("--interval: the model's intervals are made for groups; ask for them in Python.")
 
@@ -123,7 +125,13 @@ def _predicted(
     labels = pa.array(list(classes)).take(pa.array(said, mask=lacks))
     chances = LINKS[file.network.link](scores)
     chances = np.stack([1.0 - chances, chances], axis=1) if chances.ndim == 1 else chances
-    return [labels, *([pa.array(each, mask=lacks) for each in chances.T] if proba else [])]
+    sets = []
+    if interval is not None and file.intervals is not None:
+        words = [level_word(label) for label in classes]
+        held = file.intervals.predict_encoded(X, interval).tolist()
+        told = [_BETWEEN.join(word for word, inside in zip(words, each, strict=True) if inside) for each in held]
+        sets = [pa.array(told, mask=lacks)]
+    return [labels, *sets, *([pa.array(each, mask=lacks) for each in chances.T] if proba else [])]
 
 
 def _target(rows: ModelRows, table: pa.Table, there: list[str], first: int) -> Floats | None:

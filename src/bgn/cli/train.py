@@ -14,7 +14,7 @@ from bgn.cli.source import OpenedData
 from bgn.inputs import prepare
 from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
-from bgn.inputs.refusal import Refused
+from bgn.inputs.refusal import Problems, Refused, did_you_mean
 from bgn.inputs.target import labelled
 from bgn.inputs.training import decide
 from bgn.model.schema import level_word
@@ -106,14 +106,17 @@ class Wanted:
 
     def features(self) -> list[str]:
         """Return the columns to learn from; name those that are not there."""
-        there = self.source.table.names
-        if self.key is not None and self.key not in there:
-            raise Refused(
-                f"--key: {self.source.name} has no column {self.key!r}; it has {', '.join(map(repr, there))}."
-            )
-        if self.key is not None and self.key == self.choices.target:
-            raise Refused(f"--key: {self.key!r} is the target; name a column that tells rows apart.")
-        return self.choices.features(self.source.table.names, self.source.name, self.units)
+        there, problems, found = self.source.table.names, Problems(), list[str]()
+        with problems.gathered():
+            if self.key is not None and self.key not in there:
+                told = f"{self.source.name} has no column {self.key!r}; it has {', '.join(map(repr, there))}."
+                raise Refused(f"--key: {told}{did_you_mean(self.key, there)}")
+            if self.key is not None and self.key == self.choices.target:
+                raise Refused(f"--key: {self.key!r} is the target; name a column that tells rows apart.")
+        with problems.gathered():
+            found = self.choices.features(there, self.source.name, self.units)
+        problems.tell()
+        return found
 
     def parquet(self, option: str, where: str) -> Parquet:
         """Return the Parquet file of a source whose rows are never all in one place."""

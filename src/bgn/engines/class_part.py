@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.kernels import rows as kernels
+from bgn.engines.kernels import classes as kernels
 from bgn.engines.part import Part, tables_of
 from bgn.engines.protocol import CONTRAST, Integers, Loss, Output
 
@@ -37,8 +37,8 @@ class ClassPart(Part):
             if known.same_scores(output):
                 return leftover[0]
         gap = np.empty_like(self._start)
-        for k in range(self.loss.outputs):
-            gap[k] = self._fill(kernels.look_up, self._start[k], self.codes, tables_of(one_of(output, k)))
+        tables = np.stack([tables_of(one_of(output, k)) for k in range(self.loss.outputs)])
+        self.each(lambda span: kernels.look_up_each(self._start, self.codes, tables, *span, gap), self._spans)
         self._known = [*self._known[:1], (output, (gap, np.zeros(0, np.uint8), 0, 0, 0))]
         return gap
 

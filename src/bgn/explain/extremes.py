@@ -101,17 +101,37 @@ def extremes(
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()
-    start, ends = time.monotonic(), list[tuple[float, Floats | None, float, bool]]()
+    start, sides = time.monotonic(), list[tuple[float, Floats | None, float, bool]]()
     for share, sign in ((0.5, -1.0), (1.0, 1.0)):
         if _endless(network, domain.low, domain.high, sign):
-            ends.append((sign * np.inf, None, sign * np.inf, True))
+            sides.append((sign * np.inf, None, sign * np.inf, True))
             continue
         found = highest(problem_of(network, domain, sign), start + share * max_seconds)
-        ends.append(_told(network, found, sign))
+        sides.append(_told(network, found, sign))
     link = LINKS["identity" if output is not None else network_of(model, plain=False).link]
-    rows = [None if row is None else table_row(network, row) for _, row, _, _ in ends]
-    low, high, *bounds = link(np.array([ends[0][0], ends[1][0], ends[0][2], ends[1][2]])).tolist()
-    return Extremes(low, high, rows[0], rows[1], ends[0][3] and ends[1][3], (bounds[0], bounds[1]))
+    rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
+    low, high, *bounds = link(np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])).tolist()
+    return Extremes(low, high, rows[0], rows[1], sides[0][3] and sides[1][3], (bounds[0], bounds[1]))
+
+
+def score_ends(network: Network, max_seconds: float = 10.0) -> list[tuple[float, Floats | None, float]]:
+    """Return the lowest and the highest raw score of a network of one output, each with a row and its bound.
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network
+    >>> from bgn.explain.extremes import score_ends
+    >>> [value for value, _, _ in score_ends(Network([Layer([[1.0]], [-3.0])], [1.0], 4.0))]
+    [3.0, 5.0]
+    """
+    domain, start = read_domain(network, "all", True), time.monotonic()
+    compile_search()
+    found = []
+    for share, sign in ((0.5, -1.0), (1.0, 1.0)):
+        best = highest(problem_of(network, domain, sign), start + share * max_seconds)
+        score, row, bound, _ = _told(network, best, sign)
+        found.append((score, row, bound))
+    return found
 
 
 def score_of(model: Any, output: int | None) -> Network:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import localcontext
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,17 @@ from bgn.explain.points import SquaredError
 from bgn.explain.subject import binary_network, of_codes
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
-from bgn.model.decimals import EXACT, shortest, written
+from bgn.model.decimals import EXACT, asks_as_written, between, shortest, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network
-from bgn.model.neuron import Neuron
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6
 _MOST_POINTS = 1000
+_TRIED = 30  # thresholds between two projections
 _ROUNDING = 1e-12  # relative difference below which two sums of answers are the same
 
 
@@ -187,20 +189,42 @@ def _round_neuron(neuron: Neuron, inputs: Floats, fires: Any, choose: Callable[.
         known = ~np.isnan(projections)
         low = float(projections[known & ~fires].max(initial=-np.inf))
         high = float(projections[known & fires].min(initial=np.inf))
-        threshold = choose(low, high, near, numbers) if low < high else None
+        threshold = choose(low, high, near, projection, inputs) if low < high else None
         if threshold is not None:
             return replace(neuron, projection=projection, threshold=threshold)
     return neuron
 
 
-def _between_rows(low: float, high: float, near: float, numbers: tuple[float, ...]) -> float:
-    """Return the shortest number between two projections; an infinite one is taken as far from `near` as the other."""
+def _shifts(projection: Projection, inputs: Floats) -> tuple[float, ...]:
+    """Return what 0/1 columns, levels and gaps may add to the one number of a sum; nothing where it has no such one."""
+    found: list[float] = []
+    numbers = 0
+    gaps = projection.gaps or (0.0,) * len(projection.columns)
+    for j, each, gap in zip(projection.columns, projection.coefficients, gaps, strict=True):
+        if isinstance(each, tuple) or each == 0.0:
+            found += [*(each if isinstance(each, tuple) else ()), gap]
+        elif np.isin(inputs[:, j], (0.0, 1.0)).all():
+            found.append(each)
+        else:
+            numbers += 1 if abs(each) == 1.0 else 2
+    return tuple(dict.fromkeys(found)) if numbers == 1 else ()
+
+
+def _between_rows(low: float, high: float, near: float, projection: Projection, inputs: Floats) -> float:
+    """Return the shortest number between two projections that is short, too, less what may be added to the others.
+
+    An infinite projection is taken as far from `near` as the other.
+    """
     if low < near <= high:
         low, high = (2 * near - high if np.isinf(low) else low), (2 * near - low if np.isinf(high) else high)
-    return shortest(low, high) if low < high else near
+    if not low < high:
+        return near
+    tried, shifts = [*islice(between(low, high), _TRIED)], _shifts(projection, inputs)
+    tried += [near] if low < near <= high else []
+    return next((each for each in tried if all(asks_as_written(each, shift) for shift in shifts)), tried[0])
 
 
-def _between_sums(low: float, high: float, near: float, numbers: tuple[float, ...]) -> float | None:
+def _between_sums(low: float, high: float, near: float, projection: Projection, inputs: Floats) -> float | None:
     """Return a threshold of answers from below, +-1, that is short when they are written as 0 and 1.
 
     It stays away from both sums, so that it parts them however they are rounded; None where they differ by rounding.
@@ -209,7 +233,7 @@ def _between_sums(low: float, high: float, near: float, numbers: tuple[float, ..
         low = min(2 * near - high, high - 1.0)
     elif np.isinf(high):
         high = max(2 * near - low, low + 1.0)
-    away = (high - low) / 4
+    away, numbers = (high - low) / 4, projection.factors
     if away < _ROUNDING * sum(map(abs, numbers)):
         return None
     with localcontext(EXACT):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from operator import ge, gt, le, lt
 
 from bgn.export.numbers import whole
 from bgn.export.text import Text
@@ -16,6 +17,7 @@ from bgn.model.terms import Terms
 from bgn.printable import clean
 
 _DATE = len("2006-01-15")
+_RELATIONS = {">=": ge, "<": lt, ">": gt, "<=": le}
 # "At least this many of two" by what the 0/1 columns are: both 1, or both 0.
 _OF_TWO = {(1, 1): "either of ", (2, 1): "both of ", (1, 0): "not both of ", (2, 0): "neither of "}
 
@@ -98,13 +100,23 @@ class _Wording:
         text = f"{style.name(self._name(reading.column))} {self._compared(first.relation, first.threshold)}"
         if not others:
             return text
+        text += self._seen(first)
         *firsts, last = [text, *map(self._case, others)]
         return style.words(" ").join(map(style.case, [*(each + style.words(",") for each in firsts), last]))
 
     def _case(self, case: Case) -> str:
         where = self._joined("and", case.where, alone="where")
-        compared = self._compared(case.relation, case.threshold)
+        compared = self._compared(case.relation, case.threshold) + self._seen(case)
         return f"{self.style.words('or ')}{compared}{self.style.words(' where ')}{where}"
+
+    def _seen(self, case: Case) -> str:
+        """Say of one case of several that no number that was seen answers it yes, or that all do."""
+        leading, threshold = self.condition.leading, float(case.threshold)
+        seen = None if leading is None or self.condition.layer else self.terms.schema.columns[leading].seen
+        if seen is None:
+            return ""
+        held = [_RELATIONS[case.relation](each, threshold) for each in seen]
+        return "" if held[0] is not held[1] else self.style.words(" (all seen)" if held[0] else " (none seen)")
 
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
         """Write a relation and a threshold."""
@@ -125,9 +137,10 @@ class _Wording:
         return all(_moment(float(case.threshold), column, case.relation) for case in reading.cases)
 
     def _name(self, j: int) -> str:
-        """Return what a column is called: days since the first date are compared with dates, as dates."""
+        """Return what a column is called: days since the first date are compared with dates, hours with times."""
         part = self.terms.schema.columns[j].part_of
-        return part.raw if part is not None and part.part == "days" and self._dated else self.terms.names[j]
+        dated = part is not None and part.part in ("days", "time") and self._dated
+        return part.raw if part is not None and dated else self.terms.names[j]
 
     # -- 0/1 columns, categories, answers from below -------------------------------------------------------
 

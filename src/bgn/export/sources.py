@@ -72,6 +72,7 @@ class Input:
             "hour": f"the hour of {raw}, minutes as a fraction",
             "days": f"days from {self.made.first} to {raw}, with a fraction",
             "duration": f"{raw} in days, with a fraction",
+            "time": f"{raw} in hours, minutes as a fraction",
         }
         return f"{name}: {told[self.made.part]}{zone}."
 

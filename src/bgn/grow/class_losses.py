@@ -221,7 +221,7 @@ class Softmax(_Classes):
         """Class by class, the row's own class less the probability."""
         _, _, shares = self._shares(gap)
         step = float(1 << self.grid.exponent)
-        near = (self._floats(shares) / self._floats(shares.sum(0)) * step).round()
+        near = (self._floats(shares) * (step / self._floats(shares.sum(0)))).round()
         near = near.astype(np.int64) if isinstance(gap, np.ndarray) else near.long()
         number = self._numbers(target)
         return (number == target[None]) * (1 << self.grid.exponent) - near

@@ -9,15 +9,20 @@ rows, and every width of it carries the loss that cross-validation found for tha
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.memory.threads import ThreadPool
-from bgn.grow.history import Snapshot
+from bgn.grow.history import LeftOut, Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
 from bgn.grow.tries import GrowthSettings, grow_once, penalties
+from bgn.model.link import LINKS
+from bgn.model.neuron import Neuron
+from bgn.model.step import Floats
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
@@ -31,6 +36,7 @@ class _CrossValidated:
     penalty: int  # its place among those that compete
     losses: tuple[tuple[float, float], ...]
     stopped: str  # why the fold that grew the longest went no further
+    paths: tuple[tuple[Snapshot, ...], ...]  # of the folds
 
     @property
     def least(self) -> float:
@@ -40,19 +46,20 @@ class _CrossValidated:
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
     """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
     competing = len(penalties(rows, settings, True))
-    short = replace(settings, digits=None)
+    short = replace(settings, digits=None, bounds=None)  # proofs take long
     best = min((_judge(rows, short, place, seed, monitor) for place in range(competing)), key=lambda each: each.least)
     if settings.max_features > 1 and not monitor.out_of_time():
         single = _judge(rows, replace(short, max_features=1), best.penalty, seed, monitor)
         best = min(best, single, key=lambda each: each.least)
     penalty = penalties(rows, settings, True)[best.penalty]
     width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, max_width=width)
+    final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
-    return replace(path, path=told, records=known, stopped=stopped), penalty
+    left_out = _left_out(rows, best.paths)
+    return replace(path, path=told, records=known, stopped=stopped, left_out=left_out), penalty
 
 
 def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
@@ -83,4 +90,24 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
         mean = math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), each, strict=True)) / weight.sum()
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
-    return _CrossValidated(settings, penalty, tuple(losses), longest.stopped)
+    return _CrossValidated(settings, penalty, tuple(losses), longest.stopped, tuple(paths))
+
+
+def _left_out(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> LeftOut:
+    """What every fold's layer, at every width, predicts of the rows it was grown without."""
+    widths, predictions, targets = max(map(len, paths)), [], []
+    for some, path in zip(rows.folds, paths, strict=True):
+        assert isinstance(some.validation, MemoryEngine)
+        part, loss = some.validation.part, some.validation.loss
+        table, known = np.asarray(part.columns).T, dict[Neuron, Floats]()
+        said = []
+        for snapshot in path:
+            for neuron in snapshot.neurons:
+                if neuron not in known:
+                    known[neuron] = np.where(neuron.fires(table), 1.0, -1.0)
+            answers = np.column_stack([np.empty((len(table), 0)), *(known[each] for each in snapshot.neurons)])
+            said.append(LINKS[loss.link](answers @ snapshot.output_weights + snapshot.base))
+        said += [said[-1]] * (widths - len(said))
+        predictions.append(np.stack(said, axis=1))
+        targets.append(loss.targets.centre + loss.targets.value(part.target))
+    return LeftOut(np.concatenate(predictions), np.concatenate(targets))

@@ -114,6 +114,17 @@ class Snapshot(_MeanLosses):
         return Layer.of(self.neurons, n_inputs)
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What networks that were grown without some rows predicted of them, and their targets, or numbers of classes.
+
+    Predictions have one column per width, and a third axis where there are several classes.
+    """
+
+    predictions: NDArray[np.float64]
+    targets: NDArray[np.float64]
+
+
 @dataclass(frozen=True, repr=False)
 class History:
     """The growth of a network, step by step and width by width.
@@ -136,6 +147,8 @@ class History:
         The columns, and what is predicted.
     link : str
         What the scores mean: numbers, or log-odds of classes.
+    left_out : LeftOut or None
+        What the folds' networks said of the rows they were grown without, while a fit is under way.
 
     Examples
     --------
@@ -162,6 +175,7 @@ class History:
     n_validation: int
     schema: Schema
     link: str = "identity"
+    left_out: LeftOut | None = None
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

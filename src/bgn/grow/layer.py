@@ -6,16 +6,19 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Integers, Output
+from bgn.grow.bounds import Bounded, Bounds, Outputs
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
-from bgn.grow.history import Record, Snapshot, choose_width
-from bgn.grow.output import OutputRule
+from bgn.grow.history import LeftOut, Record, Snapshot, choose_width
+from bgn.grow.output import OutputRule, rounded_output
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
 from bgn.model.neuron import Neuron
@@ -67,6 +70,8 @@ class LayerSettings:
     patience: int | None
     digits: int | None = None
     simplicity: float = 0.0
+    constraints: Constraints = NO_CONSTRAINTS
+    bounds: Bounds | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class LayerPath:
     path: tuple[Snapshot, ...]
     records: tuple[Record, ...]
     stopped: str
+    left_out: LeftOut | None = None  # of folds, where these chose
 
 
 class LayerGrowth:
@@ -92,6 +98,8 @@ class LayerGrowth:
         self.path: list[Snapshot] = []
         spread = rows.train.loss.spread(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
+        self._bounded = None if settings.bounds is None else Bounded(settings.bounds)
+        self._drawn: Outputs | None = None  # the current outputs within the bounds, where these change them
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
@@ -118,7 +126,14 @@ class LayerGrowth:
     # -- steps ---------------------------------------------------------------------------------------------
 
     def _add(self) -> bool:
-        return self._try(self.state.output, self.state.width, "addition")
+        return self._try(self._met(), self.state.width, "addition")
+
+    def _met(self) -> Output:
+        """The output whose residual a new neuron is to explain: the one within the bounds, where they changed it."""
+        if self._drawn is None:
+            return self.state.output
+        grid = self.rows.train.loss.grid
+        return rounded_output(np.ldexp(np.append(self._drawn[0] - grid.centre, self._drawn[1]), grid.exponent))
 
     def _replace(self) -> None:
         """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
@@ -228,14 +243,35 @@ class LayerGrowth:
         losses = self._train_loss(), self._validation_loss()
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
         snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation)
+        if self._bounded is not None:
+            within = self._within_bounds(base, weights, lambda base, weights: (base, weights))
+            self._drawn = None if within[0] == base and np.array_equal(within[1], weights) else within
+            base, weights = within
+            snapshot = self._told(base, weights)
         if self._short is not None:
-            inverse, noise = self.rule.inverse(self.state), self._noise(snapshot)
+            noise = self._noise(snapshot)
             for more in range(_MOST_MORE + 1):
-                short = self._short.amounts(base, weights, inverse, more)
+                shorten = partial(self._in_short, self._short, more)
+                bounded = self._bounded is not None
+                short = self._within_bounds(base, weights, shorten) if bounded else shorten(base, weights)
                 snapshot = self._told(*short)
                 if snapshot.criterion <= noise:
                     break
         self.path.append(snapshot)
+
+    def _in_short(self, short: Shortener, more: int, base: Any, weights: Floats) -> Outputs:
+        """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
+        signs = self.settings.constraints.signs(self.state.neurons)
+        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs)
+
+    def _within_bounds(self, base: Any, weights: Floats, shorten: Callable[[Any, Floats], Outputs]) -> Outputs:
+        """Outputs within the bounds, in short numbers."""
+        inverse, signs = self.rule.inverse(self.state), self.settings.constraints.signs(self.state.neurons)
+        assert self._bounded is not None
+        assert inverse is not None
+        coding, seen = self.rows.coding, self.rows.train.seen()
+        neurons = [neuron if coding is None else coding.neuron(neuron, seen) for neuron in self._asked]
+        return self._bounded.outputs(neurons, (base, weights), inverse, signs, shorten)
 
     def _noise(self, snapshot: Snapshot) -> float:
         """The loss up to which short numbers are as good as the others."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
+from bgn.grow.curvature import LearntCurvature
 from bgn.grow.directions.protocol import Others
 from bgn.model.neuron import Neuron
 
@@ -78,8 +79,8 @@ def base_alone(rows: Engine) -> tuple[int, State]:
     """Target sum, and the state of the base alone."""
     if not rows.loss.quadratic:
         several = (rows.loss.outputs,) if rows.loss.outputs > 1 else ()
-        rows.settle(_rounded(np.zeros((1, *several))))
-        output = _rounded(rows.loss.start(rows.pulls()[0] / rows.total)[None])
+        rows.settle(rounded_output(np.zeros((1, *several))))
+        output = rounded_output(rows.loss.start(rows.pulls()[0] / rows.total)[None])
         return 0, State((), output, rows.settle(output))
     output = Output(np.zeros(0, np.int64), round(rows.target_sum / rows.total))
     return rows.target_sum, State((), output, rows.settle(output))
@@ -142,7 +143,7 @@ class Full:
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted as if the loss were its quadratic bound."""
-        return _rounded(self._rest(state, slot).weights)
+        return rounded_output(self._rest(state, slot).weights)
 
     def _rest(self, state: State, slot: int) -> _WithoutOne:
         """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
@@ -184,11 +185,19 @@ class Full:
         weight: Any = np.zeros(weights.shape[1:])
         if rows.loss.quadratic:
             weight = (target - float((column * weights).sum())) / own
-            if share * weight * weight * own <= rest.gone * (1 + 1e-12):
+            if not self._enough(share * weight * weight * own, rest.gone):
                 return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
         lead = (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
         return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead)
+
+    def _enough(self, gained: float, gone: float) -> bool:
+        """Whether a neuron gains more than the one it replaces."""
+        return gained > gone * (1 + 1e-12)
+
+    def _held(self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats) -> Floats:
+        """The weights to use where a refit gives these, the base's first."""
+        return weights
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
@@ -230,10 +239,11 @@ class Full:
         spare = state.width
         if slot < spare:
             rows.move(spare, slot)
-        output = _rounded(fit.weights)
+        weights = self._held(fit.neurons, fit.inverse, fit.weights)
+        output = rounded_output(weights)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
-            fit = self._refitted(rows, fit, state)
+            fit = self._refitted(rows, replace(fit, weights=weights), state)
         if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) + lead < self._objective(state)):
             return fit
         if slot < spare:
@@ -254,10 +264,10 @@ class Full:
         """
         before = last = self._objective(fit)
         wanted = None if than is None else self._objective(than)
-        slope, learnt = self._slope(rows, fit), _Learnt(fit.inverse, rows.loss.curvature)
+        slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
-            weights = fit.weights + learnt.step(slope)
-            better = replace(fit, weights=weights, output=_rounded(weights))
+            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope))
+            better = replace(fit, weights=weights, output=rounded_output(weights))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self._objective(better)
             if gained <= 0:
@@ -294,39 +304,7 @@ class Full:
         return replace(fit, inverse=inverse, weights=weights, changes=0)
 
 
-class _Learnt:
-    """What steps have told of the curvature, beside its bound: pairs of steps and of what they did to the slope."""
-
-    def __init__(self, inverse: Floats, curvature: float) -> None:
-        self._inverse, self._curvature, self._scale = inverse, curvature, 1.0
-        self.pairs: list[tuple[Floats, Floats, float]] = []
-
-    def take_in(self, step: Floats, fell: Floats) -> None:
-        """Remember a step, and by how much it lowered the slope."""
-        along = float((step * fell).sum())
-        if along > 0:
-            self.pairs.append((step, fell, along))
-            self._scale = along / float((fell * self._bounded(fell)).sum())
-
-    def step(self, slope: Floats) -> Floats:
-        """The step to take: two loops over the pairs (Nocedal 1980), around the inverse of the bound."""
-        shares = []
-        for step, fell, along in reversed(self.pairs):
-            share = float((step * slope).sum()) / along
-            slope = slope - share * fell
-            shares.append(share)
-        found = self._bounded(slope) * (self._scale if self.pairs else 1.0)
-        for (step, fell, along), share in zip(self.pairs, reversed(shares), strict=True):
-            found = found + (share - float((fell * found).sum()) / along) * step
-        return found
-
-    def _bounded(self, slope: Floats) -> Floats:
-        """The step that the bound alone tells."""
-        inverse = self._inverse if slope.ndim == 1 else self._inverse[:, :, None]
-        return np.asarray((inverse * slope).sum(axis=1) / self._curvature)
-
-
-def _rounded(weights: Floats) -> Output:
+def rounded_output(weights: Floats) -> Output:
     """Base and weights in whole steps."""
     steps = np.rint(weights).astype(np.int64)
     return Output(steps[1:], steps[0] if steps.ndim > 1 else int(steps[0]))

@@ -16,9 +16,9 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
-from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Output, Question
+from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question
 from bgn.grow.sayable import sayable
-from bgn.model.decimals import EXACT, between, multiples, rounded, sum_of, written
+from bgn.model.decimals import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
 
 _MORE_FOR_THRESHOLDS = 2  # digits that a threshold may have beyond those of coefficients and amounts
@@ -130,21 +130,24 @@ class Shortener:
             return line
         return Projection(line.columns[:1], line.coefficients[:1])
 
-    def amounts(self, base: Any, weights: Floats, inverse: Floats | None, more: int) -> tuple[Any, Floats]:
+    def amounts(
+        self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers
+    ) -> tuple[Any, Floats]:
         """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.
 
         One weight after the other is rounded. With the `inverse` of their products, base first, the others make up for
-        it as far as they can, where they are not too many. Several outputs are rounded each by itself.
+        it as far as they can, where they are not too many, and as their `signs` let them, 0 for either. Several
+        outputs are rounded each by itself.
         """
         if weights.ndim > 1:
-            each = [self.amounts(float(base[k]), weights[:, k], inverse, more) for k in range(len(base))]
+            each = [self.amounts(float(base[k]), weights[:, k], inverse, more, signs) for k in range(len(base))]
             return np.array([b for b, _ in each]), np.stack([w for _, w in each], axis=1)
         if self.power is None:
             return base, weights
         power, values = self.power - more, np.append(base, weights)
         inverse = None if inverse is None or len(weights) > _MOST_MADE_UP else inverse.copy()
         for k in range(1, len(values)):
-            short = rounded(2 * values.item(k), power) / 2
+            short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2
             if inverse is not None:
                 column = inverse[:, k] / inverse[k, k]
                 values = values + column * (short - values[k])
@@ -181,8 +184,6 @@ def _not_far(sample: Engine, cut: Cut, tried: list[float], costs: tuple[float, f
 def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Collection[int]) -> bool:
     """True unless a number beside a 0/1 column, or a category, is asked otherwise than its threshold for 1, or for a
     level, written down, would ask.
-
-    A float sum may round across the threshold where the exact one does not.
     """
     if len(line.columns) != 2:
         return True
@@ -201,8 +202,4 @@ def _as_written(rows: Engine, line: Projection, threshold: float, ordered: Colle
         or 1.0 not in (c for c, some in zip(line.coefficients, shifts, strict=True) if not some)
     ):
         return True
-    for shift in shifts[0] or shifts[1]:
-        first = float(EXACT.subtract(written(threshold), written(shift)))
-        if not first + shift >= threshold > math.nextafter(first, -math.inf) + shift:
-            return False
-    return True
+    return all(asks_as_written(threshold, shift) for shift in shifts[0] or shifts[1])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Output
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.protocol import Others
 from bgn.grow.output import State, base_alone, placed
 
@@ -22,8 +23,8 @@ class _Steps(State):
 class Stagewise:
     """The paper's closed form (Prop. 1): each neuron fits the residual it met, times a step size. For squares only."""
 
-    def __init__(self, learning_rate: float) -> None:
-        self._rate = learning_rate
+    def __init__(self, learning_rate: float, constraints: Constraints = NO_CONSTRAINTS) -> None:
+        self._rate, self._constraints = learning_rate, constraints
 
     def start(self, rows: Engine) -> State:
         """The mean alone."""
@@ -71,6 +72,8 @@ class Stagewise:
         assert isinstance(state, _Steps)
         up, down = cut.fired_sum / cut.fired, cut.silent_sum / cut.silent
         weight, offset = round(self._rate * (up - down) / 2), round(self._rate * (up + down) / 2)
+        if (self._constraints.sign(cut.neuron.projection) or 0) * weight < 0:
+            return None
         total = cut.fired_sum + cut.silent_sum
         released = self._released(rows, state, slot, total) if slot < state.width else 0
         gained = _drop(rows.total, weight, offset, cut.fired, cut.fired_sum, total)

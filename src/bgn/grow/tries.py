@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from bgn.grow.bounds import Bounds
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
+from bgn.grow.signed import Signed
 from bgn.grow.stagewise import Stagewise
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
@@ -40,6 +43,8 @@ class GrowthSettings:
     simplicity: float = 0.0
     cv: Any = None
     n_networks: int = 1
+    constraints: Constraints = NO_CONSTRAINTS
+    bounds: Bounds | None = None
 
     @property
     def folds(self) -> Any:
@@ -58,9 +63,12 @@ def grow_once(
     seed: int, monitor: Monitor, layer: int,
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
-    limits = LayerSettings(settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity)
-    finder = _finder(rows, settings)
-    rule: OutputRule = Full(penalty) if settings.output == "full" else Stagewise(settings.learning_rate)
+    wanted = settings.constraints.over(rows.coding)
+    limits = LayerSettings(
+        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
+        settings.bounds,
+    )
+    finder, rule = _finder(rows, settings, wanted), _rule(settings, penalty, wanted)
     return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
 
 
@@ -75,16 +83,20 @@ def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) 
         return [0.0]
     if settings.shrinkage != "auto":
         return [float(settings.shrinkage)]
-    if (rows.validation is None and not rows.folds) or (
-        rows.train.total > _PLENTY * rows.unit and not among_folds
-    ):
+    if (rows.validation is None and not rows.folds) or (rows.train.total > _PLENTY * rows.unit and not among_folds):
         return [(_LITTLE if settings.n_networks == 1 else _LITTLE_OF_MANY) * rows.unit]
     whole = rows.train.loss.curvature * rows.train.total
     return [max(share * whole, _LITTLE * rows.unit) for share in _SHARES]
 
 
-def _finder(rows: Roles, settings: GrowthSettings) -> DirectionFinder:
+def _finder(rows: Roles, settings: GrowthSettings, wanted: Constraints) -> DirectionFinder:
     most = min(settings.max_features, rows.train.n_columns)
     if settings.direction == "search":
-        return Search(rows, most, settings.digits, settings.simplicity)
+        return Search(rows, most, settings.digits, settings.simplicity, wanted)
     return (Lasso if settings.direction == "lasso" else Debiased)(rows.train, most, settings.digits)
+
+
+def _rule(settings: GrowthSettings, penalty: float, wanted: Constraints) -> OutputRule:
+    if settings.output != "full":
+        return Stagewise(settings.learning_rate, wanted)
+    return Signed(penalty, wanted) if wanted.signed else Full(penalty)

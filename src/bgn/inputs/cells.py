@@ -25,7 +25,7 @@ _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
 _FIRST = 64
 _HEX = "^0[xX][0-9a-fA-F]{1,15}$"  # with 16 digits Arrow reads some as negative
-_TIME = r"^\d\d:\d\d(:\d\d(\.\d+)?)?$"
+_TIME = r"^\d{1,2}:\d\d(:\d\d(\.\d{1,6})?)?$"
 _TRUE, _FALSE = ("true", "yes", "y", "t", "on", "1", "1.0"), ("false", "no", "n", "f", "off", "0", "0.0")
 
 
@@ -122,6 +122,16 @@ def durations(column: pa.ChunkedArray) -> pa.ChunkedArray:
     column = plain(column)
     _expect(column, pa.types.is_duration(column.type), "durations")
     return column if pa.types.is_duration(column.type) else pa.chunked_array([pa.nulls(len(column))])
+
+
+def times_of_day(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return any column of times of day; of a time stamp it is the time that its clocks show."""
+    column = plain(column)
+    if is_text(column.type):
+        return _read(column, _times, "a time of day")
+    _expect(column, pa.types.is_time(column.type) or is_time(column.type), "times of day")
+    known = pa.types.is_time(column.type) or is_time(column.type)
+    return column if known else pa.chunked_array([pa.nulls(len(column))])
 
 
 def words(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -292,7 +302,8 @@ def _to_microseconds(text: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
 
 def _times(text: pa.ChunkedArray) -> pa.ChunkedArray:
     """Read times of a day."""
-    if not pc.all(pc.match_substring_regex(text, _TIME)).as_py():
+    if pc.all(pc.match_substring_regex(text, _TIME)).as_py() is False:
         raise pa.ArrowInvalid("no time of a day")
     day = str(datetime.date(1970, 1, 1))
-    return pc.binary_join_element_wise(day, text, " ").cast(_STAMP).cast(pa.time64("us"))
+    padded = pc.replace_substring_regex(text, r"^(\d:)", r"0\1")
+    return pc.binary_join_element_wise(day, padded, " ").cast(_STAMP).cast(pa.time64("us"))

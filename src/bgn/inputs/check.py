@@ -112,7 +112,7 @@ def _fitting(values: str, room: int) -> str:
 
 def _values(facts: ColumnFacts) -> str:
     """Return the range of numbers and dates, or the commonest words."""
-    if facts.kind in ("number", "whole number", "date") and facts.low is not None:
+    if facts.kind in ("number", "whole number", "date", "time") and facts.low is not None:
         low, high = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in (facts.low, facts.high))
         return f"{low} to {high}"
     return ", ".join(facts.examples) + (", ..." if facts.different > len(facts.examples) else "")

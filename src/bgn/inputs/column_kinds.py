@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from bgn.model.dates import TimePart, calendar_part, in_zone
-from bgn.model.raw import Coded, Durations, Level, Misread, Nothing, Numbers, RawValues, Times, level_word
+from bgn.model.raw import Coded, Durations, Level, Misread, Nothing, Numbers, RawValues, Times, TimesOfDay, level_word
 from bgn.model.schema import Column
 
 _VARYING = ("year", "month", "weekday", "hour")
 _SIMPLE = frozenset(("number", "truth", "word"))
-_TOLD = {"number": "numbers", "truth": "true and false", "word": "words", "time": "dates", "duration": "durations"}
+_TOLD = {
+    "number": "numbers", "truth": "true and false", "word": "words", "time": "dates", "duration": "durations",
+    "time of day": "times of day",
+}  # fmt: skip
+_DATED = re.compile(r"\s*(\d{4}-\d\d-\d\d([ T]\d\d:\d\d\S*)?|\d{1,2}:\d\d(:\d\d(\.\d+)?)?)\s*")
+_MANY = 20  # words that look like dates; fewer make a category that can be read
 
 Span = tuple[float, float]
 
@@ -28,7 +34,7 @@ class ColumnKind:
     ----------
     name : str
     kinds : frozenset of str
-        Which of ``"number"``, ``"truth"``, ``"word"``, ``"time"`` and ``"duration"`` it holds.
+        Which of ``"number"``, ``"truth"``, ``"word"``, ``"time"``, ``"duration"`` and ``"time of day"`` it holds.
     category : bool
         Whether its type, or the user, says that its values are categories.
     words, numbers, truths : frozenset
@@ -70,6 +76,8 @@ class ColumnKind:
             return replace(found, kinds=frozenset(["time"]), zones=frozenset([values.zone]), spans=_spans(values))
         if isinstance(values, Durations):
             return replace(found, kinds=frozenset(["duration"]))
+        if isinstance(values, TimesOfDay):
+            return replace(found, kinds=frozenset(["time of day"]))
         return found if isinstance(values, Nothing) else replace(found, strange=frozenset([values.holds]))
 
     def _with_levels(self, values: Coded) -> ColumnKind:
@@ -92,7 +100,7 @@ class ColumnKind:
     @property
     def settled(self) -> bool:
         """True where its type tells all there is to know."""
-        return not self.category and self.kinds in ({"number"}, {"truth"}, {"duration"})
+        return not self.category and self.kinds in ({"number"}, {"truth"}, {"duration"}, {"time of day"})
 
     def merged(self, other: ColumnKind) -> ColumnKind:
         """Return what both tell of one column."""
@@ -138,13 +146,14 @@ class ColumnKind:
                 f"column {self.name!r} mixes words and numbers, such as {min(self.words)[:40]!r} and {example}; all "
                 "are read as words. If they are meant as numbers, mend the column first.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=10,
             )
         levels: Sequence[Level] = sorted(self.words) if self.words else numbers
         if mixed:
             levels = sorted(self.words.union(map(level_word, self.numbers), map(level_word, self.truths)))
         orders = [order for order in self.orders if order is not None]
         if not orders or None in self.orders:
+            self._warn_of_dates()
             return Column(self.name, tuple(levels))
         declared = max(orders, key=len)
         if not all(_inside(order, declared) for order in orders):
@@ -152,10 +161,21 @@ class ColumnKind:
         wordy = any(isinstance(level, str) for level in declared)
         return Column(self.name, tuple(dict.fromkeys(map(level_word, declared) if wordy else declared)), ordered=True)
 
+    def _warn_of_dates(self) -> None:
+        """Say that words may be meant as dates."""
+        if len(self.words) >= _MANY and all(map(_DATED.fullmatch, self.words)):
+            warnings.warn(
+                f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; each is "
+                "a level of a category. To ask for earlier and later make dates of them, for instance with "
+                "pandas.to_datetime; in a text file, mend those that cannot be read.",
+                UserWarning,
+                stacklevel=11,
+            )
+
     def _parts(self) -> tuple[Column, ...]:
-        """Return the parts of dates that vary, or the year where none does; the days of durations."""
-        if self.kinds == {"duration"}:
-            parts = [TimePart(self.name, "duration")]
+        """Return the parts of dates that vary, or the year where none does; of other times days, or hours of a day."""
+        if self.kinds in ({"duration"}, {"time of day"}):
+            parts = [TimePart(self.name, "duration" if self.kinds == {"duration"} else "time")]
         else:
             if len(self.zones) > 1:
                 raise Misread(f"holds times {'with and without a' if None in self.zones else 'of several'} time zones")

@@ -83,7 +83,7 @@ def _settled(name: str, column: pa.ChunkedArray, forced: bool) -> pa.ChunkedArra
     if cells.is_number(kind) and not pa.types.is_dictionary(column.type):
         found = _without_infinity(column)
         return found.cast(pa.float64(), safe=False).dictionary_encode() if forced else found
-    known = pa.types.is_boolean(kind) or pa.types.is_duration(kind) or pa.types.is_null(kind)
+    known = pa.types.is_boolean(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind) or pa.types.is_null(kind)
     if known or cells.is_time(kind) or cells.is_number(kind):
         return column
     drop = option("drop", repr(name))
@@ -148,7 +148,7 @@ def _fill(known: pa.ChunkedArray) -> pa.Scalar:
     """Return the middle of numbers or times, the commonest of other values and the first of several."""
     if cells.is_number(known.type):
         return pa.scalar(float(np.median(cells.numbers(known).to_numpy())))
-    if cells.is_time(known.type) or pa.types.is_duration(known.type):
+    if cells.is_time(known.type) or pa.types.is_duration(known.type) or pa.types.is_time(known.type):
         return known.take(pc.sort_indices(known))[len(known) // 2]
     plain = cells.plain(known)
     counts = sorted(plain.value_counts().to_pylist(), key=lambda each: (-each["counts"], each["values"]))
@@ -219,6 +219,8 @@ def _as_at_fit(members: Sequence[Column], values: pa.ChunkedArray, preparation: 
     part, written = column.part_of, preparation.how(raw_of(column))
     if part is not None and part.part == "duration":
         return cells.durations(values)
+    if part is not None and part.part == "time":
+        return cells.times_of_day(values)
     if part is not None:
         # Files of 0.1.0, which knew no days, may not tell whether there was a time zone.
         known = part.zone is not None or any(each.part_of and each.part_of.part == "days" for each in members)

@@ -181,6 +181,9 @@ class SurveyedColumn:
             return None, None
         if self.is_number:
             return float(self.level_numbers.min()), float(self.level_numbers.max())
+        if pa.types.is_time(self.type):
+            ends = pc.min_max(self.levels).as_py()
+            return ends["min"].isoformat("auto").removesuffix(":00"), ends["max"].isoformat("auto").removesuffix(":00")
         if not cells.is_time(self.type):
             return None, None
         ends = pc.min_max(self.levels).as_py()

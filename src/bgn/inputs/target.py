@@ -37,10 +37,15 @@ def classes_of(columns: Iterable[pa.ChunkedArray], name: str, task: str | None) 
         if len(found) > MOST_CLASSES or (task is None and cells.is_number(kind) and len(found) > 2):
             break
     if cells.is_number(kind):
-        return _of_numbers(found, name, task)
-    if pa.types.is_boolean(kind) and task != "numbers":
-        return sorted_labels(found), ""
-    return _of_words(kind, found, name, task), ""
+        labels, noted = _of_numbers(found, name, task)
+    elif pa.types.is_boolean(kind) and task != "numbers":
+        labels, noted = sorted_labels(found), ""
+    else:
+        labels, noted = _of_words(kind, found, name, task), ""
+    if labels is not None and len(labels) < 2:
+        told = f"one class, {cells.shown(labels[0])}" if labels else "no class"
+        raise Refused(f"{option('target')}: column {name!r} has {told}. A classifier needs at least two to tell apart.")
+    return labels, noted
 
 
 def _wholes(column: pa.ChunkedArray) -> Iterable[float]:

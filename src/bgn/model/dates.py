@@ -1,4 +1,4 @@
-"""Dates as numbers: their year, month, weekday and hour, and the days since the first of them.
+"""Dates as numbers: their year, month, weekday and hour, and the days since the first of them; times of day as hours.
 
 A time with a time zone counts as the clocks of that zone show it; one without counts as it is written.
 """
@@ -33,7 +33,7 @@ _NAMES = {
 }  # fmt: skip
 _FURTHEST = 1e5  # days, beyond which floats do not tell microseconds apart
 
-TIME_PARTS = ("year", "month", "day", "weekday", "hour", "days", "duration")
+TIME_PARTS = ("year", "month", "day", "weekday", "hour", "days", "duration", "time")
 
 _CALENDAR: dict[str, Callable[[Stamps], NDArray[Any]]] = {
     "year": lambda stamps: stamps.astype("M8[Y]").astype(np.int64) + 1970,
@@ -59,15 +59,15 @@ def calendar_part(stamps: Stamps, part: str) -> Floats:
 
 @dataclass(frozen=True)
 class TimePart:
-    """A number that is made of a column of dates or durations.
+    """A number that is made of a column of dates, durations or times of day.
 
     Parameters
     ----------
     raw : str
         That column's name.
     part : str
-        ``"year"``, ``"month"``, ``"day"``, ``"weekday"``, ``"hour"``, ``"days"`` since `first`, or ``"duration"``, in
-        days.
+        ``"year"``, ``"month"``, ``"day"``, ``"weekday"``, ``"hour"``, ``"days"`` since `first`, ``"duration"``, in
+        days, or ``"time"`` of day, in hours.
     first : str, default ""
         The first date, as ``2006-01-15``.
     zone : str, optional
@@ -78,6 +78,8 @@ class TimePart:
     >>> from bgn.model.dates import TimePart
     >>> [TimePart("sold", "month").name, TimePart("sold", "days", "2006-01-15").name, TimePart("took", "duration").name]
     ['sold month', 'sold, days since 2006-01-15', 'took (days)']
+    >>> TimePart("opens", "time").name, TimePart("opens", "time").told(8.5)
+    ('opens (hours)', '08:30')
     """
 
     raw: str
@@ -90,13 +92,14 @@ class TimePart:
         """What a person would call it."""
         if self.part == "days":
             return f"{self.raw}, days since {self.first}"
-        return f"{self.raw} (days)" if self.part == "duration" else f"{self.raw} {self.part}"
+        unit = {"duration": "(days)", "time": "(hours)"}.get(self.part, self.part)
+        return f"{self.raw} {unit}"
 
     def of(self, stamps: Stamps) -> Floats:
         """Return the part of times in UTC or, where there is no zone, as they are written."""
         local = in_zone(stamps, self.zone)
         if self.part != "days":
-            return calendar_part(local, self.part)
+            return calendar_part(local, "hour" if self.part == "time" else self.part)
         return np.where(np.isnat(local), np.nan, (local - np.datetime64(self.first, "us")).astype(np.int64) / DAY)
 
     def told(self, value: float, up: bool = True) -> str | None:
@@ -116,7 +119,7 @@ class TimePart:
         names = _NAMES.get(self.part, ())
         if value in range(1, len(names) + 1):
             return names[int(value) - 1]
-        if self.part == "hour" and 0.0 <= value < 24.0:
+        if self.part in ("hour", "time") and 0.0 <= value < 24.0:
             return _clock(_reached(value, HOUR, up))
         if self.part == "days" and abs(value) <= _FURTHEST:
             day, rest = divmod(_reached(value, DAY, up), DAY)
@@ -139,6 +142,17 @@ def _clock(us: int) -> str:
     minutes, rest = divmod(us, HOUR // 60)
     seconds = f"{rest / 1e6:09.6f}".rstrip("0").rstrip(".")
     return f"{minutes // 60:02}:{minutes % 60:02}" + (f":{seconds}" if rest else "")
+
+
+def hours_of(time: datetime.time) -> float:
+    """Return a time of day in hours."""
+    seconds = (60 * time.hour + time.minute) * 60 + time.second
+    return (1_000_000 * seconds + time.microsecond) / HOUR
+
+
+def in_utc(moment: datetime.datetime) -> datetime.datetime:
+    """Return a time in UTC where it has a time zone, without it."""
+    return moment if moment.tzinfo is None else moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
 def zone_name(zone: Any) -> str | None:

@@ -60,6 +60,20 @@ def between(low: float, high: float) -> Iterator[float]:
     yield high
 
 
+def asks_as_written(threshold: float, shift: float) -> bool:
+    """Return whether ``x + shift >= threshold``, in floats, holds from the written difference of the two on.
+
+    A float sum may round across the threshold where the exact one does not.
+
+    Examples
+    --------
+    >>> asks_as_written(0.8445, 0.609), asks_as_written(0.844, 0.609)
+    (True, False)
+    """
+    first = float(EXACT.subtract(written(threshold), written(shift)))
+    return first + shift >= threshold > math.nextafter(first, -math.inf) + shift
+
+
 def multiples(low: float, high: float, digits: int, further: int = 0) -> list[float]:
     """Decimals of at most so many digits next to the interval from `low` to `high`, the shortest first.
 

@@ -1,4 +1,4 @@
-"""The values of one column of a raw table, whatever library holds it: numbers, words, dates, durations.
+"""The values of one column of a raw table, whatever library holds it: numbers, words, dates, durations, times of day.
 
 Each kind is a small final class. It answers what a :class:`~bgn.model.schema.Column` may ask of it: numbers, the codes
 of levels, a part of a date; what it cannot answer is a :class:`Misread`, whose words follow the column's name.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.dates import Stamps, TimePart, zone_name
+from bgn.model.dates import Stamps, TimePart, hours_of, in_utc, zone_name
 from bgn.model.step import Bools, Floats
 
 Level = str | float | bool
@@ -136,6 +136,21 @@ class Coded(RawValues):
     def codes_in(self, levels: Sequence[Level]) -> Floats:
         return _places_in(levels, self.levels)[self.codes]
 
+    def part(self, part: TimePart) -> Floats:
+        """Return a part of dates, or times of day, that are written as ISO 8601 does."""
+        observed = self.observed
+        if part.part == "duration" or not all(isinstance(level, str) for level in observed):
+            return super().part(part)
+        clock = part.part == "time"
+        try:
+            values = _from_words(list(map(str, observed)), clock)
+        except ValueError:
+            raise Misread(f"holds {self.holds}, not {'times of day' if clock else 'dates'}") from None
+        found = values.part(part)
+        places = np.full(len(self.levels) + 1, -1)
+        places[[self.levels.index(level) for level in observed]] = np.arange(len(observed))
+        return np.append(found, np.nan)[places[self.codes]]
+
 
 class Times(RawValues):
     """Dates and times, in UTC where they have a time zone."""
@@ -175,6 +190,22 @@ class Durations(RawValues):
         return self.days if part.part == "duration" else super().part(part)
 
 
+class TimesOfDay(RawValues):
+    """What a clock shows, in hours."""
+
+    holds = "times of day"
+
+    def __init__(self, hours: Floats) -> None:
+        self.hours = hours
+
+    @property
+    def gaps(self) -> Bools:
+        return np.isnan(self.hours)
+
+    def part(self, part: TimePart) -> Floats:
+        return self.hours if part.part in ("time", "hour") else super().part(part)
+
+
 class Strange(RawValues):
     """What is none of the others."""
 
@@ -207,6 +238,8 @@ def of_objects(values: NDArray[Any]) -> RawValues:
         return _times(values, gaps)
     if kinds == {"duration"}:
         return Durations(_filled(values, gaps).astype("m8[us]"))
+    if kinds == {"time of day"}:
+        return TimesOfDay(np.array([np.nan if type(value) in gaps else hours_of(value) for value in values]))
     strange = sorted(each.__name__ for each in types if sorts[each] == "other")
     if strange:
         return Strange(f"values of the type {', '.join(strange)}")
@@ -219,6 +252,7 @@ def _sort_of(kind: type) -> str:
     sorts: dict[str, tuple[type, ...]] = {
         "truth": (bool, np.bool_), "word": (str,), "time": (datetime.date, np.datetime64),
         "duration": (datetime.timedelta, np.timedelta64), "number": (numbers.Real, decimal.Decimal),
+        "time of day": (datetime.time,),
     }  # fmt: skip
     return next((sort for sort, types in sorts.items() if issubclass(kind, types)), "other")
 
@@ -277,7 +311,15 @@ def _times(values: NDArray[Any], gaps: set[type]) -> RawValues:
 
 
 def _in_utc(value: Any) -> Any:
-    return value.astimezone(datetime.UTC).replace(tzinfo=None) if getattr(value, "tzinfo", None) is not None else value
+    return in_utc(value) if getattr(value, "tzinfo", None) is not None else value
+
+
+def _from_words(words: Sequence[str], clock: bool) -> RawValues:
+    """Return times of day, or dates and times, that words tell."""
+    if clock:
+        return TimesOfDay(np.array([hours_of(datetime.time.fromisoformat(word.strip().zfill(5))) for word in words]))
+    moments = [datetime.datetime.fromisoformat(word.strip()) for word in words]
+    return _times(np.array([*moments, None], dtype=object)[:-1], {type(None)})
 
 
 def _filled(values: NDArray[Any], gaps: set[type]) -> NDArray[Any]:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.model.raw import Coded, Durations, Nothing, Numbers, RawValues, Strange, Times, coded, of_objects
+from bgn.model.dates import HOUR
+from bgn.model.raw import Coded, Durations, Nothing, Numbers, RawValues, Strange, Times, TimesOfDay, coded, of_objects
 
 _TRUTHS = (False, True)
 
@@ -178,6 +179,8 @@ def _of_polars(series: Any) -> RawValues:
         return Times(series.to_numpy(), getattr(dtype, "time_zone", None))
     if dtype == pl.Duration:
         return Durations(series.to_numpy())
+    if dtype == pl.Time:
+        return TimesOfDay((series.to_physical() // 1000).cast(pl.Float64).to_numpy() / HOUR)
     if dtype == pl.Null:
         return Nothing(len(series))
     objects = dtype == pl.Object
@@ -210,4 +213,7 @@ def _of_arrow(column: Any) -> RawValues:
         return Times(stamps.to_numpy(zero_copy_only=False), getattr(kind, "tz", None))
     if types.is_duration(kind):
         return Durations(column.to_numpy(zero_copy_only=False))
+    if types.is_time(kind):
+        moments = column.cast(pa.time64("us"), safe=False).cast(pa.int64()).cast(pa.float64())
+        return TimesOfDay(moments.to_numpy(zero_copy_only=False) / HOUR)
     return Strange(f"values of the type {kind}")

@@ -82,6 +82,11 @@ class Column:
         cells[:] = values
         return of_objects(cells).codes_in(self.levels or ())
 
+    def flags(self, values: RawValues) -> Floats:
+        """Return 1 where a category has the level that the column stands for, 0 for others, NaN for a gap."""
+        assert self.level_of is not None
+        return np.where(values.gaps, np.nan, values.codes_in(self.level_of[1:]) == 0.0)
+
     def encoded(self, values: RawValues) -> Floats:
         """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`."""
         try:
@@ -202,7 +207,8 @@ class Schema:
         ----------
         X : array_like or frame, shape (rows, columns)
             A table of pandas, polars or pyarrow, whose columns are taken by name where the schema has names, in any
-            order and among others; or an array, by position. Of a date it has the date, or the parts made of it.
+            order and among others; or an array, by position. Of a date it has the date, or the parts made of it; of a
+            category whose levels are columns of 0 and 1, the category or those.
         gaps : bool or array of bool, default False
             Whether gaps (NaN, None, NA, masked) and levels never seen may stand in it, as NaN; in all columns or one by
             one.
@@ -215,9 +221,10 @@ class Schema:
             raise ValueError(f"X must be a table in memory; got the path {str(X)!r}. Loop over bgn.read_blocks of it.")
         table = AnyTable(X)
         places = self.places(table.labels, table.shape)
-        rows = table.matrix(places) if self.plain else None
+        flags = self._flags(table.labels, places)
+        rows = table.matrix(places) if self.plain and not flags else None
         if rows is None:
-            rows = self._columns(table, places)
+            rows = self._columns(table, places, flags)
         elif rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)
         wrong = np.isinf(rows) | (np.isnan(rows) & ~np.asarray(gaps))
@@ -264,14 +271,48 @@ class Schema:
                 raise ValueError(f"X must have {len(self.raws)} columns; got shape {tuple(shape)}.")
             return [*range(len(self.columns))]
         by_label = {label: place for place, label in enumerate(labels)}
-        found = [by_label.get(column.raw, by_label.get(column.name)) for column in self.columns]
-        lacking = dict.fromkeys(column.raw for column, place in zip(self.columns, found, strict=True) if place is None)
+        named = ((column.raw, column.name, *(column.level_of or ())[:1]) for column in self.columns)
+        found = [next((by_label[name] for name in names if name in by_label), None) for names in named]
+        absent = (column for column, place in zip(self.columns, found, strict=True) if place is None)
+        lacking = dict.fromkeys(column.raw if column.level_of is None else column.level_of[0] for column in absent)
         if lacking:
             hint = did_you_mean(next(iter(lacking)), [label for label in by_label if label not in self.raws])
             raise ValueError(f"X lacks the column{'s' * (len(lacking) > 1)} {', '.join(map(repr, lacking))}.{hint}")
         return [place for place in found if place is not None]
 
-    def _columns(self, table: AnyTable, places: Sequence[int]) -> Floats:
+    def _flags(self, labels: Sequence[Any] | None, places: Sequence[int]) -> set[int]:
+        """Return the columns of 0 and 1 that are made of a category, which the table has in their place."""
+        if labels is None or not self.named:
+            return set()
+        pairs = enumerate(zip(self.columns, places, strict=True))
+        return {j for j, (column, place) in pairs if column.level_of and labels[place] not in (column.raw, column.name)}
+
+    def reads_categories(self, labels: Sequence[Any] | None) -> bool:
+        """Tell whether a table has categories in the place of columns of 0 and 1 that stand for their levels.
+
+        Parameters
+        ----------
+        labels : sequence, optional
+            The names of the table's columns, if it has names.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> from bgn.model.schema import Column, Schema
+        >>> nice = Schema((Column("city = Nice", level_of=("city", "Nice")),))
+        >>> nice.reads_categories(["city"]), nice.reads_categories(["city = Nice"])
+        (True, False)
+        """
+        if labels is None or not self.level_columns:
+            return False
+        there = set(labels)
+        return any(title in there and not there.issuperset(self.names[j] for j in of)
+                   for title, of in self.level_columns.items())  # fmt: skip
+
+    def _columns(self, table: AnyTable, places: Sequence[int], flags: set[int]) -> Floats:
         """Return a table column by column; all that cannot be read is named in one error."""
         rows = np.empty((table.shape[0], len(places)))
         problems: dict[str, str] = {}
@@ -280,7 +321,7 @@ class Schema:
             if values is None or wanted != place:
                 place, values = wanted, table.column(wanted)
             try:
-                rows[:, j] = column.encoded(values)
+                rows[:, j] = column.flags(values) if j in flags else column.encoded(values)
             except Misread as problem:
                 problems[column.raw] = f"column {column.raw!r} {problem}"
         if problems:

@@ -13,6 +13,7 @@ from bgn.persist.network import level_in, level_out
 from bgn.persist.strict import ModelFileError
 
 KINDS = ("regressor", "classifier")
+_PLAIN = str, int, float, bool, np.generic
 
 
 def kind_of(network: Network) -> str:
@@ -40,24 +41,31 @@ def settings_out(model: Any, kind: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a setting as JSON can hold it; a mapping becomes pairs, and what is no plain value null."""
+    """Return a setting as JSON can hold it; a mapping becomes pairs, a set a list, and what is no plain value null."""
     if isinstance(value, Mapping):
         return [[level_out(key), _plain(each)] for key, each in value.items()]
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value, key=lambda each: (isinstance(each, str), each))
     if isinstance(value, (list, tuple)):
-        plain = all(isinstance(each, (str, int, float, bool, np.generic)) for each in value)
+        plain = all(each is None or isinstance(each, _PLAIN) or _is_group(each) for each in value)
         return [_plain(each) for each in value] if plain else None
     finite = not isinstance(value, float) or np.isfinite(value)
     return value if isinstance(value, (str, int, float, bool)) and finite else None
+
+
+def _is_group(value: Any) -> bool:
+    """Return whether something holds names or positions of columns."""
+    return isinstance(value, (set, frozenset, list, tuple)) and all(isinstance(each, (str, int)) for each in value)
 
 
 # -- in -----------------------------------------------------------------------------------------------------
 
 
 def settings_in(value: Any, where: str) -> dict[str, Any]:
-    """Return settings by name: plain values and lists of them, and weights of classes."""
-    readers = {"class_weight": _class_weight_in}
+    """Return settings by name: plain values and lists of them, weights of classes, and what columns want."""
+    readers = {"class_weight": _pairs_in, "monotonic_cst": _monotone_in, "interaction_cst": _groups_in}
     return {
         name: readers.get(name, _setting)(each, f"{where}.{name[:60]}")
         for name, each in strict.obj(value, where).items()
@@ -68,7 +76,19 @@ def _setting(value: Any, where: str) -> Any:
     return (strict.array(strict.scalar) if isinstance(value, list) else strict.scalar)(value, where)
 
 
-def _class_weight_in(value: Any, where: str) -> Any:
+def _monotone_in(value: Any, where: str) -> Any:
+    """Return null, a number per column, or what pairs of a column and a number say."""
+    plain = isinstance(value, list) and not any(isinstance(each, list) for each in value)
+    return strict.array(strict.number)(value, where) if plain else _pairs_in(value, where)
+
+
+def _groups_in(value: Any, where: str) -> Any:
+    """Return null, a word, or groups of names or positions of columns."""
+    groups = strict.array(strict.array(strict.scalar)) if isinstance(value, list) else strict.optional(strict.text)
+    return groups(value, where)
+
+
+def _pairs_in(value: Any, where: str) -> Any:
     """Return null, a word, or what pairs of a label and a weight say."""
     if not isinstance(value, list):
         return strict.optional(strict.text)(value, where)

@@ -14,7 +14,7 @@ from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report import svg
 from bgn.report.class_charts import lines_for, probability_curves, reach
-from bgn.report.classes import words_of
+from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
 from bgn.show.curve import band, corners, few_wholes, histogram, levels_of
@@ -57,8 +57,8 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
         if of.levels is not None:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
-            chart, text = _levels(curves[most], column, name, (0.0, 1.0), 3)
-            text = f"Probability of {words[drawn[most][0]]}. {text}"
+            start = f"Probability of {words[drawn[most][0]]} from"
+            chart, text = _levels(curves[most], column, name, (0.0, 1.0), None, start)
         else:
             known = column[~np.isnan(column)]
             known = known if len(known) else np.zeros(1)
@@ -76,13 +76,16 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
     return shown
 
 
-def _levels(curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int) -> tuple[str, str]:
-    """Return the effect of a category as a drawing, one line per level, and in words."""
+def _levels(
+    curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int | None, start: str = "From"
+) -> tuple[str, str]:
+    """Return the effect of a category as a drawing, one line per level, and in words; without `digits` in per cent."""
     words, found, counts = levels_of(curve, column)
     order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
     order = order if len(words) > _MOST_LEVELS else np.arange(len(words))
     least, most = int(np.argmin(found)), int(np.argmax(found))
-    text = f"From {_number(found[least], digits)} ({clean(words[least], 24)}) to {_number(found[most], digits)} "
+    low, high = (chance(found[k]) if digits is None else _number(found[k], digits) for k in (least, most))
+    text = f"{start} {low} ({clean(words[least], 24)}) to {high} "
     text += (
         f"({clean(words[most], 24)})."
         if len(order) == len(words)

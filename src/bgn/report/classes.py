@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.conformal import Intervals
 from bgn.explain.classes import class_labels
 from bgn.explain.evaluate import evaluation
 from bgn.explain.evaluate.judged import JudgedRows
@@ -20,7 +21,7 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import Terms, outputs_of
 from bgn.printable import clean
-from bgn.report.facts import WORST, Facts, count_of
+from bgn.report.facts import SHARE, WORST, Facts, count_of
 from bgn.show.drawing import percent
 
 # Probabilities of a tree may be 0, of which there is no logarithm.
@@ -120,6 +121,20 @@ def quality_note(facts: Facts, measures: list[dict[str, Any]], warned: str) -> s
         return f"{warned}{words} Of these four, this model has the smallest."
     gap = 1.0 - best["log_loss"] / measures[0]["log_loss"] if measures[0]["log_loss"] else 0.0
     return f"{warned}{words} Here that of {best['name']} is smaller, by {percent(gap)}: consider it."
+
+
+def sure(facts: Facts, found: Intervals, judged: str) -> str:
+    """Say how many classes the sets hold, and how often the truth is among them."""
+    sets = found.predict_encoded(facts.judged_rows, SHARE)
+    inside = sets[np.arange(len(sets)), facts.judged_target.astype(int)].mean()
+    sizes = sets.sum(axis=1)
+    parts = [f"{percent(float(np.mean(chosen)))} {words}" for chosen, words in (
+        (sizes == 1, "hold one class"), (sizes > 1, "several"), (sizes == 0, "none")) if chosen.any()]  # fmt: skip
+    return (
+        f"How sure it is: sets of classes for {percent(SHARE)} of rows, made from {found.calibrations[None].count:,} "
+        f"rows that it did not learn from. Of {judged}, {', '.join(parts)}; {percent(float(inside))} of the sets hold "
+        "the true class."
+    )
 
 
 def confusion(facts: Facts) -> dict[str, Any]:

@@ -32,7 +32,8 @@ WORST = 10
 """Rows that the table of residuals lists."""
 SHARE = 0.9
 """Share of rows whose target an interval holds."""
-_SECONDS = 2.0  # to prove how far predictions go
+SECONDS = 2.0
+"""Time to prove how far predictions go."""
 _LEVELS = 6  # of a category that the table of columns names
 
 
@@ -106,7 +107,7 @@ class Facts:
             known = values[~np.isnan(values)]
             if column.levels is None and (column.seen is not None or len(known)):
                 within[column.name] = column.seen or (float(known.min()), float(known.max()))
-        return extremes(self.network, within, max_seconds=_SECONDS)
+        return extremes(self.network, within, max_seconds=SECONDS)
 
     @cached_property
     def numbers(self) -> tuple[Floats, Floats]:

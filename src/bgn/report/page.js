@@ -178,6 +178,10 @@
       line.querySelector(".meter span").style.width = `${(100 * each).toFixed(2)}%`;
       line.querySelector(".number").textContent = share(each);
     });
+    if (data.interval) {
+      const inside = classes.filter((_, k) => 1 - now[k] <= data.interval.reach);
+      byId("interval").textContent = inside.length ? inside.join(", ") : "none";
+    }
     byId("prediction-start").textContent = `${classes[first]} (${share(before[first])})`;
     const moved = 100 * (now[said] - before[said]);
     byId("prediction-change").textContent = said !== first ? `now ${classes[said]}` :

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.promises import promises
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places, whole
@@ -52,7 +53,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
     page = _template().render(
         title=clean(title) if title else f"How {target} is predicted",
         target=target,
-        sentence=_sentence(facts, measures[0]),
+        sentence=_sentence(facts, measures[0]) + _promised(facts),
         facts=facts,
         base=Signs().number(base),
         weights=weights,
@@ -146,6 +147,12 @@ def _reach(facts: Facts) -> str:
     return f"No row within the ranges seen is predicted outside {_number(ends.low, 5)} to {_number(ends.high, 5)}."
 
 
+def _promised(facts: Facts) -> str:
+    """Say what is proven of what the model was told to do."""
+    found = promises(facts.model, told.SECONDS)
+    return f" Proven for every row: {'; '.join(found)}." if found else ""
+
+
 def _judged(facts: Facts) -> str:
     return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'given'}"
 
@@ -235,7 +242,7 @@ def _data_note(facts: Facts) -> str:
 def _interval(facts: Facts) -> dict[str, Any] | None:
     """Return what the page needs to say how sure a prediction is."""
     found = facts.intervals
-    if found is None or facts.classes:
+    if found is None:
         return None
     spread = found.spread
     points = ([0.0], [1.0]) if spread is None else (spread.centres.tolist(), spread.sizes.tolist())
@@ -245,8 +252,10 @@ def _interval(facts: Facts) -> dict[str, Any] | None:
 def _sure(facts: Facts) -> str:
     """Say how wide intervals are, and how often they hold the truth."""
     found = facts.intervals
-    if found is None or facts.classes:
+    if found is None:
         return ""
+    if facts.classes:
+        return classes.sure(facts, found, _judged(facts))
     ends = found.predict_encoded(facts.judged_rows, told.SHARE)
     inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
     width = float(np.mean(ends[:, 1] - ends[:, 0]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from bgn.show.labels import shortened
 # Sizes in points for letters of 10 points.
 _ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0
 _LETTERS_PER_LINE = 48
+_MOST_LETTERS, _MOST_LINES = 80, 8  # of a line that cannot be broken between cases, and of a box
 _LETTERS = dict.fromkeys(" .,:;|'!()[]/", 3.6) | dict.fromkeys("fijltIr", 4.0) | dict.fromkeys("mwMWQ@%≥≤<>+=≈", 9.0)
 _LETTERS |= dict.fromkeys("0123456789", 6.4) | {"\N{MINUS SIGN}": 9.0}
 
@@ -143,7 +145,7 @@ def _box(kind: str, layer: int, index: int, text: str, share: float | None = Non
 
 
 def _lines_of(text: str) -> list[str]:
-    """Break a long question between its cases."""
+    """Break a long question between its cases, and a long case between its words; what is left out is marked."""
     lines: list[str] = []
     for part in text.split(", or "):
         part = f"or {part}" if lines else part
@@ -151,7 +153,8 @@ def _lines_of(text: str) -> list[str]:
             lines[-1] += f", {part}"
         else:
             lines = [*lines[:-1], *(f"{line}," for line in lines[-1:]), part]
-    return lines
+    broken = [each for line in lines for each in wrap(line, _MOST_LETTERS, break_on_hyphens=False) or [line]]
+    return broken if len(broken) <= _MOST_LINES else [*broken[: _MOST_LINES - 1], f"{broken[_MOST_LINES - 1]} …"]
 
 
 def _features(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:

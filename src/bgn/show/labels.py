@@ -63,7 +63,7 @@ def title(column: Column) -> str:
 
 
 def cell(column: Column, value: float) -> str:
-    """Write what a row holds in a column: a number whole, a level in words, or that it is missing.
+    """Write what a row holds in a column: a number whole, a level in words, a time as a clock shows it, or missing.
 
     Examples
     --------
@@ -74,6 +74,8 @@ def cell(column: Column, value: float) -> str:
     """
     if value != value:
         return "missing"
+    if told := column.part_of and column.part_of.told(value):
+        return told
     return Signs().number(whole(value)) if column.levels is None else clean(level_word(column.levels[int(value)]))
 
 

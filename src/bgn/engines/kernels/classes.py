@@ -6,17 +6,17 @@ row of gaps per class. `target` is the number of the row's class.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from bgn.compiled import compiled
 from bgn.engines.fixed_point import BETWEEN, FINE, INVERSES, LOG2_HIGH, LOG2_LOW, MASK, REACH, SQRT2
-from bgn.engines.kernels.rows import LIMB
+from bgn.engines.kernels.rows import LIMB, look_up
 
 _END = REACH << FINE
 _ONE = 1 << FINE
 _INVERSES = np.array(INVERSES)
+# Rows of several classes that are worked on at a time, and that are looked up at a time.
+_TOGETHER, _AT_HAND = 128, 4096
 
 
 @compiled
@@ -32,9 +32,12 @@ def _cubic(u, table, first):
 
 
 @compiled
-def _logarithm(x):
-    """See :func:`bgn.engines.fixed_point.logarithm`."""
-    mantissa, exponent = math.frexp(x)
+def _logarithm(total):
+    """See :func:`bgn.engines.fixed_point.logarithm`; of one or more, fine."""
+    exponent = 1
+    while total >> (FINE + exponent):
+        exponent += 1
+    mantissa = np.float64(total) / np.float64(1 << (FINE + exponent))
     if mantissa * SQRT2 < 1.0:
         mantissa, exponent = mantissa + mantissa, exponent - 1
     z = (mantissa - 1.0) / (mantissa + 1.0)
@@ -111,17 +114,41 @@ def logistic_powers(gap, target, weight, about, start, stop, out):
 
 
 @compiled
-def _weigh_classes(gap, i, table, limit, shift, shares):
-    """Write ``exp(score - largest)`` of every class to `shares`; the largest score, fine, and their sum."""
-    largest = -limit
+def look_up_each(gap, codes, tables, start, stop, out):
+    """Gaps of every class less the sums of table entries; a few rows at a time, while their answers are at hand."""
+    for begin in range(start, stop, _AT_HAND):
+        end = min(begin + _AT_HAND, stop)
+        for k in range(len(gap)):
+            look_up(gap[k], codes, tables[k], begin, end, out[k])
+
+
+@compiled
+def _weigh_classes(gap, start, stop, about, shares, rows):
+    """Write ``exp(score - largest)`` of every class to `shares`, for a few rows; to `rows` their largest score and
+    the sum of shares. Classes are the outer loop, so that the inner one runs over neighbours in memory."""
+    table, limit, shift = about
+    few = stop - start
+    largest, total = rows[0], rows[1]
+    for i in range(few):
+        largest[i], total[i] = -limit, 0
     for k in range(len(gap)):
-        largest = max(largest, min(max(-gap[k, i], -limit), limit))
-    total = 0
+        own = gap[k, start:stop]
+        for i in range(few):
+            largest[i] = max(largest[i], min(max(-own[i], -limit), limit))
     for k in range(len(gap)):
-        score = min(max(-gap[k, i], -limit), limit)
-        shares[k] = _cubic((largest - score) << shift, table, 0)
-        total += shares[k]
-    return largest, total
+        own, share = gap[k, start:stop], shares[k]
+        for i in range(few):
+            score = min(max(-own[i], -limit), limit)
+            share[i] = _cubic((largest[i] - score) << shift, table, 0)
+            total[i] += share[i]
+
+
+@compiled
+def _softmax_loss(own, largest, total, limit, shift):
+    """The loss of one row, fine, from the gap of its own class."""
+    score = min(max(-own, -limit), limit)
+    log = _logarithm(total)
+    return ((largest - score) << shift) + np.int64(np.rint(log * np.float64(_ONE)))
 
 
 @compiled
@@ -130,47 +157,49 @@ def softmax_residuals(gap, target, weight, about, start, stop, out, limbs):
 
     `about`: table, limit and shift.
     """
-    table, limit, shift = about
+    _, limit, shift = about
     weighted = len(weight) > 0
-    shares = np.empty(len(gap), np.int64)
-    one = np.float64(1 << (FINE - shift))
+    shares, rows = np.empty((len(gap), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
+    steps = np.empty(_TOGETHER)
+    whole = 1 << (FINE - shift)
+    one = np.float64(whole)
     high, low = 0, 0
-    for i in range(start, stop):
-        largest, total = _weigh_classes(gap, i, table, limit, shift, shares)
+    for first in range(start, stop, _TOGETHER):
+        few = min(_TOGETHER, stop - first)
+        _weigh_classes(gap, first, first + few, about, shares, rows)
+        largest, total = rows[0], rows[1]
+        for i in range(few):
+            steps[i] = one / np.float64(total[i])
         for k in range(len(gap)):
-            share = np.float64(shares[k]) / np.float64(total)
-            own = 1 << (FINE - shift) if target[i] == k else 0
-            out[k, i] = own - np.int64(np.rint(share * one))
-        own = min(max(-gap[target[i], i], -limit), limit)
-        log = _logarithm(np.float64(total) / np.float64(_ONE))
-        loss = ((largest - own) << shift) + np.int64(np.rint(log * np.float64(_ONE)))
-        w = weight[i] if weighted else 1
-        high += w * (loss >> LIMB)
-        low += w * (loss & ((1 << LIMB) - 1))
+            share, part = shares[k], out[k, first : first + few]
+            for i in range(few):
+                part[i] = -np.int64(np.rint(np.float64(share[i]) * steps[i]))
+        for i in range(few):
+            row = first + i
+            out[target[row], row] += whole
+            loss = _softmax_loss(gap[target[row], row], largest[i], total[i], limit, shift)
+            w = weight[row] if weighted else 1
+            high += w * (loss >> LIMB)
+            low += w * (loss & ((1 << LIMB) - 1))
     limbs[0] += high
     limbs[1] += low
-
-
-@compiled
-def _softmax_loss(gap, target, i, table, limit, shift, shares):
-    """The loss of one row, fine."""
-    largest, total = _weigh_classes(gap, i, table, limit, shift, shares)
-    own = min(max(-gap[target[i], i], -limit), limit)
-    log = _logarithm(np.float64(total) / np.float64(_ONE))
-    return ((largest - own) << shift) + np.int64(np.rint(log * np.float64(_ONE)))
 
 
 @compiled
 def softmax_losses(gap, target, weight, table, limit, shift, start, stop, out):
     """Add to `out` the losses of some rows, times their weights, in two limbs."""
     weighted = len(weight) > 0
-    shares = np.empty(len(gap), np.int64)
+    shares, rows = np.empty((len(gap), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
     high, low = 0, 0
-    for i in range(start, stop):
-        loss = _softmax_loss(gap, target, i, table, limit, shift, shares)
-        w = weight[i] if weighted else 1
-        high += w * (loss >> LIMB)
-        low += w * (loss & ((1 << LIMB) - 1))
+    for first in range(start, stop, _TOGETHER):
+        few = min(_TOGETHER, stop - first)
+        _weigh_classes(gap, first, first + few, (table, limit, shift), shares, rows)
+        for i in range(few):
+            row = first + i
+            loss = _softmax_loss(gap[target[row], row], rows[0, i], rows[1, i], limit, shift)
+            w = weight[row] if weighted else 1
+            high += w * (loss >> LIMB)
+            low += w * (loss & ((1 << LIMB) - 1))
     out[0] += high
     out[1] += low
 
@@ -181,13 +210,17 @@ def softmax_powers(gap, target, weight, about, start, stop, out):
 
     `about`: table, limit, shift and the largest loss.
     """
-    table, limit, shift, largest = about
+    table, limit, shift, most = about
     weighted = len(weight) > 0
-    shares = np.empty(len(gap), np.int64)
+    shares, rows = np.empty((len(gap), _TOGETHER), np.int64), np.empty((2, _TOGETHER), np.int64)
     total = 0
-    for i in range(start, stop):
-        loss = _softmax_loss(gap, target, i, table, limit, shift, shares)
-        share = min(np.float64(loss) / largest, 1.0)
-        w = weight[i] if weighted else 1
-        total += w * int(np.rint(share * share * 1073741824.0))
+    for first in range(start, stop, _TOGETHER):
+        few = min(_TOGETHER, stop - first)
+        _weigh_classes(gap, first, first + few, (table, limit, shift), shares, rows)
+        for i in range(few):
+            row = first + i
+            loss = _softmax_loss(gap[target[row], row], rows[0, i], rows[1, i], limit, shift)
+            share = min(np.float64(loss) / most, 1.0)
+            w = weight[row] if weighted else 1
+            total += w * int(np.rint(share * share * 1073741824.0))
     out[0] += total

@@ -35,15 +35,19 @@ _PLACE = """function _place(levels, value, none) {
   return found === undefined ? none : found;
 }
 """
-_DATES = """// A Date counts as its UTC fields; a number is the part itself.
+_DATES = """// A Date counts as its UTC fields; a number is the part itself; a time of day may be text such as 08:30.
 function _part(value, part, name, first) {
+  if (part === "time" && /^\\d{1,2}:\\d\\d(:\\d\\d(\\.\\d+)?)?$/.test(value)) {
+    const [hours, minutes, seconds] = (value + ":0").split(":").map(Number);
+    return Math.round(((hours * 60 + minutes) * 60 + seconds) * 1e6) / 3.6e9;
+  }
   if (!(value instanceof Date)) return _number(value, name);
   const time = value.getTime();
   if (part === "year") return value.getUTCFullYear();
   if (part === "month") return value.getUTCMonth() + 1;
   if (part === "day") return value.getUTCDate();
   if (part === "weekday") return (value.getUTCDay() + 6) % 7 + 1;
-  if (part === "hour") return ((time % 86400000 + 86400000) % 86400000) * 1000 / 3.6e9;
+  if (part === "hour" || part === "time") return ((time % 86400000 + 86400000) % 86400000) * 1000 / 3.6e9;
   return (time - Date.parse(first + "Z")) * 1000 / 86400000000;
 }
 """

@@ -65,7 +65,8 @@ def _property(planned: ExportPlan, some: list[Input]) -> dict[str, Any]:
     told = {}
     if isinstance(first.made, TimePart):
         kind = "number" if first.made.part == "duration" else "string"
-        told = {"format": "date-time"} if kind == "string" else {"description": "in days"}
+        told = {"format": "time" if first.made.part == "time" else "date-time"}
+        told = told if kind == "string" else {"description": "in days"}
     described = [f"in {column.unit}"] if column.unit else []
     if column.seen is not None and first.made is None:
         described.append(f"seen from {column.seen[0]!r} to {column.seen[1]!r}")

@@ -46,12 +46,12 @@ def _part(value, part, first=None, zone=None):
         return float(value)
     if isinstance(value, datetime.timedelta):
         return value // datetime.timedelta(microseconds=1) / 86400000000
-    value = _time(value, zone)
+    value = value if isinstance(value, datetime.time) else _time(value, zone)
     if value is None:
         return _NAN
     if part == "days":
         return (value - datetime.datetime.fromisoformat(first)) // datetime.timedelta(microseconds=1) / 86400000000
-    if part == "hour":
+    if part in ("hour", "time"):
         return (((value.hour * 60 + value.minute) * 60 + value.second) * 1000000 + value.microsecond) / 3.6e9
     return float(value.isoweekday() if part == "weekday" else getattr(value, part))
 """

@@ -94,6 +94,7 @@ class Dialect:
     greatest: str = "GREATEST"
     checks_underflow: bool = False
     time: str = "CAST({x} AS TIMESTAMP)"
+    clock: str = "CAST({x} AS TIME)"
     local: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)
 
@@ -106,13 +107,16 @@ class Dialect:
                 f"model reads the {part.part} of {part.raw!r}{f' in {part.zone}' if zoned else ''}, which this dialect "
                 "has no plain words for. Make that number before, and export a model that was fitted to it."
             )
-        time = column if part.part == "duration" else (self.local if zoned else self.time).format(
-            x=column, zone=self.text(part.zone or "")
-        )  # fmt: skip
+        cast = {"duration": "{x}", "time": self.clock}.get(part.part, self.local if zoned else self.time)
+        time = cast.format(x=column, zone=self.text(part.zone or ""))
         return template.format(x=time, first=part.first)
 
 
 _EXTRACT = {"year": "EXTRACT(YEAR FROM {x})", "month": "EXTRACT(MONTH FROM {x})", "day": "EXTRACT(DAY FROM {x})"}
+_SQLITE_HOUR = (
+    "(strftime('%H', {x}) * 3600000 + strftime('%M', {x}) * 60000 + "
+    "round(strftime('%f', {x}) * 1000.0)) * 1000.0 / 3600000000.0"
+)
 
 DIALECTS: dict[str, Dialect] = {
     "standard": Dialect("DOUBLE PRECISION", parts=_EXTRACT),
@@ -127,15 +131,15 @@ DIALECTS: dict[str, Dialect] = {
                     "EXTRACT(MICROSECONDS FROM {x}))::float8 / 3.6e9::float8",
             "days": "(EXTRACT(EPOCH FROM ({x} - TIMESTAMP '{first}')) * 1000000)::float8 / 8.64e10::float8",
             "duration": "(EXTRACT(EPOCH FROM {x}) * 1000000)::float8 / 8.64e10::float8",
+            "time": "(EXTRACT(EPOCH FROM {x}) * 1000000)::float8 / 3.6e9::float8",
         },
     ),
     "sqlite": Dialect(
         "REAL", "TEXT", "INTEGER", number=_sqlite_number, staged="AS MATERIALIZED", greatest="MAX", time="{x}",
-        parts={
+        clock="{x}", parts={
             "year": "strftime('%Y', {x})", "month": "strftime('%m', {x})", "day": "strftime('%d', {x})",
             "weekday": "(strftime('%w', {x}) + 6) % 7 + 1",
-            "hour": "(strftime('%H', {x}) * 3600000 + strftime('%M', {x}) * 60000 + "
-                    "round(strftime('%f', {x}) * 1000.0)) * 1000.0 / 3600000000.0",
+            "hour": _SQLITE_HOUR, "time": _SQLITE_HOUR,
             "days": "((strftime('%s', {x}) - strftime('%s', '{first}')) * 1000.0 + "
                     "round((strftime('%f', {x}) - strftime('%S', {x})) * 1000.0)) * 1000.0 / 86400000000.0",
         },
@@ -148,6 +152,7 @@ DIALECTS: dict[str, Dialect] = {
             "hour": "CAST(epoch_us({x}) - epoch_us(date_trunc('day', {x})) AS DOUBLE) / 3.6e9",
             "days": "CAST(epoch_us({x}) - epoch_us(TIMESTAMP '{first}') AS DOUBLE) / 8.64e10",
             "duration": "CAST(epoch_us({x}) AS DOUBLE) / 8.64e10",
+            "time": "CAST(epoch_us({x}) AS DOUBLE) / 3.6e9",
         },
     ),
     "bigquery": Dialect(
@@ -157,6 +162,7 @@ DIALECTS: dict[str, Dialect] = {
             "weekday": "MOD(EXTRACT(DAYOFWEEK FROM {x}) + 5, 7) + 1",
             "hour": "DATETIME_DIFF({x}, DATETIME_TRUNC({x}, DAY), MICROSECOND) / 3.6e9",
             "days": "DATETIME_DIFF({x}, DATETIME '{first}', MICROSECOND) / 8.64e10",
+            "time": "TIME_DIFF({x}, TIME '00:00:00', MICROSECOND) / 3.6e9",
         },
     ),
     "snowflake": Dialect(
@@ -167,6 +173,7 @@ DIALECTS: dict[str, Dialect] = {
             "weekday": "DAYOFWEEKISO({x})",
             "hour": "TIMESTAMPDIFF(MICROSECOND, DATE_TRUNC('DAY', {x}), {x})::FLOAT / '3.6e9'::FLOAT",
             "days": "TIMESTAMPDIFF(MICROSECOND, '{first}'::TIMESTAMP_NTZ, {x})::FLOAT / '8.64e10'::FLOAT",
+            "time": "TIMEDIFF(MICROSECOND, '00:00:00'::TIME, {x})::FLOAT / '3.6e9'::FLOAT",
         },
     ),
 }  # fmt: skip

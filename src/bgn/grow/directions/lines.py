@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.levels import best_subsets
 from bgn.engines.protocol import Engine, Floats, Integers
+from bgn.grow.constraints import Constraints
 from bgn.grow.directions.pairs import codes_of
 from bgn.grow.directions.screen import FINE, single_gains
 from bgn.model.neuron import Projection
@@ -74,7 +75,7 @@ class SingleLines:
 
     def __init__(
         self, columns: NDArray[np.float64], values: Sequence[Floats], weight: Integers, coding: Coding | None,
-        train: Engine,
+        train: Engine, constraints: Constraints,
     ) -> None:  # fmt: skip
         n_columns = len(columns) if coding is None else coding.n_columns
         codes = [codes_of(*both, FINE)[0] for both in zip(columns, values, strict=True)]
@@ -91,13 +92,14 @@ class SingleLines:
             owner += [j, j]
         self._codes = np.stack(codes).astype(np.uint8)
         self._owner = np.array(owner)
+        self._wanted = np.array([constraints.of(line.columns[0]) for line in self.lines], np.int64)
         self._count = np.stack([np.bincount(each, weight, FINE).astype(np.int64) for each in self._codes])
         self._n_columns, self._plain = n_columns, len(self.lines) == n_columns
 
     def gains(self, values: Integers, rows: int, total: int) -> Floats:
         """What every line gains; the engine's columns come first."""
         gains = np.zeros(len(self._codes))
-        single_gains(self._codes, self._count, values, rows, total, gains)
+        single_gains(self._codes, self._count, values, rows, total, self._wanted, gains)
         return gains
 
     def best(self, gains: Floats) -> tuple[Floats, Integers]:

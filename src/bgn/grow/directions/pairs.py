@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bgn.engines.protocol import Floats, Integers
 from bgn.grow.directions.angles import turns
-from bgn.grow.directions.screen import ANGLES, BINS, COARSE, near_gains, pair_gains, place_cells
+from bgn.grow.directions.two_way import ANGLES, BINS, COARSE, NEVER, near_gains, pair_gains, place_cells
 
 WIDTH = math.pi / ANGLES
 _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
@@ -73,11 +73,12 @@ class Pairs:
     """Where on two-way tables the best cut of every pair of columns lies.
 
     How the cells of a table fall along an angle, and the weight there, does not depend on the residual: it is kept for
-    the pairs asked about before.
+    the pairs asked about before. `wanted` tells for every column whether output weights of questions that read it with
+    a positive coefficient must be positive (1), negative (-1), or either (0).
     """
 
-    def __init__(self, binned: Binned, weight: Integers, share: Share) -> None:
-        self.binned, self._weight, self._share = binned, weight, share
+    def __init__(self, binned: Binned, weight: Integers, share: Share, wanted: Integers) -> None:
+        self.binned, self._weight, self._share, self._wanted = binned, weight, share, wanted
         self._known: dict[tuple[int, ...], int] = {}
         self._version = np.zeros(len(binned.codes), np.int64)
         # Weights of the cells, their places, and weights of the bins.
@@ -89,10 +90,12 @@ class Pairs:
         _, places, count = self._kept
         gains, best = np.empty(len(pairs)), np.zeros(len(pairs), np.int64)
         tables = np.empty((len(pairs), COARSE * COARSE), np.int64)
+        wanted = self._signs(pairs, turns(_ALL_ROUND)[None])
 
         def part(some: slice) -> None:
             found = tables[some], gains[some], best[some]
-            pair_gains(table.codes, pairs[some], (which[some], places, count), values, rows, total, found)
+            kept = which[some], places, count
+            pair_gains(table.codes, pairs[some], kept, values, rows, total, wanted[some], found)
 
         self._share(part, len(pairs), _PAIRS_PER_THREAD)
         return Found(pairs, gains, np.asarray(_ALL_ROUND[best], np.float64), which, tables)
@@ -106,9 +109,16 @@ class Pairs:
     def near(self, found: Found, rows: int, total: int) -> Floats:
         """The best angle of each pair near the one just found."""
         angles, best = found.angles[:, None] + _NEARBY, np.zeros(len(found.pairs), np.int64)
-        about = self.binned.centres, self.binned.bins, found.pairs, turns(angles)
-        near_gains(*about, self._kept[0][found.which], found.tables, rows, total, best)
+        turned = turns(angles)
+        about = self.binned.centres, self.binned.bins, found.pairs, turned
+        wanted = self._signs(found.pairs, turned)
+        near_gains(*about, self._kept[0][found.which], found.tables, rows, total, wanted, best)
         return angles[np.arange(len(best)), best]
+
+    def _signs(self, pairs: Integers, turned: Floats) -> Integers:
+        """The signs that output weights must have for pairs at angles (.. x angles x cosine and sine), or `NEVER`."""
+        one, other = (np.sign(turned[..., k]).astype(np.int64) * self._wanted[pairs[:, k], None] for k in range(2))
+        return np.where(one * other < 0, NEVER, np.where(one == 0, other, one))
 
     def _find(self, pairs: Integers) -> Integers:
         """Where what is known of each pair is kept."""

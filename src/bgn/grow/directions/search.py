@@ -19,6 +19,7 @@ import numpy as np
 from bgn.engines.coding import columns_asked
 from bgn.engines.part import BITS, Part
 from bgn.engines.protocol import Floats, Integers, Output, Question
+from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
 from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
@@ -59,9 +60,12 @@ def _by_promise(judged: _Judged) -> float:
 class Search:
     """Single columns, pairs at several angles and the debiased direction, the largest gain first."""
 
-    def __init__(self, rows: Roles, max_features: int, digits: int | None = None, simplicity: float = 0.0) -> None:
+    def __init__(
+        self, rows: Roles, max_features: int, digits: int | None = None, simplicity: float = 0.0,
+        constraints: Constraints = NO_CONSTRAINTS,
+    ) -> None:  # fmt: skip
         assert rows.sample is not None
-        self._digits, self._simplicity = digits or _DIGITS, simplicity
+        self._digits, self._simplicity, self._constraints = digits or _DIGITS, simplicity, constraints
         self._rows, self._most = rows, max_features
         self._sample, self._part = rows.sample, rows.sample.part
         self._share = partial(spread_over_threads, rows.sample.part)
@@ -83,8 +87,9 @@ class Search:
         self._usable = np.unique([self._owner[j] for j in usable]).astype(np.int64)
         self._paired = usable[usable < self._n_columns]
         values = [_FLAG if j in subsets else different(column) for j, column in enumerate(columns)]
-        self._lines = SingleLines(columns, values, weight, coding, rows.train)
-        self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share)
+        self._lines = SingleLines(columns, values, weight, coding, rows.train, self._constraints)
+        self._wanted = np.array([*map(self._constraints.of, range(len(columns)))], np.int64)
+        self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share, self._wanted)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
         self._used: dict[int, tuple[int, ...]] = {}
@@ -122,7 +127,7 @@ class Search:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
             else:
                 pairs = [*combinations(self._worth_pairing(ranked).tolist(), 2), *self._beside_gaps(candidates)]
-                candidates += self._best_pairs(np.array(pairs), values, total)
+                candidates += self._best_pairs(self._constraints.pairs(pairs), values, total)
         fitted = self._debiased(output) if self._most > 1 and len(ranked) > 1 else []
         best = self._judge(output, others, chance, candidates, luck, fitted)
         turned = [each.projection for each in best[:_TURNED] if self._asks(each.projection) == 2]
@@ -176,8 +181,8 @@ class Search:
         A promise is the gain, without what `chance` explains, less the luck there is in picking the best of many; there
         is none in directions that were fitted.
         """
-        directions = [each for each in (*dict.fromkeys(picked), *fitted) if self._sample.can_project(each)]
-        first_fitted = len(directions) - sum(map(self._sample.can_project, fitted))
+        directions = [each for each in (*dict.fromkeys(picked), *fitted) if self._may_ask(each)]
+        first_fitted = len(directions) - sum(map(self._may_ask, fitted))
         if not directions:
             return []
         size = np.array([len(each.columns) for each in directions])
@@ -191,9 +196,10 @@ class Search:
         sampled = SampledRows(self._columns, part.residual(output), part.weight, part.codes, BITS)
         refit = Refit(others.slots, others.inverse, float(others.total), others.ridge, chance, self._least(others))
         found = np.empty((len(directions), 3))
+        wanted = np.array([self._constraints.sign(each) for each in directions], np.int64)
 
         def judge(some: slice) -> None:
-            lines = Lines(index[some], coefficients[some], size[some], reach[some])
+            lines = Lines(index[some], coefficients[some], size[some], reach[some], wanted[some])
             judge_directions(sampled, lines, width, refit, found[some])
 
         self._share(judge, len(directions), _DIRECTIONS_PER_THREAD)
@@ -203,6 +209,9 @@ class Search:
             if gain > 0
         ]
         return sorted(judged, key=_by_promise)
+
+    def _may_ask(self, direction: Projection) -> bool:
+        return self._sample.can_project(direction) and self._constraints.sign(direction) is not None
 
     def _promise(self, gain: float, direction: Projection, luck: Luck) -> float:
         """What a direction gains beyond luck; several columns count for less, where simple questions are preferred."""
@@ -245,10 +254,12 @@ class Search:
         top = [coding.owner(j) for j in top]
         return [(j, coding.mark_of(k)) for j in top for k in top if j != k and k in coding.marked]
 
-    def _best_pairs(self, pairs: Integers, values: Integers, total: int) -> list[Projection]:
+    def _best_pairs(self, pairs: list[tuple[int, int]], values: Integers, total: int) -> list[Projection]:
         """Directions of the pairs with the highest screened gain."""
+        if not pairs:
+            return []
         rows = self._sample.total
-        found = self._pairs.best(pairs, values, rows, total)
+        found = self._pairs.best(np.array(pairs), values, rows, total)
         found = found.at(np.argsort(-found.gains, kind="stable")[:_PAIRS])
         angles = self._pairs.near(found, rows, total).tolist()
         return [self._direction(a, b, *turn(angle)) for (a, b), angle in zip(found.pairs.tolist(), angles, strict=True)]
@@ -310,12 +321,13 @@ class Search:
         line = sum(
             c * self._columns[j].astype(np.float64) for j, c in zip(direction.columns, direction.factors, strict=True)
         )
-        others = np.array([j for j in self._paired if j not in direction.columns])
+        others = np.array([j for j in self._paired if j not in direction.columns and self._joins(j, direction)])
         if len(others) == 0:
             return []
         table = self._pairs.binned.with_column(np.asarray(line))
         pairs = np.stack([np.full(len(others), len(table.codes) - 1), others], axis=1)
-        found = Pairs(table, self._part.weight, self._share).best(pairs, values, self._sample.total, total)
+        wanted = np.append(self._wanted, self._constraints.sign(direction) or 0)
+        found = Pairs(table, self._part.weight, self._share, wanted).best(pairs, values, self._sample.total, total)
         directions = []
         for k in np.argsort(-found.gains, kind="stable")[:_PAIRS]:
             cos, sin = turn(found.angles.item(k))
@@ -324,6 +336,9 @@ class Search:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
                 directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
+
+    def _joins(self, column: int, direction: Projection) -> bool:
+        return self._constraints.together((*direction.columns, column))
 
 
 def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:

@@ -1,0 +1,121 @@
+"""The first fit on a machine: how long it takes, and which loops it compiles.
+
+``python -m benchmarks.compiling`` times first and second fits, each in a process of its own, without anything on disk
+at first. ``python -m benchmarks.compiling --list`` writes ``src/bgn/loops.txt`` anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+LIST = Path(__file__).parents[1] / "src" / "bgn" / "loops.txt"
+# Fits that a newcomer may begin with, by what they predict: of a few rows, which are cross-validated, and of many.
+FITS = {
+    kind: [(estimator, rows) for rows in (400, 20000)]
+    for kind, estimator in {"numbers": "BGNRegressor", "classes": "BGNClassifier"}.items()
+}
+
+
+def fit(estimator: str, rows: int) -> None:
+    """Fit a model of ten questions to made rows; print the seconds for importing and for fitting."""
+    started = time.perf_counter()
+    import numpy as np
+
+    import bgn
+
+    imported = time.perf_counter()
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 6))
+    y = X[:, 0] + (X[:, 1] > 0) + 0.5 * rng.normal(size=rows)
+    model = getattr(bgn, estimator)(max_width=10, random_state=0)
+    model.fit(X, y > 1 if estimator == "BGNClassifier" else y)
+    print(imported - started, time.perf_counter() - imported)
+
+
+def _timed(kind: str, rows: int, cache: str) -> tuple[float, float]:
+    imported, fitted = _run(f"from benchmarks.compiling import fit; fit({kind!r}, {rows})", cache).split()
+    return float(imported), float(fitted)
+
+
+def _run(code: str, cache: str) -> str:
+    """What a new process prints, with compiled code in a folder of its own."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": cache}
+    return subprocess.run([sys.executable, "-c", code], env=environment, stdout=-1, text=True, check=True).stdout
+
+
+def times() -> None:
+    """Print what first and second fits take."""
+    print(f"{'fit':>24} {'import':>8} {'first fit':>10} {'second process':>15}")
+    for fits in FITS.values():
+        for kind, rows in fits:
+            with tempfile.TemporaryDirectory() as cache:
+                (imported, first), (_, second) = _timed(kind, rows, cache), _timed(kind, rows, cache)
+            print(f"{kind:>17} {rows:>6} {imported:8.1f} {first:10.1f} {second:15.1f}")
+
+
+def called() -> list[str]:
+    """The loops that this process has asked for, with the types of their arguments."""
+    from numba.core.registry import CPUDispatcher
+
+    from bgn.compiling import write_type
+
+    found = []
+    for name, module in sorted(sys.modules.items()):
+        for kernel in list(vars(module).values()) if name.startswith("bgn.") else ():
+            if isinstance(kernel, CPUDispatcher) and kernel.py_func.__module__ == name:
+                place = f"{name}.{kernel.py_func.__name__}"
+                found += [" ".join([place, *map(write_type, each)]) for each in kernel.overloads]
+    return found
+
+
+def tell(estimator: str, rows: int) -> None:
+    """Fit, and print the loops that were asked for, each with the seconds it took to compile."""
+    from numba.core import event
+
+    import bgn.compiling
+
+    bgn.compiling._done |= {*FITS}  # each when it is called
+    with event.install_recorder("numba:compile") as recorded:
+        fit(estimator, rows)
+    for line in called():
+        print(_seconds(recorded.buffer, line), line)
+
+
+def _seconds(events: Any, line: str) -> float:
+    """How long the compiler was at the loop that a line names, those inside it included."""
+    total, began = 0.0, 0.0
+    for moment, each in events:
+        kernel = each.data["dispatcher"].py_func
+        if line.startswith(f"{kernel.__module__}.{kernel.__name__} "):
+            began, total = (moment, total) if each.is_start else (began, total + moment - began)
+    return total
+
+
+def write_list() -> None:
+    """Find out what each kind of fit asks for, and write it down, the longest first."""
+    took, kinds = dict[str, float](), dict[str, set[str]]()
+    for kind, fits in FITS.items():
+        for estimator, rows in fits:
+            code = f"from benchmarks.compiling import tell; tell({estimator!r}, {rows})"
+            with tempfile.TemporaryDirectory() as cache:
+                first, second = (_run(code, cache).splitlines()[1:] for _ in range(2))
+            for line in first:
+                seconds, loop = line.split(" ", 1)
+                took[loop] = max(took.get(loop, 0.0), float(seconds))
+            for line in second:  # now that all is on disk, no loop asks for those inside it
+                kinds.setdefault(line.split(" ", 1)[1], set()).add(kind)
+    ordered = sorted(kinds, key=lambda loop: -took.get(loop, 0.0))
+    LIST.write_text("".join(f"{'+'.join(sorted(kinds[loop]))} {loop}\n" for loop in ordered))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="write src/bgn/loops.txt anew")
+    write_list() if parser.parse_args().list else times()

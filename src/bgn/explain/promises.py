@@ -1,0 +1,58 @@
+"""What an estimator was told its predictions must do, proven for the network that it has."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bgn.explain.certify import certify
+from bgn.explain.extremes import extremes
+from bgn.inputs.constraints import monotone_columns, prediction_bounds
+from bgn.model.schema import level_word
+from bgn.printable import clean
+
+
+def promises(model: Any, max_seconds: float = 5.0) -> list[str]:
+    """Return sentences on what is proven of a fitted estimator for every row, of what it was told.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Anything else has made no promise.
+    max_seconds : float, default 5
+        Time for each proof; what is not proven by then, or does not hold after an edit, is left out.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn import BGNRegressor
+    >>> from bgn.explain.promises import promises
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = BGNRegressor(max_width=4, random_state=0, monotonic_cst=[1, 0], bounds=(-5, None)).fit(X, X.sum(axis=1))
+    >>> promises(model)
+    ['the prediction never falls as x0 rises', 'no prediction lies below -5']
+    """
+    network = getattr(model, "network_", None)
+    if network is None or network.link == "softmax":
+        return []
+    found = []
+    classes = network.schema.classes
+    what = "the prediction" if classes is None else f"the probability of {clean(level_word(classes[1]))}"
+    wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
+    for name, sign in zip(network.names, wanted, strict=True):
+        if sign:
+            direction = certify(network, [name], max_seconds=max_seconds)[name].direction
+            if direction in ("constant", "increasing" if sign > 0 else "decreasing"):
+                found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {clean(name)} rises")
+    ends = prediction_bounds(getattr(model, "bounds", None))
+    if ends is not None and classes is None:
+        low, high = extremes(network, max_seconds=max_seconds).bounds
+        if math.isfinite(ends[0]) and low >= ends[0]:
+            found.append(f"no prediction lies below {ends[0]:g}")
+        if math.isfinite(ends[1]) and high <= ends[1]:
+            found.append(f"no prediction lies above {ends[1]:g}")
+    return found
