@@ -62,7 +62,7 @@ def through_a_file(model: Any, folder: str | Path) -> Any:
         name: written[name] for name in found.get_params()
     }
     lost = {name for name, value in settings.items() if value is not None and written[name] is None}
-    assert lost <= {"random_state", "callbacks", "cv"}
+    assert lost <= {"random_state", "callbacks", "cv", "client"}
     if type(model) is type(found) and all(
         type(value) is type(getattr(found, name)) and not isinstance(value, list) for name, value in settings.items()
     ):

@@ -214,8 +214,8 @@ def test_folds_tell_where_all_rows_were_learnt_from():
     model = BGNRegressor(max_width=4, digits=None, max_replacements=0, shrinkage=1.0, max_features=1, random_state=0)
     model.fit(X, y)
     assert model.history_.cross_validated
-    assert model.history_.left_out is None
-    found = model.left_out_
+    assert model.history_.out_of_fold is None
+    found = model.out_of_fold_
     assert found.predictions.shape == (300, len(found.predictions[0]))
     assert sorted(found.targets.tolist()) == pytest.approx(sorted(y.tolist()))
     for width, snapshot in enumerate(model.history_.paths[0]):
@@ -242,7 +242,7 @@ def test_folds_of_classes_have_sets(classes):
     X = rng.normal(size=(400, 2))
     y = np.digitize(X[:, 0] + rng.normal(0, 0.5, 400), [0.0, 1.0][: classes - 1])
     model = bgn.BGNClassifier(max_width=3, max_features=1, shrinkage=1.0, random_state=0).fit(X, y)
-    found = model.left_out_
+    found = model.out_of_fold_
     width = model.history_.best_width
     chances = found.predictions[:, width]
     chances = chances if classes == 3 else np.stack([1 - chances, chances], axis=1)

@@ -92,6 +92,7 @@ def _answer(home: str, name: str) -> None:
 _answer("bgn.report.notebook", "picture")
 _answer("bgn.report", "card")
 _answer("bgn.pipelines", "network_within")
+_answer("bgn.persist", "plain_content")
 _answer("bgn.tensors", "hidden")
 _answer("bgn.tensors", "predict")
 _answer("bgn.tensors", "table_of")

@@ -53,6 +53,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         shrinkage: float | str = "auto",
         learning_rate: float = 1.0,
         max_replacements: int | None = 10,
+        sweeps: int | str = "auto",
         patience: int | None = 10,
         validation_fraction: float = 0.2,
         cv: Any = "auto",
@@ -78,6 +79,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         self.shrinkage = shrinkage
         self.learning_rate = learning_rate
         self.max_replacements = max_replacements
+        self.sweeps = sweeps
         self.patience = patience
         self.validation_fraction = validation_fraction
         self.cv = cv
@@ -184,7 +186,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
                 share = self.validation_fraction
                 self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor, share)
             self.network_: Network = self.history_.network()
-        self._take_left_out()
+        self._take_out_of_fold()
         apart = self.history_.n_validation > 0 and not self.history_.cross_validated
         if apart and self.n_networks > 1 and held_out is None:
             self._calibrate_average(given, schema, seeds)

@@ -14,7 +14,7 @@ from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.raw_rows import weight_exponent
 from bgn.engines.requests import RawBlock
 from bgn.engines.row_hashes import find_edge, row_hashes
-from bgn.grow.history import LeftOut
+from bgn.grow.history import OutOfFold
 from bgn.grow.roles import _few_and_often
 from bgn.inputs.per_row import weights
 from bgn.model.link import LINKS
@@ -30,15 +30,15 @@ class WithIntervals:
     """An estimator that keeps how far off it was on the rows that validated: ``intervals_``.
 
     Some of these rows, as the network reads them, and their targets are kept in memory as ``validation_rows_``, so that
-    the same network at another width has intervals too. Where growth was cross-validated, ``left_out_`` has for every
-    width what the folds' networks predicted of the rows that they were grown without, and the targets of these.
+    the same network at another width has intervals too. Where growth was cross-validated, ``out_of_fold_`` has for
+    every width what the folds' networks predicted of the rows that they were grown without, and the targets of these.
     """
 
     network_: Any
     history_: Any
     intervals_: Intervals
     validation_rows_: tuple[Floats, Floats]
-    left_out_: LeftOut
+    out_of_fold_: OutOfFold
 
     def _calibrate(self, given: RowArguments, held_out: RowArguments | None, schema: Schema, seed: int) -> None:
         """Learn intervals from validation rows in memory; elsewhere :func:`bgn.intervals` is to be asked."""
@@ -77,24 +77,24 @@ class WithIntervals:
             without = validating(X, y, weight, row_hashes(X.T, y, seed), share, seed)
             total[without] += member.network().predict_encoded(np.asarray(X[without], np.float64), scores=True)
             count += without
-        seen = np.flatnonzero((count > 0) & (True if weight is None else weight > 0))[:_MOST_ROWS]
+        seen = np.flatnonzero((count > 0) & (True if weight is None else weight > 0))
         if len(seen):
+            seen = np.sort(seen[np.argsort(row_hashes(X.T, y, seeds[0])[seen], kind="stable")[-_MOST_ROWS:]])
             means = (total[seen].T / count[seen]).T
             found, targets = LINKS[self.network_.link](means), np.asarray(y[seen], np.float64)
             self.intervals_ = of_predictions(self.network_, found, targets)
 
-    def _take_left_out(self) -> None:
+    def _take_out_of_fold(self) -> None:
         """Learn intervals from what the folds said of the rows they were grown without, and keep that."""
-        history = self.history_
-        if history.left_out is not None:
-            self.left_out_ = history.left_out
-            self.history_ = replace(history, left_out=None)
+        found = getattr(self.history_, "out_of_fold", None)
+        if found is not None:
+            self.out_of_fold_, self.history_ = found, replace(self.history_, out_of_fold=None)
             self._recalibrate()
 
     def _recalibrate(self) -> None:
         """Learn the intervals of the network at hand, if there are rows to learn them from."""
-        if hasattr(self, "left_out_"):
-            found, width = self.left_out_, self.history_.best_width
+        if hasattr(self, "out_of_fold_"):
+            found, width = self.out_of_fold_, self.history_.best_width
             self.intervals_ = of_predictions(self.network_, found.predictions[:, width], found.targets)
         elif hasattr(self, "validation_rows_"):
             rows, targets = self.validation_rows_

@@ -94,6 +94,8 @@ def growth_settings(estimator: Any) -> GrowthSettings:
     arguments.whole("max_features", estimator.max_features, 1, none="no limit")
     arguments.whole("max_replacements", estimator.max_replacements, 0, none="as many as there are neurons")
     arguments.whole("n_networks", estimator.n_networks, 1)
+    if not (isinstance(estimator.sweeps, str) and estimator.sweeps == "auto"):
+        arguments.whole("sweeps", estimator.sweeps, 0, also=' or "auto"')
     arguments.whole("patience", estimator.patience, 1, none="no limit")
     arguments.whole("digits", estimator.digits, 1, none="the numbers that growth found")
     cv = estimator.cv

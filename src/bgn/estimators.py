@@ -105,7 +105,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Every step, and the network at every width: ``history_.network(5)``, or ``at_width(5)`` as an estimator. Of an
         average ``history_.members``, one per network.
     intervals_ : Intervals
-        How far off it was on the rows that validated, where those were in memory.
+        How far off it was on the rows that validated, where those were in memory, or fold by fold on those left out.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only when the columns of X had names.

@@ -221,3 +221,18 @@ def test_files_keep_what_was_wanted(tmp_path):
         bgn.save(model, tmp_path / "model.json")
         again = bgn.load(tmp_path / "model.json").fit(X, y)
         assert again.network_ == model.network_
+
+
+@pytest.mark.parametrize("kind", [BGNRegressor, BGNClassifier])
+def test_averages_are_held_as_their_members_are(kind):
+    X, y = houses()
+    wanted = {"area": 1, "state": -1}
+    target = y if kind is BGNRegressor else y > y.median()
+    bounds = {"bounds": (20, None)} if kind is BGNRegressor else {}
+    held = {"monotonic_cst": wanted, "interaction_cst": "no_interactions", **bounds}
+    model = kind(**QUICK, n_networks=3, **held).fit(X, target)
+    for name, sign in wanted.items():
+        assert bgn.certify(model, [name], max_seconds=60)[name].direction in WANTED[sign]
+    assert {len(neuron.projection.columns) for neuron in model.network_.layers[0].neurons} == {1}
+    if bounds:
+        assert bgn.extremes(model).low >= 20

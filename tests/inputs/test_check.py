@@ -174,3 +174,11 @@ def test_numbers_that_only_the_user_can_read_are_serious() -> None:
     told = call("check", "-", stdin="a\ty\n1,234\t1\n2,345\t2\n").out
     assert "'1,234' can be read in 2 ways" in told
     assert told.index("Serious:") < told.index("'1,234' can")
+
+
+def test_a_column_in_doubt_is_not_called_an_id(tmp_path):
+    path = tmp_path / "t.tsv"
+    path.write_text("price\trooms\n" + "\n".join(f"${k + 101},{k:03}\t{k % 4}" for k in range(60)) + "\n")
+    found = bgn.check(path)
+    assert [each.what for each in found.findings if "price" in each.columns].count("id") == 0
+    assert "can be read in 2 ways" in str(found)

@@ -6,6 +6,7 @@ import hashlib
 import html.parser
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from bgn.report import card, picture
 from bgn.report.charts import _curves
 from bgn.report.controls import controls, typical
 from bgn.report.facts import Facts, checksum, errors, quality
-from bgn.report.svg import Chart, _ticks
+from bgn.report.svg import Chart, _ticks, level_chart
 from tests.networks import NASTY, grown, network_of, rows_for
 
 
@@ -284,3 +285,10 @@ def test_values_beyond_what_errors_can_be_squared_for_are_refused(tmp_path):
         bgn.write_report(large, X, [1.0, 2.0], tmp_path / "report.html")
     with pytest.raises(ValueError, match=r"y has values up to 2e\+200; .*Rescale"):
         bgn.write_report(small, X, [1.0, 2e200], tmp_path / "report.html")
+
+
+def test_labels_below_levels_stay_inside():
+    chart = level_chart([("NAmes", 150_000.0, 5.0), ("StoneBr", 199_000.0, 1.0)], (87_100.0, 401_000.0), "Effect")
+    places = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">(\d+)</text>', chart)
+    assert places[-1][1] == "400000"
+    assert all(float(x) + 3.5 * len(tick) <= 320 for x, tick in places)

@@ -173,7 +173,7 @@ def test_menus_and_switches_set_levels_and_gaps(opened) -> None:
     place = {name: i for i, name in enumerate(names)}
     assert page.locator(f"#c{place['city']} option").all_inner_texts() == ["Lille", "Nice", "Rome", "Oslo", "missing"]
     assert page.locator(f"#c{place['owner']} option").all_inner_texts() == ["False", "True"]
-    assert page.locator("input[type=checkbox]").count() == 2
+    assert page.locator(".control input[type=checkbox]").count() == 2
     page.select_option(f"#c{place['city']}", label="Nice")
     page.select_option(f"#c{place['owner']}", label="True")
     page.select_option(f"#c{place['grade']}", label="low")
@@ -448,3 +448,76 @@ def test_the_predicted_class_follows_the_sliders(opened, classes) -> None:
 def test_classes_stay_on_the_page(opened, width) -> None:
     page = opened(*told_apart(4), width=width)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def edited(page, tmp_path):
+    """The model that the page saves."""
+    with page.expect_download() as saved:
+        page.click("#edit-save")
+    saved.value.save_as(tmp_path / "edited.json")
+    assert saved.value.suggested_filename == "edited.json"
+    return bgn.persist.read(tmp_path / "edited.json")
+
+
+def lines_of(network):
+    return [bgn.as_terms(network).terms[k].condition for k in range(len(bgn.as_terms(network).terms))]
+
+
+def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
+    network, rows = town(), town_rows(200)
+    page = opened(network, rows, network.predict(rows) + np.linspace(-1, 1, 200))
+    field = "#edit-lines [aria-label='{} of question {}']"
+
+    def fill(name: str, question: int, number: float) -> None:
+        page.fill(field.format(name, question), str(number))
+        page.press(field.format(name, question), "Tab")
+
+    page.fill("#edit-why", "the usual limit")
+    fill("threshold", 2, 2.25)
+    fill("amount", 2, 3.1)
+    page.click("#edit-lines tr:nth-child(4) summary")
+    page.click("#edit-lines tr:nth-child(4) label:has-text('Rome')")
+    done = edited(page, tmp_path)
+    expected = bgn.edit(network).threshold(2, 2.25)
+    number = lines_of(expected.network).index(next(c for c in lines_of(expected.network) if c.neuron == 0)) + 1
+    expected = expected.amount(number, 3.1)
+    number = [c.neuron for c in lines_of(expected.network)].index(2) + 1
+    expected = expected.level(number, "Rome", True)
+    assert done.network == expected.network
+    assert [each.what for each in done.edits] == [
+        "threshold of question 2 set to 2.25", "amount of question 2 set to 3.1", "question 4 answered yes for Rome",
+    ]  # fmt: skip
+    assert done.edits[0].why == "the usual limit"
+    page.click("#edit-undo")
+    page.click("[aria-label='Drop question 1']")
+    dropped = edited(page, tmp_path).network
+    first = next(k for k, c in enumerate(lines_of(expected.undo().network)) if c.neuron == lines_of(network)[0].neuron)
+    assert dropped == expected.undo().drop(first + 1).network
+    assert page.inner_text("#edit-note").startswith("3 changes;")
+    for _ in range(3):
+        page.click("#edit-undo")
+    assert page.is_disabled("#edit-save")
+    assert page.inner_text("#edit-note") == "Nothing is changed yet."
+
+
+def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> None:
+    for link in ("identity", "logistic"):
+        network, rows, target = small()
+        network = network.changed(link=link)
+        target = target if link == "identity" else (target > np.median(target)) * 1.0
+        page = opened(network, rows, target)
+        for question, name, number in ((1, "amount", 0.3), (3, "threshold", 0.7), (2, "amount", 1e-7)):
+            page.fill(f"#edit-lines [aria-label='{name} of question {question}']", str(number))
+            page.press(f"#edit-lines [aria-label='{name} of question {question}']", "Tab")
+        got = page.evaluate("window.bgn.edited.predictions()")
+        found = edited(page, tmp_path)
+        data = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).editing.rows")
+        expected = found.network.predict(np.array([row["values"] for row in data]))
+        np.testing.assert_allclose(got, expected, rtol=0 if link == "identity" else 1e-13)
+        assert bgn.load(tmp_path / "edited.json") == found.network
+        assert len(found.edits) == 3
+
+
+def test_what_cannot_be_edited_is_not_offered(opened) -> None:
+    page = opened(*small(7))
+    assert page.query_selector("#edit") is None

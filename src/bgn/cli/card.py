@@ -10,7 +10,6 @@ import numpy as np
 
 import bgn
 from bgn.cli.train import TrainingRows
-from bgn.explain.promises import promises
 from bgn.inputs.target import labelled
 from bgn.model.network import Network
 from bgn.model.schema import level_word
@@ -235,6 +234,8 @@ def make_card(
     files: Mapping[str, str],
 ) -> Card:
     """Gather what is told about a fitted estimator."""
+    from bgn.explain.promises import promises  # a command starts without numba
+
     network, history = model.network_, model.history_
     tested = {"X_test": rows.X_test, "y_test": labelled(rows.y_test, rows.classes)} if len(rows.y_test) else {}
     sizes = bgn.frontier(model, **tested)

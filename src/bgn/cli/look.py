@@ -147,4 +147,4 @@ def path(model: str, as_json: bool) -> None:
         valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
         mark = "  chosen" if best else ""
         show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>{wide}}{mark}")
-    show(f"stopped: {history['stopped']}")
+    show(f"stopped: {history.stopped}")

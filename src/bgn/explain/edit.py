@@ -139,7 +139,7 @@ class Editor:
         if self.model_before is None or isinstance(self.model_before, Network):
             return self.network
         made = object.__new__(type(self.model_before))
-        gone = ("intervals_", "validation_rows_", "history_")
+        gone = ("intervals_", "validation_rows_", "out_of_fold_", "history_")
         made.__dict__ = {name: value for name, value in vars(self.model_before).items() if name not in gone}
         made.network_, made.edits_ = self.network, self.log
         return made

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +63,6 @@ class AverageHistory:
     best_layer: int
     best_width: int
     stopped: str
-    left_out: ClassVar[None] = None  # no folds; each network has rows of its own that it was grown without
 
     @classmethod
     def of(cls, members: Sequence[History], share_left_out: float, stopped: str = "") -> AverageHistory:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.memory.threads import ThreadPool
-from bgn.grow.history import LeftOut, Snapshot
+from bgn.grow.history import OutOfFold, Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
 from bgn.grow.tries import GrowthSettings, grow_once, penalties
@@ -58,8 +58,8 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
-    left_out = _left_out(rows, best.paths)
-    return replace(path, path=told, records=known, stopped=stopped, left_out=left_out), penalty
+    out_of_fold = _out_of_fold(rows, best.paths)
+    return replace(path, path=told, records=known, stopped=stopped, out_of_fold=out_of_fold), penalty
 
 
 def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
@@ -93,7 +93,7 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
     return _CrossValidated(settings, penalty, tuple(losses), longest.stopped, tuple(paths))
 
 
-def _left_out(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> LeftOut:
+def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> OutOfFold:
     """What every fold's layer, at every width, predicts of the rows it was grown without."""
     widths, predictions, targets = max(map(len, paths)), [], []
     for some, path in zip(rows.folds, paths, strict=True):
@@ -110,4 +110,4 @@ def _left_out(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> LeftOut:
         said += [said[-1]] * (widths - len(said))
         predictions.append(np.stack(said, axis=1))
         targets.append(loss.targets.centre + loss.targets.value(part.target))
-    return LeftOut(np.concatenate(predictions), np.concatenate(targets))
+    return OutOfFold(np.concatenate(predictions), np.concatenate(targets))

@@ -115,7 +115,7 @@ class Snapshot(_MeanLosses):
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class OutOfFold:
     """What networks that were grown without some rows predicted of them, and their targets, or numbers of classes.
 
     Predictions have one column per width, and a third axis where there are several classes.
@@ -147,7 +147,7 @@ class History:
         The columns, and what is predicted.
     link : str
         What the scores mean: numbers, or log-odds of classes.
-    left_out : LeftOut or None
+    out_of_fold : OutOfFold or None
         What the folds' networks said of the rows they were grown without, while a fit is under way.
 
     Examples
@@ -175,7 +175,7 @@ class History:
     n_validation: int
     schema: Schema
     link: str = "identity"
-    left_out: LeftOut | None = None
+    out_of_fold: OutOfFold | None = None
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

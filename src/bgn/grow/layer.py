@@ -17,7 +17,7 @@ from bgn.grow.bounds import Bounded, Bounds, Outputs
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
-from bgn.grow.history import LeftOut, Record, Snapshot, choose_width
+from bgn.grow.history import OutOfFold, Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule, rounded_output
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
@@ -81,7 +81,7 @@ class LayerPath:
     path: tuple[Snapshot, ...]
     records: tuple[Record, ...]
     stopped: str
-    left_out: LeftOut | None = None  # of folds, where these chose
+    out_of_fold: OutOfFold | None = None  # of folds, where these chose
 
 
 class LayerGrowth:
@@ -184,14 +184,19 @@ class LayerGrowth:
         self._follow(slot)
         if not state.same_answers:
             self.finder.learn(slot, state.neurons[slot].projection)
+        self._note(slot, kind)
+        return True
+
+    def _note(self, slot: int, kind: str) -> None:
+        """Remember the step, and tell of it."""
+        if not self.state.same_answers:
             self._bound = self.rows.train.loss.in_units(self.rows.train.bound())
         record = Record(
-            self.layer, state.width, kind, slot, self._train_loss(), self._validation_loss(),
+            self.layer, self.state.width, kind, slot, self._train_loss(), self._validation_loss(),
             self._bound, self.monitor.seconds, self.monitor.member,
         )  # fmt: skip
         self.records.append(record)
         self.monitor.tell(record)
-        return True
 
     def _share(self, slot: int, neuron: Neuron) -> float:
         """The share of its gain that counts for a neuron in a slot; less where it asks about more columns."""

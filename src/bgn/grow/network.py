@@ -32,7 +32,7 @@ def grow_network(
     records: list[Record] = []
     inputs: list[Layer] = []
     grown: list[tuple[str, float]] = []
-    left_out = None
+    out_of_fold = None
     for layer in range(settings.max_layers):
         try:
             result, shrinkage = _grow_layer(rows, settings, seed, monitor, layer)
@@ -42,7 +42,7 @@ def grow_network(
             monitor.stopped = "interrupted"
             break
         records += result.records
-        left_out = result.left_out
+        out_of_fold = result.out_of_fold
         paths.append(result.path)
         grown.append((result.stopped, shrinkage))
         best = result.path[choose_width(result.path, "best", n_validation)]
@@ -62,7 +62,7 @@ def grow_network(
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],
         monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
-        schema, rows.train.loss.link, left_out,
+        schema, rows.train.loss.link, out_of_fold,
     )  # fmt: skip
 
 

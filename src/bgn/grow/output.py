@@ -162,6 +162,32 @@ class Full:
         assert isinstance(state, _Fit)
         return state.inverse
 
+    def removed(self, rows: Engine, state: State, slot: int) -> State:
+        """The state without the neuron in a slot, whose place the last one takes, all others refitted."""
+        assert isinstance(state, _Fit)
+        rest, last = _WithoutOne.of(state, slot), state.width - 1
+        if slot < last:
+            rows.move(last, slot)
+        order = np.arange(state.width)
+        order[slot + 1 :][:1] = state.width
+        kept = np.searchsorted(rest.keep, order)
+        neurons = placed(state, slot, state.neurons[last])[:last]
+        weights, inverse = rest.weights[order], rest.inverse[np.ix_(kept, kept)]
+        allowed = self._held(neurons, inverse, weights)
+        output = rounded_output(allowed)
+        fit = replace(
+            state, neurons=neurons, output=output, loss=rows.settle(output), weights=weights, inverse=inverse,
+            products=state.products[np.ix_(order, order)], target=state.target[order], changes=state.changes + 1,
+        )  # fmt: skip
+        return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=allowed), thoroughly=True)
+
+    def least_useful(self, state: State) -> int:
+        """The slot whose neuron, taken out, costs least as far as the quadratic bound tells; the first of equals."""
+        assert isinstance(state, _Fit)
+        own = np.diag(state.inverse)[1:]
+        squares = state.weights[1:] ** 2
+        return int(np.argmin((squares if squares.ndim == 1 else squares.sum(axis=1)) / own))
+
     def _share(self, rows: Engine) -> float:
         """The ridge penalty beside a curvature of one."""
         return self._ridge / rows.loss.curvature
@@ -170,8 +196,7 @@ class Full:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
-        column, target = self._measure(rows, state, spare, cut.neuron)
-        rest = self._rest(state, slot)
+        (column, target), rest = self._measure(rows, state, spare, cut.neuron), self._rest(state, slot)
         inverse, keep, weights = rest.inverse, rest.keep, rest.weights
         copied = keep[1:][np.abs(column[keep[1:]]) >= rows.total]
         neuron = cut.neuron
@@ -236,22 +261,21 @@ class Full:
         """
         if fit.changes >= _FRESH_AFTER:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
-        spare = state.width
-        if slot < spare:
+        if slot < (spare := state.width):
             rows.move(spare, slot)
         weights = self._held(fit.neurons, fit.inverse, fit.weights)
         output = rounded_output(weights)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
             fit = self._refitted(rows, replace(fit, weights=weights), state)
-        if fit.loss < state.loss and (rows.loss.quadratic or self._objective(fit) + lead < self._objective(state)):
+        if fit.loss < state.loss and (rows.loss.quadratic or self.objective(fit) + lead < self.objective(state)):
             return fit
         if slot < spare:
             rows.put(slot, state.neurons[slot])
         rows.settle(state.output)
         return None
 
-    def _objective(self, fit: State) -> float:
+    def objective(self, fit: State) -> float:
         """The loss with its penalty."""
         assert isinstance(fit, _Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
@@ -262,14 +286,14 @@ class Full:
         Each goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not
         help, where the bound alone says. With a state to be better `than`, one that will not be is given up early.
         """
-        before = last = self._objective(fit)
-        wanted = None if than is None else self._objective(than)
+        before = last = self.objective(fit)
+        wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
             weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope))
             better = replace(fit, weights=weights, output=rounded_output(weights))
             better = replace(better, loss=rows.settle(better.output))
-            gained = last - self._objective(better)
+            gained = last - self.objective(better)
             if gained <= 0:
                 rows.settle(fit.output)
                 if not learnt.pairs:

@@ -17,6 +17,7 @@ from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
 from bgn.grow.signed import Signed
 from bgn.grow.stagewise import Stagewise
+from bgn.grow.sweeps import PlannedGrowth, Sweeper, highest, how_many, watch_for
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)
@@ -37,14 +38,15 @@ class GrowthSettings:
     shrinkage: float | str = "auto"
     learning_rate: float = 1.0
     max_replacements: int | None = 10
+    sweeps: int | str = 0
     patience: int | None = 10
     select: str = "best"
     digits: int | None = None
     simplicity: float = 0.0
     cv: Any = None
-    n_networks: int = 1
     constraints: Constraints = NO_CONSTRAINTS
     bounds: Bounds | None = None
+    n_networks: int = 1
 
     @property
     def folds(self) -> Any:
@@ -68,8 +70,21 @@ def grow_once(
         settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
         settings.bounds,
     )
-    finder, rule = _finder(rows, settings, wanted), _rule(settings, penalty, wanted)
-    return LayerGrowth(rows, finder, rule, limits, np.random.default_rng([seed, layer]), monitor, layer).grow()
+    rule, rng = _rule(settings, penalty, wanted), np.random.default_rng([seed, layer])
+    if settings.sweeps == 0 or replacements == 0 or settings.direction != "search" or settings.output != "full":
+        return LayerGrowth(rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
+    assert rows.sample is not None
+    sample = replace(rows, train=rows.sample, validation=None, folds=())
+    lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
+    wide = replace(limits, max_width=highest(settings.max_width), digits=None, bounds=None)
+    sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
+    found = sweeper.plan(how_many(settings.sweeps, settings.max_width))
+    if found.interrupted:
+        limits = replace(limits, max_width=min(settings.max_width, len(found.layers) - 1))
+    path = PlannedGrowth(found.layers, rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
+    if found.interrupted:
+        monitor.stopped = "interrupted"
+    return replace(path, stopped=monitor.stopped or path.stopped)
 
 
 def criterion(path: LayerPath) -> float:

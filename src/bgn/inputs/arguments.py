@@ -15,13 +15,13 @@ def chosen(name: str, value: Any, choices: Sequence[str | None]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}.")
 
 
-def whole(name: str, value: Any, least: int, none: str | None = None) -> None:
+def whole(name: str, value: Any, least: int, none: str | None = None, also: str = "") -> None:
     """A whole number, or None where that means something."""
     if value is None and none is not None:
         return
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         remedy = f" Use None for {none}." if none else ""
-        raise ValueError(f"{name} must be a whole number, at least {least}; got {value!r}.{remedy}")
+        raise ValueError(f"{name} must be a whole number, at least {least}{also}; got {value!r}.{remedy}")
 
 
 def real(

@@ -178,7 +178,10 @@ def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck
         table.close()
     columns = surveyed(whole, {written.column: written.unit for written in met.written})
     chosen = next((column for column in columns if column.name == target), None)
-    findings = (*pending(met.problems), *all_findings(columns, chosen))
+    # What is in doubt of a column comes before what it may be.
+    doubtful = met.problems.keys()
+    found = (each for each in all_findings(columns, chosen) if not each.columns or not doubtful >= {*each.columns})
+    findings = (*pending(met.problems), *found)
     ranked = sorted(findings, key=lambda finding: finding.severity != "serious")
     facts = tuple(column.facts() for column in columns)
     return TableCheck(origin, whole.num_rows, facts, tuple(ranked), met.notes, target)

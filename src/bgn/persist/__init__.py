@@ -189,6 +189,11 @@ def _content(
     }
 
 
+def plain_content(network: Network, units: Mapping[str, str], edits: Sequence[Edit]) -> dict[str, Any]:
+    """Return what the file of a network alone holds, as plain values."""
+    return _content(network, network, None, units, {}, None) | ({"edits": edits_out(edits)} if edits else {})
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the model kept in a file.
 

@@ -63,7 +63,7 @@ class SeenThrough:
 
     def rows(self, X: Any) -> Any:
         """Return a table, or one row, as `model` reads it."""
-        if X is None or (self.whole and (_by_name(X) or len(self.roots) == np.shape(X)[-1])):
+        if X is None or isinstance(X, str) or (self.whole and (_by_name(X) or np.shape(X)[-1:] == (len(self.roots),))):
             return X
         if isinstance(X, Mapping) or np.ndim(X) == 1:
             return self.rows(_one_row(X))[0]

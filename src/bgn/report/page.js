@@ -16,9 +16,9 @@
     return value === null ? gap * (weight || 1) : value * weight;
   }
 
-  function answers(row) {
+  function answers(row, model = network) {
     let values = row;
-    for (const layer of network.layers) {
+    for (const layer of model.layers) {
       values = layer.map((neuron) => {
         let total = 0;
         neuron.columns.forEach((column, i) => {
@@ -34,8 +34,8 @@
 
   const several = Array.isArray(network.base);
 
-  function score(row) {
-    const said = answers(row);
+  function score(row, model = network) {
+    const said = answers(row, model);
     if (several) {
       return network.base.map((base, k) => {
         let total = base;
@@ -43,9 +43,9 @@
         return total / network.unit;
       });
     }
-    let total = network.base;
-    said.forEach((answer, i) => { total += answer * network.output[i]; });
-    return total / network.unit;
+    let total = model.base;
+    said.forEach((answer, i) => { total += answer * model.output[i]; });
+    return total / model.unit;
   }
 
   // From scores to predictions, as bgn.model.link does.
@@ -62,7 +62,7 @@
       return odds.map((each) => each / total);
     },
   };
-  const predict = (row) => links[network.link](score(row));
+  const predict = (row, model = network) => links[network.link](score(row, model));
 
   function probabilities(row) {
     const found = predict(row);
@@ -374,6 +374,7 @@
     for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
   });
 
-  window.bgn = { predict, answers, score };
+  const own = (compute) => (row) => compute(row);  // Array.map hands over more than a row
+  window.bgn = { predict: own(predict), answers: own(answers), score: own(score), predictWith: predict };
   show();
 })();

@@ -26,6 +26,7 @@ from bgn.report import controls as offers
 from bgn.report import facts as told
 from bgn.report.charts import effects, growth
 from bgn.report.class_charts import curves_note, judging, lines_for
+from bgn.report.editing import editing
 from bgn.report.facts import Facts, quality
 from bgn.require import require
 from bgn.show.drawing import draw, percent
@@ -40,7 +41,7 @@ _FOLDED = 40  # questions that are seen before the others are unfolded
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
     """Return the whole report as HTML."""
     markup = require("markupsafe", extra="report").Markup
-    script, network, terms = _part("page.js"), facts.network, facts.terms
+    script, network, terms = _part("page.js") + _part("edits.js"), facts.network, facts.terms
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures = classes.quality(facts) if facts.classes else quality(facts)
     target, controls = _target(facts), offers.controls(facts)
@@ -50,6 +51,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         for each in (outputs_of(network)[:_MOST_DRAWN] if sum(network.widths) <= _MOST_BOXES else ())
     ]
     worst = _worst(facts, digits)
+    editable = editing(facts, _tried(facts, worst), units)
     page = _template().render(
         title=clean(title) if title else f"How {target} is predicted",
         target=target,
@@ -82,7 +84,8 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         css=markup(_part("page.css")),
         js=markup(script),
         script_hash=f"sha256-{digest}",
-        data=markup(_data(facts, [base, *weights], controls, [one["values"] for one in worst])),
+        editing=editable is not None,
+        data=markup(_data(facts, [base, *weights], controls, [one["values"] for one in worst], editable)),
     )
     return visible(str(page))
 
@@ -207,6 +210,16 @@ def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     ]
 
 
+def _tried(facts: Facts, worst: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the page that edits are tried on: a typical one, and those with the largest errors."""
+    typical: dict[str, Any] = {"name": "a typical row", "values": offers.typical(facts), "truth": None, "told": ""}
+    found = [typical]
+    for one in worst:
+        truth = float(facts.judged_target[one["row"]])
+        found.append({"name": f"row {one['row']}", "values": one["values"], "truth": truth, "told": one["truth"]})
+    return found
+
+
 def _cells(facts: Facts, values: list[float | None]) -> list[str]:
     return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:8]]
 
@@ -267,7 +280,9 @@ def _sure(facts: Facts) -> str:
     )
 
 
-def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows: list[Any]) -> str:
+def _data(
+    facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows: list[Any], editable: dict[str, Any] | None
+) -> str:
     """Return what the page's script reads, as JSON that cannot end its own element."""
     shares, terms = facts.importance.relative_neurons, facts.terms
     adds = "Adds" if len(outputs_of(facts.network)) == 1 else "Adds up to"
@@ -289,6 +304,7 @@ def _data(facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows
         "places": places(numbers),
         "classes": classes.words_of(facts.network) if facts.classes else None,
         "interval": _interval(facts),
+        "editing": editable,
     }
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -114,7 +114,7 @@ class Chart:
             )
         for tick in below:
             x = self.x(tick)
-            middle = min(x, self.width - 3.4 * len(_short(tick)))  # a label at the edge stays inside
+            middle = _inside(x, tick, self.width)
             self.parts.append(
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}" class="axis"/>'
                 f'<text x="{middle:.1f}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
@@ -176,7 +176,7 @@ def level_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, flo
         x = left + room * (tick - low) / (high - low)
         parts.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 20}" class="grid"/>'
-            f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">{_short(tick)}</text>'
+            f'<text x="{_inside(x, tick, 320):.1f}" y="{height - 6}" text-anchor="middle">{_short(tick)}</text>'
         )
     for place, (word, value, rows) in enumerate(levels):
         y = 4 + line * (place + 0.5)
@@ -201,6 +201,11 @@ def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]
     if not log:
         low, high = (0.0 if abs(end) <= 1e-300 else end for end in (low, high))
     return (low / 2.0, high * 2.0) if log else (low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5)
+
+
+def _inside(x: float, tick: float, width: float) -> float:
+    """Return the middle of a tick's label, which stays inside at the right edge."""
+    return min(x, width - 3.6 * len(_short(tick)))
 
 
 def _short(tick: float) -> str:

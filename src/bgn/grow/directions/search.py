@@ -321,7 +321,8 @@ class Search:
         line = sum(
             c * self._columns[j].astype(np.float64) for j, c in zip(direction.columns, direction.factors, strict=True)
         )
-        others = np.array([j for j in self._paired if j not in direction.columns and self._joins(j, direction)])
+        together, asked = self._constraints.together, direction.columns
+        others = np.array([j for j in self._paired if j not in asked and together((*asked, j))])
         if len(others) == 0:
             return []
         table = self._pairs.binned.with_column(np.asarray(line))
@@ -336,9 +337,6 @@ class Search:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
                 directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
-
-    def _joins(self, column: int, direction: Projection) -> bool:
-        return self._constraints.together((*direction.columns, column))
 
 
 def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:

@@ -1,0 +1,229 @@
+// Edits that an expert tries: each makes another model from the one before, as bgn.edit does, so that undoing is going
+// back. Amounts are added as decimals, so that short ones stay short.
+(() => {
+  const data = JSON.parse(document.getElementById("bgn-data").textContent);
+  const editing = data.editing;
+  if (!editing) return;
+  const byId = (id) => document.getElementById(id);
+  const minus = (text) => text.replace("-", "\u2212");
+
+  const MOST_DECIMALS = 22;
+
+  // -- decimals: a whole number and how many of its digits stand after the point -------------------------------
+
+  function decimal(value) {
+    const [digits, power = "0"] = String(value).split("e");
+    const [whole, rest = ""] = digits.split(".");
+    const places = rest.length - Number(power);
+    const number = BigInt(whole + rest) * (places < 0 ? 10n ** BigInt(-places) : 1n);
+    return { number, places: Math.max(places, 0) };
+  }
+  function plus(a, b, sign = 1n) {
+    const places = Math.max(a.places, b.places);
+    const scaled = (each) => each.number * 10n ** BigInt(places - each.places);
+    return { number: scaled(a) + sign * scaled(b), places };
+  }
+  const half = (a) => ({ number: a.number * 5n, places: a.places + 1 });
+  const float = (a) => Number(`${a.number}e${-a.places}`);
+
+  // As bgn.model.decimals.whole_numbers: sums of whole numbers do not depend on their order.
+  function summands(base, weights) {
+    const values = [base, ...weights].map(decimal);
+    let places = 0;
+    for (const each of values) {
+      let { number, places: own } = each;
+      while (own > 0 && number % 10n === 0n) { number /= 10n; own -= 1; }
+      places = Math.max(places, own);
+    }
+    const whole = values.map((each) => plus(each, { number: 0n, places: Math.max(places, each.places) }))
+      .map((each) => each.number / 10n ** BigInt(each.places - places));
+    const total = whole.reduce((sum, each) => sum + (each < 0n ? -each : each), 0n);
+    if (places > MOST_DECIMALS || total >= 2n ** 53n) return { base, output: weights, unit: 1 };
+    return { base: Number(whole[0]), output: whole.slice(1).map(Number), unit: Number(10n ** BigInt(places)) };
+  }
+
+  // -- models: neurons and outputs as the file has them, the lines that are left, and what was done -------------
+
+  const first = {
+    neurons: editing.file.network.layers[0],
+    weights: editing.file.network.output_weights,
+    base: editing.file.network.base,
+    lines: editing.questions.map((each, k) => ({ ...each, number: k + 1 })),
+    log: editing.file.edits ?? [],
+  };
+  let states = [first];
+  const now = () => states[states.length - 1];
+  const copy = (state) => JSON.parse(JSON.stringify(state));
+
+  function computed(state) {
+    const layer = state.neurons.map((each) => ({
+      columns: each.columns, weights: each.weights, bias: 0 - each.threshold, gaps: each.gaps ?? null, missing: each.missing ?? null,
+    }));
+    return { layers: [layer], ...summands(state.base, state.weights), link: data.network.link };
+  }
+  const predictions = (state) => {
+    const model = computed(state);
+    return editing.rows.map((row) => window.bgn.predictWith(row.values, model));
+  };
+  function error(found) {
+    const losses = editing.rows.map((row, k) => (row.truth === null ? null : data.network.link === "identity" ?
+      (found[k] - row.truth) ** 2 : -Math.log(Math.max(row.truth > 0 ? found[k] : 1 - found[k], 1e-300))))
+      .filter((each) => each !== null);
+    return losses.length ? losses.reduce((a, b) => a + b, 0) / losses.length : null;
+  }
+
+  // -- changes --------------------------------------------------------------------------------------------------
+
+  function amount(state, line, value) {
+    const moved = half(plus(decimal(value), decimal(line.amount), -1n));
+    state.base = float(plus(decimal(state.base), moved));
+    state.weights[line.neuron] = (line.flipped ? -1 : 1) * float(half(decimal(value)));
+    line.amount = value;
+  }
+  function drop(state, line) {
+    const place = line.neuron;
+    state.base = float(plus(decimal(state.base), half(decimal(line.amount)), -1n));
+    state.neurons.splice(place, 1);
+    state.weights.splice(place, 1);
+    state.lines = state.lines.filter((each) => each !== line);
+    for (const each of state.lines) if (each.neuron > place) each.neuron -= 1;
+  }
+  function threshold(state, line, value) {
+    state.neurons[line.neuron].threshold = value * line.scale + 0;
+    line.threshold = value;
+  }
+  function level(state, line, code, yes) {
+    const neuron = state.neurons[line.neuron];
+    const fires = yes !== line.flipped;
+    if (code < 0) neuron.missing = fires;
+    else {
+      const there = neuron.weights[0].find((each) => (each >= neuron.threshold) === fires);
+      neuron.weights[0][code] = there ?? (fires ? neuron.threshold : neuron.threshold - 1);
+    }
+    line.levels.find((each) => each.code === code).yes = yes;
+  }
+
+  function apply(number, what, change) {
+    const before = now();
+    const after = copy(before);
+    const line = after.lines.find((each) => each.number === number);
+    change(after, line);
+    line.changed = true;
+    const [old, found] = [predictions(before), predictions(after)];
+    const entry = { what, rows: found.length, changed: found.filter((each, k) => each !== old[k]).length };
+    const why = byId("edit-why").value.trim();
+    if (why) entry.why = why;
+    const [was, is] = [error(old), error(found)];
+    if (was !== null) Object.assign(entry, { before: was, after: is });
+    after.log = [...before.log, entry];
+    states.push(after);
+    show();
+  }
+
+  // -- the table ------------------------------------------------------------------------------------------------
+
+  function field(line, name, number, change) {
+    const input = document.createElement("input");
+    input.type = "number";
+    input.step = "any";
+    input.value = String(number);
+    input.setAttribute("aria-label", `${name} of question ${line.number}`);
+    input.addEventListener("change", () => {
+      const value = input.valueAsNumber;
+      if (!Number.isFinite(value) || (name === "amount" && value <= 0)) { input.value = String(number); return; }
+      if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value));
+    });
+    return input;
+  }
+  function sides(line) {
+    const box = document.createElement("details");
+    const title = document.createElement("summary");
+    title.textContent = `${line.levels.filter((each) => each.yes).length} of ${line.levels.length} yes`;
+    box.append(title);
+    for (const each of line.levels) {
+      const label = document.createElement("label");
+      const tick = document.createElement("input");
+      tick.type = "checkbox";
+      tick.checked = each.yes;
+      tick.addEventListener("change", () => apply(line.number,
+        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => level(state, other, each.code, tick.checked)));
+      label.append(tick, ` ${each.name}`);
+      box.append(label, document.createElement("br"));
+    }
+    return box;
+  }
+  function cell(line, content, kind = "") {
+    const made = document.createElement("td");
+    made.className = kind;
+    made.append(content);
+    line.append(made);
+  }
+  function shownLine(line) {
+    const made = document.createElement("tr");
+    if (line.changed) made.classList.add("on");
+    cell(made, String(line.number), "number");
+    cell(made, line.text, "name");
+    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.levels ? sides(line) : "");
+    cell(made, field(line, "amount", line.amount, amount), "number");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Drop";
+    button.setAttribute("aria-label", `Drop question ${line.number}`);
+    button.addEventListener("click", () => apply(line.number, `question ${line.number} dropped`, drop));
+    cell(made, button);
+    return made;
+  }
+  function show() {
+    const state = now();
+    byId("edit-lines").replaceChildren(...state.lines.map(shownLine));
+    const [old, found] = [predictions(first), predictions(state)];
+    const round = (value) => minus(String(Number(value.toPrecision(6))));
+    byId("edit-rows").replaceChildren(...editing.rows.map((row, k) => {
+      const made = document.createElement("tr");
+      cell(made, row.name);
+      cell(made, row.told, "number");
+      cell(made, round(old[k]), "number");
+      cell(made, round(found[k]), "number");
+      cell(made, found[k] === old[k] ? "" : `${found[k] > old[k] ? "+" : ""}${round(found[k] - old[k])}`, "number");
+      return made;
+    }));
+    const steps = states.length - 1;
+    byId("edit-undo").disabled = byId("edit-save").disabled = steps === 0;
+    byId("edit-log").replaceChildren(...states.slice(1).map((each) => {
+      const entry = each.log[each.log.length - 1];
+      const made = document.createElement("li");
+      made.textContent = `${entry.what}${entry.why ? ` (${entry.why})` : ""}: ${entry.changed} of ${entry.rows} rows predicted otherwise`;
+      return made;
+    }));
+    const moved = found.filter((each, k) => each !== old[k]).length;
+    byId("edit-note").textContent = steps ? `${steps} ${steps === 1 ? "change" : "changes"}; ${moved} of ${found.length} rows below are predicted otherwise than at the start.` : "Nothing is changed yet.";
+  }
+
+  // -- the file: what bgn.load reads -----------------------------------------------------------------------------
+
+  function file() {
+    const state = now();
+    const made = copy(editing.file);
+    made.network.layers = [state.neurons];
+    made.network.output_weights = state.weights;
+    made.network.base = state.base;
+    made.edits = state.log;
+    const levels = made.schema.columns;
+    const word = (value, j) => (Array.isArray(levels) && levels[j].levels ? levels[j].levels[value] : value);
+    const model = computed(state);
+    made.checks = editing.rows.filter((row) => !row.values.includes(null)).slice(0, 5)
+      .map((row) => ({ inputs: row.values.map(word), prediction: window.bgn.predictWith(row.values, model) }));
+    return JSON.stringify(made, null, 1);
+  }
+
+  byId("edit-undo").addEventListener("click", () => { states.pop(); show(); });
+  byId("edit-save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([file()], { type: "application/json" }));
+    link.download = "edited.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  window.bgn.edited = { file, predictions: () => predictions(now()) };
+  show();
+})();
