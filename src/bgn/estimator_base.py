@@ -179,17 +179,20 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             schema, monitor = replace(schema, classes=classes), Monitor(self.max_seconds, callbacks, show)
             settings = replace(settings, constraints=constraints_of(self, schema), bounds=bounds_of(self, schema))
             folds = folds_of(settings.folds, source, given, seed)
+            seeds = member_seeds(seed, self.n_networks)
             grow = partial(self._grown, settings, folds, schema)
             self.history_: History | AverageHistory
             if self.n_networks == 1:
                 self.history_ = grow(source, evaluation, seed, threads, monitor)
             else:
-                seeds, share = member_seeds(seed, self.n_networks), self.validation_fraction
+                share = self.validation_fraction
                 self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor, share)
             self.network_: Network = self.history_.network()
         self._take_out_of_fold()
         apart = self.history_.n_validation > 0 and not self.history_.cross_validated
-        if apart and (self.n_networks == 1 or held_out is not None):  # otherwise all rows were learnt from
+        if apart and self.n_networks > 1 and held_out is None:
+            self._calibrate_average(given, schema, seeds)
+        elif apart:  # otherwise all rows were learnt from
             self._calibrate(given, held_out, schema, seed)
 
     def _grown(

@@ -102,6 +102,14 @@ def test_rows_to_validate_on_leave_shares_to_learn_from() -> None:
     assert model.intervals_.network == model.network_
 
 
+def test_intervals_come_from_the_networks_without_a_row() -> None:
+    model = BGNRegressor(n_networks=4, **SMALL).fit(X[:300], Y[:300])
+    _, ends = model.predict(X[300:], interval=0.8)
+    inside = np.mean((Y[300:] >= ends[:, 0]) & (Y[300:] <= ends[:, 1]))
+    assert 0.65 <= inside <= 1.0
+    assert model.intervals_.calibrations[None].count < 300
+
+
 def test_classes() -> None:
     labels = np.digitize(Y, [11.0, 16.0])
     for y in (labels > 0, labels):

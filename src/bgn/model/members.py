@@ -26,7 +26,7 @@ class Members:
         The output weight of every neuron of the mean's last layer in every network; 0 where a network does not ask it.
     bases : array_like, shape (networks,) or (networks, outputs)
         Their bases.
-    left_out : float
+    share_left_out : float
         The share of the rows that each network did not learn from.
     slopes : array_like, shape (networks, columns) or (networks, columns, outputs), optional
         What a column adds per unit in every network, where there are slopes.
@@ -34,20 +34,20 @@ class Members:
     Examples
     --------
     >>> from bgn.model.members import Members
-    >>> members = Members([[0.5, 0.0], [0.0, 1.5]], [1.0, 2.0], left_out=0.2)
+    >>> members = Members([[0.5, 0.0], [0.0, 1.5]], [1.0, 2.0], share_left_out=0.2)
     >>> len(members), float(members.standard_error([4.0, 6.0]).round(3))
     (2, 2.828)
     """
 
     weights: Floats
     bases: Floats
-    left_out: float
+    share_left_out: float
     slopes: Floats | None
 
-    def __init__(self, weights: Any, bases: Any, left_out: float, slopes: Any = None) -> None:
+    def __init__(self, weights: Any, bases: Any, share_left_out: float, slopes: Any = None) -> None:
         bases = frozen(bases, "bases", 1, 2)
         vars(self).update(
-            weights=frozen(weights, "weights", bases.ndim + 1), bases=bases, left_out=float(left_out),
+            weights=frozen(weights, "weights", bases.ndim + 1), bases=bases, share_left_out=float(share_left_out),
             slopes=None if slopes is None else frozen(slopes, "slopes", bases.ndim + 1),
         )  # fmt: skip
 
@@ -64,10 +64,10 @@ class Members:
         if not isinstance(other, Members):
             return NotImplemented
         parts = ((self.weights, other.weights), (self.bases, other.bases), (self.slopes, other.slopes))
-        return self.left_out == other.left_out and all(np.array_equal(a, b) for a, b in parts)  # type: ignore[arg-type]
+        return self.share_left_out == other.share_left_out and all(np.array_equal(a, b) for a, b in parts)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return f"Members({len(self)} networks, each without {self.left_out:.3g} of the rows)"
+        return f"Members({len(self)} networks, each without {self.share_left_out:.3g} of the rows)"
 
     def standard_error(self, values: Any) -> Any:
         """Return the standard error of a figure from its value in every network, along the first axis.
@@ -85,7 +85,7 @@ class Members:
         ndarray of float64, or float
             NaN where there is but one network.
         """
-        values, share = np.asarray(values, np.float64), self.left_out
+        values, share = np.asarray(values, np.float64), self.share_left_out
         if len(values) < 2:
             return np.full(values.shape[1:], np.nan)
         return np.sqrt((1.0 - share) / share) * np.std(values, axis=0, ddof=1)
