@@ -146,12 +146,11 @@ class Full:
         )  # fmt: skip
         return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=allowed), thoroughly=True)
 
-    def least_useful(self, state: State) -> int:
-        """The slot whose neuron, taken out, costs least as far as the quadratic bound tells; the first of equals."""
+    def costs(self, state: State) -> Floats:
+        """What taking out each neuron would cost, as far as the quadratic bound tells."""
         assert isinstance(state, _Fit)
-        own = np.diag(state.inverse)[1:]
         squares = state.weights[1:] ** 2
-        return int(np.argmin((squares if squares.ndim == 1 else squares.sum(axis=1)) / own))
+        return np.asarray((squares if squares.ndim == 1 else squares.sum(axis=1)) / np.diag(state.inverse)[1:])
 
     def _share(self, rows: Engine) -> float:
         """The ridge penalty beside a curvature of one."""

@@ -1,10 +1,10 @@
 """Small layers that are nearly the best of their width: growth goes back down and up again, several times.
 
-A layer grown one neuron at a time is a local optimum. Taken down again, the least useful neuron first, and grown anew
-from there, with random neurons replaced at every width, it passes every width once more and finds a better one at many
-of them (as floating search does for subsets of features: Pudil et al. 1994). That is done on the sample of the rows
-that directions are screened on, the same wherever rows live, so that its cost does not depend on their number.
-All rows then grow the layers that the sweeps found, width by width: directions are kept, thresholds are cut exactly.
+A layer grown one neuron at a time is a local optimum. Taken down again, a neuron of little use at a time, and grown
+anew, with random neurons replaced at every width, it passes every width once more and finds a better layer at many of
+them (as floating search does for subsets of features: Pudil et al. 1994). That is done on the sample of the rows that
+directions are screened on, the same wherever rows live, so that its cost does not depend on their number. All rows then
+grow the layers that the sweeps found, width by width: directions are kept, thresholds are cut exactly.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from bgn.engines.protocol import Cut, Output, Question
 from bgn.grow.history import Record
 from bgn.grow.layer import LayerGrowth, Monitor
@@ -22,12 +24,12 @@ from bgn.model.neuron import Neuron, Projection
 
 # Layers wider than this are grown once, and from here on.
 MOST_SWEPT = 20
-# The sweeps go so much higher than the widest layer that is wanted.
+# The sweeps go so much higher than that, or than twice the widest layer that is wanted: from above come better ones.
 _BEYOND = 2
 # Of the time there is left, what they may take.
 _SHARE_OF_TIME = 0.6
 # "auto": as many sweeps as take about so many steps of at most ten attempts each; one where layers grow on.
-_STEPS = 120
+_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,12 @@ def how_many(sweeps: int | str, max_width: int) -> int:
     """The number of sweeps, where "auto" leaves it open."""
     if not isinstance(sweeps, str):
         return sweeps
-    return 1 if max_width > MOST_SWEPT else max(1, _STEPS // (2 * (max_width + _BEYOND)))
+    return 1 if max_width > MOST_SWEPT else max(1, _STEPS // (2 * highest(max_width)))
 
 
 def highest(max_width: int) -> int:
     """The width that sweeps turn back at."""
-    return min(max_width, MOST_SWEPT) + _BEYOND
+    return min(2 * max_width, MOST_SWEPT) + _BEYOND
 
 
 class _Shrinkable(LayerGrowth):
@@ -93,8 +95,6 @@ class Sweeper(_Shrinkable):
 
     def __init__(self, *parts: Any) -> None:
         self._found: dict[Neuron, Planned] = {}
-        self._failed: dict[frozenset[Neuron], set[Neuron]] = {}  # what could not be replaced in a layer
-        self._added: dict[frozenset[Neuron], tuple[Cut, Output]] = {}  # what was added to it
         super().__init__(*parts)
         self._best: dict[int, State] = {0: self.state}
 
@@ -120,31 +120,15 @@ class Sweeper(_Shrinkable):
 
     def _down(self) -> None:
         while self.state.width > 2 and not self.monitor.out_of_time():
-            self._take_out(self.rule.least_useful(self.state))
+            self._take_out(self._least_useful())
             self._replace()
             self._compare()
 
-    def _add(self) -> bool:
-        """Add what was added to this layer before, if it was here before."""
-        known, width = frozenset(self.state.neurons), self.state.width
-        if known in self._added and self._accept(width, self._added[known][0], "addition", self._added[known][1]):
-            return True
-        self._adding = known
-        return super()._add()
-
-    def _replace(self) -> None:
-        """Try to replace random neurons, but for those that could not be replaced in this layer before."""
-        width = self.state.width
-        most = self.settings.max_replacements
-        for _ in range(width if most is None else min(width, most)):
-            failed = self._failed.setdefault(frozenset(self.state.neurons), set())
-            left = [slot for slot, neuron in enumerate(self.state.neurons) if neuron not in failed]
-            if width < 2 or not left or self.monitor.out_of_time():
-                return
-            slot = left[int(self.rng.integers(len(left)))]
-            neuron = self.state.neurons[slot]
-            if not self._try(self.rule.without(self.state, slot), slot, "replacement"):
-                failed.add(neuron)
+    def _least_useful(self) -> int:
+        """Of a random half of the neurons, the one that costs least: always the same one would lead back up."""
+        costs = self.rule.costs(self.state)
+        some = self.rng.permutation(self.state.width)[: (self.state.width + 1) // 2]
+        return int(some[np.argmin(costs[some])])
 
     def _compare(self) -> None:
         """Go on from the best layer of this width, be it this one or an earlier one."""
@@ -170,8 +154,6 @@ class Sweeper(_Shrinkable):
     def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
         if not isinstance(found, int):
             self._found[found.neuron] = Planned.of(found, output)
-            if slot == len(self._asked):
-                self._added[self._adding] = found, output
         super()._shorten(slot, found, output)
 
     def _note(self, slot: int, kind: str) -> None:

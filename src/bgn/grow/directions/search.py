@@ -242,7 +242,9 @@ class Search:
         """The columns that gain most alone, and those that most neurons ask about."""
         if len(ranked) <= _MOST_IN_PAIRS:
             return np.sort(ranked)
-        uses = Counter(j for j in chain.from_iterable(self._used.values()) if j in self._paired)
+        width = len(self._sample.output.weights)  # slots beyond it were given up
+        asked_now = (columns for slot, columns in self._used.items() if slot < width)
+        uses = Counter(j for j in chain.from_iterable(asked_now) if j in self._paired)
         asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
