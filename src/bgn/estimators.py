@@ -41,7 +41,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         the weights of earlier neurons alone.
     shrinkage : float or "auto", default "auto"
         Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
-        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 10.
+        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 30.
     learning_rate : float, default 1.0
         Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
     max_replacements : int or None, default 10
@@ -180,9 +180,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         groups : array_like of shape (rows,), optional
             The group of every row, where the intervals were made for groups.
         return_std : bool, default False
-            Of an average, return the standard errors of the predictions too: how far they may be expected to move were
-            the rows drawn again, from how far the networks lie apart
-            (:meth:`bgn.model.members.Members.standard_error`). Where targets lie is for `interval` to say.
+            Of an average, return the standard errors of the predictions too: the standard deviation of what its
+            networks predict. Where targets lie is for `interval` to say.
 
         Returns
         -------
