@@ -61,7 +61,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
-        max_linear: int | str = 0,
+        max_linear: int | str = "auto",
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,

@@ -29,7 +29,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     max_layers : int, default 1
         Most hidden layers. The layer that validates best is the last one.
     max_width : int, default 50
-        Most neurons of a layer.
+        Most neurons of a layer, linear terms included.
     max_features : int or None, default 2
         Most columns a neuron may look at; None for no limit.
     direction : {"search", "debiased", "lasso"}, default "search"
@@ -68,6 +68,12 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         How short the network's numbers are: coefficients have so many digits, thresholds two more at most, and amounts
         so many as far as the target's spread goes, more only where the validation error would notice. What an equation
         prints is then what the network stores. None for the numbers that growth found.
+    max_linear : int or "auto", default "auto"
+        Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
+        have, beside the questions. Each counts as one condition: `max_width` and every width of the path include it.
+        They join where the validation error says clearly that they are better, and stand alone where questions are not
+        clearly better. 0 for none, which is what "auto" means for classes, several layers, averages, and beside
+        `monotonic_cst` and `bounds`.
     simplicity : float, default 0.0
         What a question about several columns must gain more than one about a single column, to be asked first
         (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns
@@ -146,7 +152,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         """
         size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
-        kind["cv"] = None
+        kind |= {"cv": None, "max_linear": 0}
         return cls(**(size | kind | changes))
 
     def _with_classes(
