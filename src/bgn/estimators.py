@@ -41,11 +41,15 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         the weights of earlier neurons alone.
     shrinkage : float or "auto", default "auto"
         Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
-        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 10.
+        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 30.
     learning_rate : float, default 1.0
         Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
     max_replacements : int or None, default 10
         After each new neuron, how many times to try to replace one at random; None for as many as there are.
+    sweeps : int or "auto", default "auto"
+        How often growth goes back down and up again, on at most 16,384 rows, to find the best layer of every width, of
+        20 neurons and 3 more at most; for ``direction="search"`` and ``output="full"`` with replacements. "auto" is 60
+        divided by `max_width`, and 1 above 20. 0 for growing once: faster, but small networks are worse.
     patience : int or None, default 10
         Stop when the validation error has not fallen for so many neurons; None to go on.
     validation_fraction : float, default 0.2
@@ -152,7 +156,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         """
         size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
-        kind |= {"cv": None, "max_linear": 0}
+        kind |= {"cv": None, "max_linear": 0, "sweeps": 0}
         return cls(**(size | kind | changes))
 
     def _with_classes(
@@ -186,9 +190,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         groups : array_like of shape (rows,), optional
             The group of every row, where the intervals were made for groups.
         return_std : bool, default False
-            Of an average, return the standard errors of the predictions too: how far they may be expected to move were
-            the rows drawn again, from how far the networks lie apart
-            (:meth:`bgn.model.members.Members.standard_error`). Where targets lie is for `interval` to say.
+            Of an average, return the standard errors of the predictions too: the standard deviation of what its
+            networks predict. Where targets lie is for `interval` to say.
 
         Returns
         -------

@@ -56,8 +56,7 @@ def equation(
     rows : array_like or frame, optional
         Rows on which to measure what `digits` costs, such as those that the model was fitted to.
     most : int, optional
-        Questions to write, the heaviest; the text then says how many more there are and what they add at most. All of
-        them unless told; tables of several classes are always whole.
+        Questions to write, the heaviest, with what the others add at most; all unless told, and in tables of classes.
 
     Returns
     -------
@@ -76,26 +75,34 @@ def equation(
     >>> print(bgn.equation(network, format="latex").splitlines()[2])
     &\\quad {} + 1.27 \\cdot \\mathbf{1}_{\\{\\text{income} \\ge 65.46\\}} \\\\
     """
-    if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
-    check_digits(digits)
-    if most is not None and most < 1:
-        raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
-    undone = ""
-    if is_wrapped(model):
-        seen = see_through(model)
-        model, undone, rows = seen.model, seen.note, seen.rows(rows)
+    _check(format, digits, most)
+    seen = see_through(model) if is_wrapped(model) else None
+    model, undone, rows = (model, "", rows) if seen is None else (seen.model, seen.note, seen.rows(rows))
     outputs = [model] if isinstance(model, Terms) else _outputs(model)
     if isinstance(outputs, TermTable):
         return class_table(outputs, format, digits, units, undone, rows)
     texts = []
     for terms in outputs:
-        shown = terms if digits is None else rounded(terms, digits)
-        note = [undone] if digits is None else [loss(terms, shown, digits, rows), undone]
-        shown, left = _heaviest(shown, most)
-        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [left, *note]))))
+        shown, note = _shortened(terms, digits, rows, most)
+        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [note, undone]))))
         undone = ""  # said once
     return "\n\n".join(texts)
+
+
+def _check(format: str, digits: int | None, most: int | None) -> None:
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(map(repr, FORMATS))}; got {format!r}.")
+    check_digits(digits)
+    if most is not None and most < 1:
+        raise ValueError(f"most must be at least 1; got {most}. Use None for all questions.")
+
+
+def _shortened(terms: Terms, digits: int | None, rows: Any, most: int | None) -> tuple[Terms, str]:
+    """Return terms of so many digits, the heaviest of them, and what is to be said of both."""
+    shown = terms if digits is None else rounded(terms, digits)
+    note = "" if digits is None else loss(terms, shown, digits, rows)
+    shown, left = _heaviest(shown, most)
+    return shown, " ".join(filter(None, [left, note]))
 
 
 def _heaviest(terms: Terms, most: int | None) -> tuple[Terms, str]:

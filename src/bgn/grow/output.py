@@ -27,6 +27,8 @@ _FRESH_AFTER = 64
 _MOST_REFITS = 30
 _PAYS = 1e-2
 _HOPE = 3.0
+# No refit makes a weight larger than two to this power: at such scores a loss has long stopped to fall.
+_LARGEST = 12
 
 
 def placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
@@ -146,12 +148,11 @@ class Full:
         )  # fmt: skip
         return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=allowed), thoroughly=True)
 
-    def least_useful(self, state: State) -> int:
-        """The slot whose neuron, taken out, costs least as far as the quadratic bound tells; the first of equals."""
+    def costs(self, state: State) -> Floats:
+        """What taking out each neuron would cost, as far as the quadratic bound tells."""
         assert isinstance(state, _Fit)
-        own = np.diag(state.inverse)[1:]
         squares = state.weights[1:] ** 2
-        return int(np.argmin((squares if squares.ndim == 1 else squares.sum(axis=1)) / own))
+        return np.asarray((squares if squares.ndim == 1 else squares.sum(axis=1)) / np.diag(state.inverse)[1:])
 
     def _share(self, rows: Engine) -> float:
         """The ridge penalty beside a curvature of one."""
@@ -291,8 +292,10 @@ class Full:
         before = last = self.objective(fit)
         wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
+        most = 2.0 ** (rows.loss.grid.exponent + _LARGEST)
         for _ in range(_MOST_REFITS):
-            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope))
+            weights = np.clip(fit.weights + learnt.step(slope), -most, most)
+            weights = self._held(fit.neurons, fit.inverse, weights)
             better = replace(fit, weights=weights, output=rounded_output(weights, fit.ramps))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self.objective(better)

@@ -35,6 +35,17 @@ class Signed(Full):
         inverse[np.ix_(rest.keep, rest.keep)] = rest.inverse
         return rounded_output(self._held(state.neurons, inverse, rest.weights))
 
+    def objective(self, fit: State) -> float:
+        """The loss with the penalty on the weights in use."""
+        weights = fit.output.weights.astype(np.float64)
+        return fit.loss + self._ridge * float((weights * weights).sum())
+
+    def least_useful(self, state: State) -> int:
+        """The slot whose neuron, taken out, costs least as far as the quadratic bound tells: of no weight, nothing."""
+        assert isinstance(state, _Fit)
+        weights = self._held(state.neurons, state.inverse, state.weights)[1:]
+        return int(np.argmin(weights * weights / np.diag(state.inverse)[1:]))
+
     def _explained(self, fit: _Fit) -> float:
         """By how much the weights of a fit lower the penalised squares once their signs are held."""
         return float((fit.target * self._held(fit.neurons, fit.inverse, fit.weights)).sum())
