@@ -218,8 +218,10 @@ class Full:
         """Whether a neuron gains more than the one it replaces."""
         return gained > gone * (1 + 1e-12)
 
-    def _held(self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats) -> Floats:
-        """The weights to use where a refit gives these, the base's first."""
+    def _held(
+        self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+    ) -> Floats:
+        """The weights to use where a refit gives these, the base's first, ramps' last."""
         return weights
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
@@ -264,7 +266,7 @@ class Full:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
         if slot < (spare := state.width):
             rows.move(spare, slot)
-        weights = self._held(fit.neurons, fit.inverse, fit.weights)
+        weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
         output = rounded_output(weights, ramps)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
@@ -291,7 +293,7 @@ class Full:
         wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         for _ in range(_MOST_REFITS):
-            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope))
+            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope), fit.ramps)
             better = replace(fit, weights=weights, output=rounded_output(weights, fit.ramps))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self.objective(better)
