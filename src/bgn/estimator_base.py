@@ -61,7 +61,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
-        max_linear: int | str = 0,
+        max_linear: int | str = "auto",
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
@@ -103,7 +103,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
     def accurate(cls, **changes: Any) -> Self:
         """Return an estimator for people who want accuracy and do not mind the size.
 
-        The mean of eight networks that grow as wide as serves them, with questions about at most three columns and no
+        The mean of eight networks that grow as wide as serves them, with questions about at most four columns and no
         replacements: a few hundred to a few thousand questions. It explains itself exactly all the same, and knows
         standard errors (``return_std``). The settings were chosen on made-up tables and on diamonds;
         ``python -m benchmarks.accurate`` shows how it does on others.
@@ -123,7 +123,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         >>> BGNRegressor.accurate(random_state=0).n_networks
         8
         """
-        size: dict[str, Any] = {"n_networks": 8, "max_width": 1000, "max_features": 3}
+        size: dict[str, Any] = {"n_networks": 8, "max_width": 1000, "max_features": 4}
         return cls(**(size | {"max_replacements": 0, "patience": 60, "validation_fraction": 0.15} | changes))
 
     def fit(
@@ -185,8 +185,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             if self.n_networks == 1:
                 self.history_ = grow(source, evaluation, seed, threads, monitor)
             else:
-                share = self.validation_fraction
-                self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor, share)
+                self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor)
             self.network_: Network = self.history_.network()
         self._take_out_of_fold()
         apart = self.history_.n_validation > 0 and not self.history_.cross_validated

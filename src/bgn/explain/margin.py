@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.subject import positive_of, rows_of
+from bgn.explain.subject import positive_of, rows_of, slopes_at
 from bgn.model.decimals import EXACT, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network, on_gpu
@@ -67,8 +67,8 @@ class Margin:
         By category: at which of its levels the prediction is another, all other columns as they are; none where the
         row has a gap.
     slopes : ndarray, shape (rows, features), or None
-        By how much the prediction, or the score, rises per unit of each column until then: what linear terms add, 0
-        beyond their ends; with several classes one last axis for them. None without linear terms.
+        What linear terms add per unit of each column until then, 0 beyond their ends; with several classes one last
+        axis for them. None without linear terms.
     """
 
     up: Floats
@@ -93,8 +93,7 @@ def margin(
     """Return how far each row is from the nearest threshold that would change its prediction, and at which levels.
 
     Thresholds whose crossing changes nothing (two neurons that cancel, a neuron that a deeper layer ignores) do not
-    count. Two predictions are the same when they differ by no more than rounding. With linear terms these are the
-    thresholds of the questions, and the slopes until then stand beside them.
+    count. Two predictions are the same when they differ by no more than rounding. Linear terms stand beside them.
 
     Parameters
     ----------
@@ -141,17 +140,7 @@ def margin(
             up[known, column], down[known, column] = _along(network, column, rows[known], change_of)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     euclidean = _euclidean(network, rows, gaps, scale, change_of, max_cells)
-    return Margin(up, down, distance, *euclidean, levels, None if whole.slopes is None else _slopes(whole, rows))
-
-
-def _slopes(network: Network, rows: Floats) -> Floats:
-    """Return what linear terms add per unit at each row, column by column."""
-    found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
-    for term in network.linear_terms:
-        values = rows[:, term.column]
-        inside = (values >= term.low) & (values <= term.high)
-        found[inside, term.column] = term.slopes if found.ndim > 2 else term.slopes[0]
-    return found
+    return Margin(up, down, distance, *euclidean, levels, None if whole.slopes is None else slopes_at(whole, rows))
 
 
 def _euclidean(

@@ -56,6 +56,16 @@ def straight_values(network: Network, rows: Floats) -> Floats:
     return found
 
 
+def slopes_at(network: Network, rows: Floats) -> Floats:
+    """Return what linear terms add per unit at each row, column by column."""
+    found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
+    for term in network.linear_terms:
+        values = rows[:, term.column]
+        inside = (values >= term.low) & (values <= term.high)
+        found[inside, term.column] = term.slopes if found.ndim > 2 else term.slopes[0]
+    return found
+
+
 def of_codes(network: Network) -> Network:
     """Return the network that reads rows as they are encoded, categories as numbers of their levels."""
     if network.plain:

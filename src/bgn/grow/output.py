@@ -27,6 +27,8 @@ _FRESH_AFTER = 64
 _MOST_REFITS = 30
 _PAYS = 1e-2
 _HOPE = 3.0
+# No refit makes a weight larger than two to this power: at such scores a loss has long stopped to fall.
+_LARGEST = 12
 
 
 def placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
@@ -292,8 +294,10 @@ class Full:
         before = last = self.objective(fit)
         wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
+        most = 2.0 ** (rows.loss.grid.exponent + _LARGEST)
         for _ in range(_MOST_REFITS):
-            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope), fit.ramps)
+            weights = np.clip(fit.weights + learnt.step(slope), -most, most)
+            weights = self._held(fit.neurons, fit.inverse, weights, fit.ramps)
             better = replace(fit, weights=weights, output=rounded_output(weights, fit.ramps))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self.objective(better)

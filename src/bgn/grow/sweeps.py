@@ -24,12 +24,12 @@ from bgn.model.neuron import Neuron, Projection
 
 # Layers wider than this are grown once, and from here on.
 MOST_SWEPT = 20
-# The sweeps go so much higher than that, or than twice the widest layer that is wanted: from above come better ones.
-_BEYOND = 2
+# The sweeps go so much higher than the widest layer that is wanted.
+_BEYOND = 3
 # Of the time there is left, what they may take.
 _SHARE_OF_TIME = 0.6
-# "auto": as many sweeps as take about so many steps of at most ten attempts each; one where layers grow on.
-_STEPS = 100
+# "auto": so many sweeps, divided by the width; one where layers grow on.
+_SWEPT_WIDTHS = 60
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ def how_many(sweeps: int | str, max_width: int) -> int:
     """The number of sweeps, where "auto" leaves it open."""
     if not isinstance(sweeps, str):
         return sweeps
-    return 1 if max_width > MOST_SWEPT else max(1, _STEPS // (2 * highest(max_width)))
+    return 1 if max_width > MOST_SWEPT else max(1, _SWEPT_WIDTHS // max_width)
 
 
 def highest(max_width: int) -> int:
     """The width that sweeps turn back at."""
-    return min(2 * max_width, MOST_SWEPT) + _BEYOND
+    return min(max_width, MOST_SWEPT) + _BEYOND
 
 
 class _Shrinkable(LayerGrowth):
@@ -99,11 +99,14 @@ class Sweeper(_Shrinkable):
         self._best: dict[int, State] = {0: self.state}
 
     def plan(self, sweeps: int) -> SweepPlan:
-        """Grow, then go down and up again so many times; the neurons of the best layer of every width."""
+        """Grow, then go down and up again so many times; the neurons of the best layer of every width.
+
+        The first sweep passes every width, the others the upper half, where there is most to find.
+        """
         try:
             self._up()
-            for _ in range(sweeps):
-                self._down()
+            for number in range(sweeps):
+                self._down(self.settings.max_width // 2 if number else 2)
                 self._up()
         except KeyboardInterrupt:
             self.monitor.stopped = "interrupted"
@@ -118,8 +121,8 @@ class Sweeper(_Shrinkable):
             self._replace()
             self._compare()
 
-    def _down(self) -> None:
-        while self.state.width > 2 and not self.monitor.out_of_time():
+    def _down(self, low: int) -> None:
+        while self.state.width > max(low, 2) and not self.monitor.out_of_time():
             self._take_out(self._least_useful())
             self._replace()
             self._compare()

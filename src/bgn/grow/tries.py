@@ -27,6 +27,7 @@ from bgn.grow.sweeps import PlannedGrowth, Sweeper, highest, how_many, watch_for
 _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
+_LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)
 LEAD_AMONG_FOLDS = 2.0
@@ -34,7 +35,6 @@ LEAD_AMONG_FOLDS = 2.0
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than questions with it, they are given up.
 _HOPELESS = 1.15
-_LITTLE_OF_MANY = 10.0  # the same in an average, whose networks grow wide
 
 
 @dataclass(frozen=True)

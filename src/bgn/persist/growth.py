@@ -49,7 +49,7 @@ _HISTORY: dict[str, Reader[Any]] = {
     "n_validation": _COUNT,
 }  # fmt: skip
 _AVERAGE: dict[str, Reader[Any]] = {
-    "share_left_out": strict.number, "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
 }  # fmt: skip
 _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _maybe, "validation_deviation": _maybe,
