@@ -133,7 +133,7 @@ def _check_linear(estimator: Any) -> None:
         raise ValueError(f"max_linear must be a whole number, at least 0, or 'auto'; got {most!r}.")
     arguments.whole("max_linear", most, 0)
     needs = {"max_layers": 1, "output": "full", "direction": "search", "n_networks": 1}
-    for name, needed in (needs | {"monotonic_cst": None, "bounds": None}).items():
+    for name, needed in (needs | {"bounds": None}).items():
         given = getattr(estimator, name)
         if most and (given is not None if needed is None else given != needed):
             raise ValueError(
@@ -151,7 +151,6 @@ def constraints_of(estimator: Any, schema: Schema) -> Constraints:
         raise ValueError(f"{told[0]} is for one hidden layer; got max_layers={estimator.max_layers}. Use max_layers=1.")
     if told and estimator.direction != "search":
         raise ValueError(f"{told[0]} needs direction='search'; got {estimator.direction!r}.")
-    _questions_alone(estimator, "monotonic_cst", wanted.signed)
     if wanted.signed and len(schema.classes or ()) > 2:
         raise ValueError(
             f"monotonic_cst is for numbers and for two classes; got {len(schema.classes or ())} classes, of which no "
@@ -160,19 +159,11 @@ def constraints_of(estimator: Any, schema: Schema) -> Constraints:
     return wanted
 
 
-def _questions_alone(estimator: Any, name: str, wanted: bool = True) -> None:
-    """Refuse linear terms beside what is proven of questions."""
-    lines = getattr(estimator, "max_linear", 0)
-    if wanted and lines != 0:
-        raise ValueError(f"{name} goes with questions alone; got max_linear={lines!r}. Use max_linear=0.")
-
-
 def bounds_of(estimator: Any, schema: Schema) -> Bounds | None:
     """What predictions may not go beyond, as an estimator was told."""
     ends = prediction_bounds(estimator.bounds)
     if ends is None:
         return None
-    _questions_alone(estimator, "bounds")
     if schema.classes is not None:
         raise ValueError(f"bounds are for numbers: probabilities lie between 0 and 1; got {estimator.bounds!r}.")
     if estimator.max_layers > 1 or estimator.output != "full":

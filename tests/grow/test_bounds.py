@@ -106,6 +106,7 @@ def test_the_nearest_outputs_within_bounds(seed, width):
         ({"bounds": 0}, r"bounds must be two ends, \(low, high\) with None for an open one; got 0"),
         ({"bounds": (3, 1)}, "bounds must be two ends"),
         ({"bounds": ("a", None)}, "bounds must be two ends"),
+        ({"bounds": (0, None), "max_linear": 1}, "max_linear must be 0 or 'auto' where bounds is not None"),
         ({"bounds": (0, None), "max_layers": 2}, "bounds need max_layers=1 and output='full'"),
         ({"bounds": (0, None), "output": "stagewise"}, "bounds need max_layers=1 and output='full'"),
     ],

@@ -239,3 +239,20 @@ def test_averages_are_held_as_their_members_are(kind):
     assert {len(neuron.projection.columns) for neuron in model.network_.layers[0].neurons} == {1}
     if bounds:
         assert bgn.extremes(model).low >= 20
+
+
+@pytest.mark.parametrize("kind", [BGNRegressor, BGNClassifier])
+@pytest.mark.parametrize("wanted", [{"area": 1, "age": -1}, {"area": -1, "age": 1}])
+def test_slopes_have_the_signs_that_columns_want(kind, wanted):
+    X, y = houses()
+    target = 40 * y.rank(pct=True) + 0.3 * X["area"].fillna(100) - X["age"].fillna(30)
+    target = target if kind is BGNRegressor else target > target.median()
+    model = kind(**QUICK, max_linear=2, monotonic_cst=wanted).fit(X, target)
+    for width in range(len(model.history_.paths[0])):
+        network = model.history_.network(width)
+        for name, sign in wanted.items():
+            column = network.names.index(name)
+            assert network.slopes is None or sign * network.slopes[column] >= 0
+            assert bgn.certify(network, [name], max_seconds=60)[name].direction in WANTED[sign]
+    if wanted["area"] > 0:
+        assert any(snapshot.linear_terms for snapshot in model.history_.paths[0])

@@ -304,8 +304,8 @@ class LayerGrowth:
         self, short: Shortener, more: int, base: Any, weights: Floats, slopes: Floats | None
     ) -> tuple[Any, Floats, Floats]:
         """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
-        signs = self.settings.constraints.signs(self.state.neurons)
         ramps = () if slopes is None else self.state.ramps
+        signs = self.settings.constraints.signs(self.state.neurons, ramps)
         return short.amounts(base, weights, self.rule.inverse(self.state), more, signs, ramps, slopes)
 
     def _within_bounds(self, base: Any, weights: Floats, shorten: Callable[[Any, Floats], Outputs]) -> Outputs:

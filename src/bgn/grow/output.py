@@ -220,8 +220,10 @@ class Full:
         """Whether a neuron gains more than the one it replaces."""
         return gained > gone * (1 + 1e-12)
 
-    def _held(self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats) -> Floats:
-        """The weights to use where a refit gives these, the base's first."""
+    def _held(
+        self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+    ) -> Floats:
+        """The weights to use where a refit gives these, the base's first, ramps' last."""
         return weights
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
@@ -266,7 +268,7 @@ class Full:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
         if slot < (spare := state.width):
             rows.move(spare, slot)
-        weights = self._held(fit.neurons, fit.inverse, fit.weights)
+        weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
         output = rounded_output(weights, ramps)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
@@ -295,7 +297,7 @@ class Full:
         most = 2.0 ** (rows.loss.grid.exponent + _LARGEST)
         for _ in range(_MOST_REFITS):
             weights = np.clip(fit.weights + learnt.step(slope), -most, most)
-            weights = self._held(fit.neurons, fit.inverse, weights)
+            weights = self._held(fit.neurons, fit.inverse, weights, fit.ramps)
             better = replace(fit, weights=weights, output=rounded_output(weights, fit.ramps))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self.objective(better)

@@ -160,7 +160,8 @@ class Shortener:
             if k >= first:
                 ramp = ramps[k - first]
                 across = power - written(ramp.high / 2 - ramp.low / 2).adjusted()
-                found[k - first] = rounded(values.item(k) * ramp.per_unit, across)
+                slope = 0.0 if signs[k] * values[k] < 0 else values.item(k) * ramp.per_unit
+                found[k - first] = rounded(slope, across)
                 short = found.item(k - first) / ramp.per_unit
             else:
                 short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2

@@ -69,10 +69,10 @@ class GrowthSettings:
     @property
     def most_linear(self) -> int:
         """Most linear terms: none in deep networks and averages, nor where outputs are not refitted, nor beside the
-        Lasso, nor where columns have signs or predictions bounds."""
+        Lasso, nor where predictions have bounds."""
         if self.max_layers > 1 or self.output != "full" or self.direction != "search" or self.n_networks > 1:
             return 0
-        if self.constraints.signed or self.bounds is not None:
+        if self.bounds is not None:
             return 0
         return self.max_width if isinstance(self.max_linear, str) else self.max_linear
 
