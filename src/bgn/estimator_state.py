@@ -223,7 +223,7 @@ class EveryWidth:
         >>> from sklearn.datasets import load_diabetes
         >>> import bgn
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> model = bgn.BGNRegressor(max_width=5, random_state=0).fit(X, y)
+        >>> model = bgn.BGNRegressor(max_width=5, max_linear=0, random_state=0).fit(X, y)
         >>> small = model.at_width(2)
         >>> small.network_.widths, small.history_.best_width
         ((2,), 2)

@@ -117,6 +117,11 @@ _growth_options = grouped(
         help="Most attempts to replace a neuron after each addition.",
     ),
     click.option(
+        "--sweeps", type=click.IntRange(0),
+        help="How often growth goes back down and up again for better small models; more for fewer questions unless "
+        "told.",
+    ),
+    click.option(
         "--patience", type=click.IntRange(1), help="Stop after so many neurons without a better validation error."
     ),
     click.option(

@@ -83,6 +83,8 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     penalty = penalties(rows, settings, True)[best.penalty]
     width = max(1, min(settings.max_width, len(best.losses) - 1))
     final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)
+    if settings.sweeps == "auto":  # what fits few rows better predicts others worse
+        final = replace(final, sweeps=0)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped

@@ -157,7 +157,7 @@ class History:
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BGNRegressor(max_width=4, cv=None, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_width=4, max_linear=0, cv=None, random_state=0).fit(X, y)
     >>> model.history_.network(2).widths
     (2,)
     >>> [record.width for record in model.history_.records if record.kind == "addition"]
