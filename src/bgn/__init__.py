@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bgn import theory as theory
     from bgn.classifier import BGNClassifier as BGNClassifier
     from bgn.conformal import intervals as intervals
+    from bgn.distilling import distil as distil
     from bgn.engines.disk.table import read_blocks as read_blocks
     from bgn.estimators import BGNRegressor as BGNRegressor
     from bgn.explain.certify import certify as certify
@@ -56,6 +57,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "bgn": "__version__ baselines datasets export pipelines plots preparation theory",
         "bgn.classifier": "BGNClassifier",
         "bgn.conformal": "intervals",
+        "bgn.distilling": "distil",
         "bgn.engines.disk.table": "read_blocks",
         "bgn.estimators": "BGNRegressor",
         "bgn.explain.certify": "certify",

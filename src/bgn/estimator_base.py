@@ -61,6 +61,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         select: str = "best",
         digits: int | None = 3,
         simplicity: float = 0.0,
+        max_linear: int | str = "auto",
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
@@ -87,6 +88,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
         self.select = select
         self.digits = digits
         self.simplicity = simplicity
+        self.max_linear = max_linear
         self.categorical_features = categorical_features
         self.monotonic_cst = monotonic_cst
         self.interaction_cst = interaction_cst

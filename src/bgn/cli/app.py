@@ -17,6 +17,7 @@ from bgn.cli.check import check
 from bgn.cli.compare import compare
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
+from bgn.cli.distil import distil
 from bgn.cli.edit import edit
 from bgn.cli.evaluate import evaluate
 from bgn.cli.explain import explain, report
@@ -81,6 +82,6 @@ def bgn() -> None:
 
 for _command in (
     check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, certify, compare, edit,
-    simplify, report, export, data,
+    simplify, distil, report, export, data,
 ):  # fmt: skip
     bgn.add_command(_command)

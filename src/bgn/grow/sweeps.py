@@ -1,10 +1,10 @@
 """Small layers that are nearly the best of their width: growth goes back down and up again, several times.
 
-A layer grown one neuron at a time is a local optimum. Taken down again, the least useful neuron first, and grown anew
-from there, with random neurons replaced at every width, it passes every width once more and finds a better one at many
-of them (as floating search does for subsets of features: Pudil et al. 1994). That is done on the sample of the rows
-that directions are screened on, the same wherever rows live, so that its cost does not depend on their number.
-All rows then grow the layers that the sweeps found, width by width: directions are kept, thresholds are cut exactly.
+A layer grown one neuron at a time is a local optimum. Taken down again, a neuron of little use at a time, and grown
+anew, with random neurons replaced at every width, it passes every width once more and finds a better layer at many of
+them (as floating search does for subsets of features: Pudil et al. 1994). That is done on the sample of the rows that
+directions are screened on, the same wherever rows live, so that its cost does not depend on their number. All rows then
+grow the layers that the sweeps found, width by width: directions are kept, thresholds are cut exactly.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from bgn.engines.protocol import Cut, Output, Question
 from bgn.grow.history import Record
@@ -23,11 +25,11 @@ from bgn.model.neuron import Neuron, Projection
 # Layers wider than this are grown once, and from here on.
 MOST_SWEPT = 20
 # The sweeps go so much higher than the widest layer that is wanted.
-_BEYOND = 2
+_BEYOND = 3
 # Of the time there is left, what they may take.
 _SHARE_OF_TIME = 0.6
-# "auto": as many sweeps as take about so many steps of at most ten attempts each; one where layers grow on.
-_STEPS = 120
+# "auto": so many sweeps, divided by the width; one where layers grow on.
+_SWEPT_WIDTHS = 60
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def how_many(sweeps: int | str, max_width: int) -> int:
     """The number of sweeps, where "auto" leaves it open."""
     if not isinstance(sweeps, str):
         return sweeps
-    return 1 if max_width > MOST_SWEPT else max(1, _STEPS // (2 * (max_width + _BEYOND)))
+    return 1 if max_width > MOST_SWEPT else max(1, _SWEPT_WIDTHS // max_width)
 
 
 def highest(max_width: int) -> int:
@@ -93,17 +95,18 @@ class Sweeper(_Shrinkable):
 
     def __init__(self, *parts: Any) -> None:
         self._found: dict[Neuron, Planned] = {}
-        self._failed: dict[frozenset[Neuron], set[Neuron]] = {}  # what could not be replaced in a layer
-        self._added: dict[frozenset[Neuron], tuple[Cut, Output]] = {}  # what was added to it
         super().__init__(*parts)
         self._best: dict[int, State] = {0: self.state}
 
     def plan(self, sweeps: int) -> SweepPlan:
-        """Grow, then go down and up again so many times; the neurons of the best layer of every width."""
+        """Grow, then go down and up again so many times; the neurons of the best layer of every width.
+
+        The first sweep passes every width, the others the upper half, where there is most to find.
+        """
         try:
             self._up()
-            for _ in range(sweeps):
-                self._down()
+            for number in range(sweeps):
+                self._down(self.settings.max_width // 2 if number else 2)
                 self._up()
         except KeyboardInterrupt:
             self.monitor.stopped = "interrupted"
@@ -118,33 +121,17 @@ class Sweeper(_Shrinkable):
             self._replace()
             self._compare()
 
-    def _down(self) -> None:
-        while self.state.width > 2 and not self.monitor.out_of_time():
-            self._take_out(self.rule.least_useful(self.state))
+    def _down(self, low: int) -> None:
+        while self.state.width > max(low, 2) and not self.monitor.out_of_time():
+            self._take_out(self._least_useful())
             self._replace()
             self._compare()
 
-    def _add(self) -> bool:
-        """Add what was added to this layer before, if it was here before."""
-        known, width = frozenset(self.state.neurons), self.state.width
-        if known in self._added and self._accept(width, self._added[known][0], "addition", self._added[known][1]):
-            return True
-        self._adding = known
-        return super()._add()
-
-    def _replace(self) -> None:
-        """Try to replace random neurons, but for those that could not be replaced in this layer before."""
-        width = self.state.width
-        most = self.settings.max_replacements
-        for _ in range(width if most is None else min(width, most)):
-            failed = self._failed.setdefault(frozenset(self.state.neurons), set())
-            left = [slot for slot, neuron in enumerate(self.state.neurons) if neuron not in failed]
-            if width < 2 or not left or self.monitor.out_of_time():
-                return
-            slot = left[int(self.rng.integers(len(left)))]
-            neuron = self.state.neurons[slot]
-            if not self._try(self.rule.without(self.state, slot), slot, "replacement"):
-                failed.add(neuron)
+    def _least_useful(self) -> int:
+        """Of a random half of the neurons, the one that costs least: always the same one would lead back up."""
+        costs = self.rule.costs(self.state)
+        some = self.rng.permutation(self.state.width)[: (self.state.width + 1) // 2]
+        return int(some[np.argmin(costs[some])])
 
     def _compare(self) -> None:
         """Go on from the best layer of this width, be it this one or an earlier one."""
@@ -170,8 +157,6 @@ class Sweeper(_Shrinkable):
     def _shorten(self, slot: int, found: Cut | int, output: Output) -> None:
         if not isinstance(found, int):
             self._found[found.neuron] = Planned.of(found, output)
-            if slot == len(self._asked):
-                self._added[self._adding] = found, output
         super()._shorten(slot, found, output)
 
     def _note(self, slot: int, kind: str) -> None:
@@ -195,6 +180,8 @@ class PlannedGrowth(_Shrinkable):
     def _add(self) -> bool:
         """Bring the layer to what is planned for the next width; what all rows refuse is made up for as ever."""
         width = self.state.width + 1
+        if self._drawn is not None:  # plans know of no bounds
+            self._plan = ()
         if width >= len(self._plan):
             return super()._add()
         missing = Counter(self._plan[width])

@@ -1,0 +1,66 @@
+"""``bgn distil``: a small model that predicts what a large one predicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import click
+import numpy as np
+import pyarrow as pa
+
+import bgn
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
+from bgn.cli.terminal import show, show_json
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.persist import ModelFile, save
+from bgn.printable import clean
+
+
+@model_and_data
+@click.option("--max-width", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge.")
+@click.option("-o", "--out", help="Where to write the small model.")
+@json_option
+@reads_data
+def distil(
+    file: ModelFile, data: DataFile, max_width: int, seed: int, out: str | None, as_json: bool
+) -> None:
+    """Grow a small model on what a saved MODEL predicts of the rows of DATA, and tell how near it comes.
+
+    A fifth of the rows is set aside to tell it; the targets are read for the errors of both models, and not learnt from.
+
+    \b
+    bgn distil model.json houses.csv --max-width 5 -o small.json
+    """
+    rows = data.complete_rows(file, judged=True).only(None)
+    X = _table(file.network, rows.X)
+    small = bgn.distil(file.network, X, rows.y, max_width=max_width, random_state=seed)
+    network = small.network_.changed(schema=file.network.schema)
+    if out is not None:
+        save(network, out, units=file.units, preparation=file.preparation, held_out=file.held_out)
+    fidelity: Any = small.fidelity_  # type: ignore[union-attr]
+    if as_json:
+        known = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}
+        show_json({"fidelity": known, "equation": bgn.equation(network, units=file.units)})
+        return
+    show(bgn.equation(network, units=file.units))
+    show()
+    show(str(fidelity))
+    if out is not None:
+        show(f"model written to {clean(out)}")
+
+
+def _table(network: Network, X: Floats) -> pa.Table:
+    """Return encoded rows as a table with the columns of a network, categories with every level that it knows."""
+    columns = []
+    for column, values in zip(network.schema.columns, X.T, strict=True):
+        gaps = np.isnan(values)
+        if column.levels is None:
+            columns.append(pa.array(values, mask=gaps))
+            continue
+        codes = pa.array(np.where(gaps, 0, values).astype(np.int32), mask=gaps)
+        columns.append(pa.DictionaryArray.from_arrays(codes, pa.array(list(column.levels)), ordered=column.ordered))
+    return pa.table(columns, names=[column.name for column in network.schema.columns])

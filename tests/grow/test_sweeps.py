@@ -1,0 +1,145 @@
+"""Sweeps: a neuron taken out is gone, every width is at least as good as before, and all rows grow what was found."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bgn import BGNClassifier, BGNRegressor
+from bgn.grow.directions.search import Search
+from bgn.grow.layer import LayerSettings, Monitor
+from bgn.grow.output import Full
+from bgn.grow.roles import Roles
+from bgn.grow.sweeps import Sweeper, how_many
+from tests.growing import engine_of
+
+
+def made_up(rows, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4))
+    return X, np.where(X[:, 0] > 0, X[:, 1], X[:, 2]) + np.sin(2 * X[:, 3]) + 0.1 * rng.normal(size=rows)
+
+
+def sweeper(X, y, width=6, ridge=1.0, seed=0):
+    engine = engine_of(X, y)
+    rows = Roles(engine, None, engine)
+    limits = LayerSettings(width, 3, None)
+    return Sweeper(rows, Search(rows, 2), Full(ridge), limits, np.random.default_rng(seed), Monitor(), 0)
+
+
+@given(st.integers(0, 2**31), st.integers(0, 3), st.sampled_from([0.0, 1.0, 20.0]))
+@settings(max_examples=25)
+def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
+    """From the definition: ridge least squares on the answers of the neurons that are left."""
+    X, y = made_up(80, seed)
+    growth = sweeper(X, y, 4, ridge)
+    growth._up()
+    if growth.state.width < 4:
+        return
+    left = [*growth.state.neurons]
+    left[slot] = left[-1]
+    left.pop()
+    growth._take_out(slot)
+    assert [*growth.state.neurons] == left
+    design = np.column_stack([np.ones(len(y)), *(np.where(each.fires(X), 1.0, -1.0) for each in left)])
+    gram = design.T @ design + np.diag([0.0] + [ridge] * len(left))
+    weights = np.linalg.lstsq(gram, design.T @ y, rcond=None)[0]
+    grid = growth.rows.train.loss.grid
+    output = growth.state.output
+    predicted = design @ np.append(grid.value(output.base) + grid.centre, grid.value(output.weights))
+    np.testing.assert_allclose(predicted, design @ weights, atol=1e-4 * np.ptp(y))
+    squares = growth.rows.train.loss.mean(growth.state.loss, len(y))
+    assert squares == pytest.approx(np.mean((y - predicted) ** 2), rel=1e-6)
+
+
+@given(st.integers(0, 2**31))
+@settings(max_examples=10)
+def test_no_width_gets_worse_and_wider_is_better(seed):
+    X, y = made_up(120, seed)
+    losses = []
+    for sweeps in (0, 2):
+        growth = sweeper(X, y, seed=seed)
+        growth.plan(sweeps)
+        losses.append([growth.rule.objective(growth._best[width]) for width in range(len(growth._best))])
+    assert len(losses[0]) <= len(losses[1])
+    assert all(after <= before for before, after in zip(*losses, strict=False))
+    assert all(wider < narrower for narrower, wider in pairwise(losses[1]))
+
+
+def test_all_rows_grow_what_the_sweeps_found():
+    X, y = made_up(150)
+    growth = sweeper(X, y, 8)
+    plan = growth.plan(2)
+    assert len(plan.layers) == 9
+    model = BGNRegressor(max_width=5, sweeps=2, shrinkage=1.0, validation_fraction=0, digits=None, max_replacements=3)
+    path = model.set_params(random_state=0).fit(X, y).history_.paths[0]
+    assert [len(each.neurons) for each in path] == [*range(6)]
+    plain = model.set_params(sweeps=0).fit(X, y).history_.paths[0]
+    assert path[5].train_loss < plain[5].train_loss
+    records = model.set_params(sweeps=1).fit(X, y).history_.records
+    assert [each.width for each in records] == [1, 2, 3, 4, 5]
+    assert np.mean((model.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][-1].train_loss)
+
+
+def test_short_numbers_are_judged_as_they_are():
+    """What a snapshot says of its training loss is what its network's predictions have."""
+    X, y = made_up(300)
+    model = BGNRegressor(max_width=8, sweeps=3, validation_fraction=0, random_state=1).fit(X, y)
+    for width in range(1, 9):
+        network = model.history_.network(width)
+        assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][width].train_loss)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_are_swept(classes):
+    X, y = made_up(200)
+    labels = np.digitize(y, np.quantile(y, np.linspace(0, 1, classes + 1)[1:-1]))
+    losses = []
+    for sweeps in (0, 2):
+        model = BGNClassifier(max_width=4, sweeps=sweeps, shrinkage=1.0, validation_fraction=0, random_state=0)
+        losses.append(model.fit(X, labels).history_.paths[0][-1].train_loss)
+    assert losses[1] <= losses[0] * 1.02
+
+
+def test_the_paper_s_settings_have_none():
+    X, y = made_up(100)
+    paper = BGNRegressor.as_in_paper(max_width=4, max_layers=1, random_state=0)
+    assert paper.sweeps == 0
+    more = BGNRegressor.as_in_paper(max_width=4, max_layers=1, random_state=0, sweeps=3)
+    assert paper.fit(X, y).network_ == more.fit(X, y).network_
+
+
+def test_few_widths_are_swept_more_often():
+    assert [how_many("auto", width) for width in (1, 5, 10, 20, 21, 1000)] == [60, 12, 6, 3, 1, 1]
+    assert how_many(7, 1000) == 7
+
+
+def test_time_and_callbacks():
+    X, y = made_up(200)
+    model = BGNRegressor(max_width=5, sweeps=50, max_seconds=0.0, random_state=0).fit(X, y)
+    assert model.history_.stopped == "max_seconds"
+    told = []
+    BGNRegressor(max_width=5, sweeps=2, callbacks=lambda record: told.append(record.width), random_state=0).fit(X, y)
+    assert told == [1, 2, 3, 4, 5]
+
+
+def test_interrupted_sweeps_leave_what_they_found(monkeypatch):
+    X, y = made_up(200)
+
+    def interrupted(self, low):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Sweeper, "_down", interrupted)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = BGNRegressor(max_width=5, validation_fraction=0, random_state=0).fit(X, y)
+    assert model.network_.widths == (5,)
+    assert model.history_.stopped == "interrupted"
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, "many", None, True])
+def test_wrong_numbers_of_sweeps(wrong):
+    X, y = made_up(30)
+    with pytest.raises(ValueError, match='sweeps must be a whole number, at least 0 or "auto"'):
+        BGNRegressor(sweeps=wrong).fit(X, y)
