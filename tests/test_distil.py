@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression
 
 import bgn
 from bgn.cli.app import bgn as command
-from tests.optional import pd, pl
 
 
 def rows(n=200, seed=0):
@@ -46,7 +45,9 @@ def test_fidelity_is_of_rows_that_were_not_learnt_from():
     small = bgn.distil(Teacher(), X, max_width=1, random_state=3)
     held = np.sort(np.random.default_rng(3).permutation(200)[:40])
     wanted, found = Teacher().predict(X[held]), small.predict(X[held])
-    assert small.fidelity_.r2 == pytest.approx(1 - ((wanted - found) ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum())
+    assert small.fidelity_.r2 == pytest.approx(
+        1 - ((wanted - found) ** 2).sum() / ((wanted - wanted.mean()) ** 2).sum()
+    )
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [3, 5], ["a", "b", "c"]])
@@ -64,12 +65,12 @@ def test_classes_are_learnt_from_probabilities(labels):
     assert again.classes_.tolist() == labels
 
 
-@pytest.mark.parametrize("library", [pd, pl])
-def test_frames_keep_their_names(library):
-    X, _ = rows()
+@pytest.mark.parametrize("name", ["pandas", "polars"])
+def test_frames_keep_their_names(name):
+    library, (X, _) = pytest.importorskip(name), rows()
     frame = library.DataFrame({name: X[:, j] for j, name in enumerate("abc")})
     small = bgn.distil(Teacher(), frame, max_width=2, random_state=0)
-    assert small.network_.names == ("a", "b", "c") or [*small.network_.names] == ["a", "b", "c"]
+    assert [*small.network_.names] == ["a", "b", "c"]
     same = bgn.distil(Teacher(), X, max_width=2, random_state=0)
     np.testing.assert_array_equal(small.predict(frame), same.predict(X))
 
@@ -89,7 +90,10 @@ def test_wrong_arguments():
 def test_in_a_shell(tmp_path):
     X, y = rows()
     town = np.where(X[:, 2] > 0, "Rome", "Bern")
-    lines = ["a,b,town,y", *(f"{a:.3f},{b:.3f},{t},{v + (t == 'Rome')}" for (a, b, _), t, v in zip(X, town, y, strict=True))]
+    lines = [
+        "a,b,town,y",
+        *(f"{a:.3f},{b:.3f},{t},{v + (t == 'Rome')}" for (a, b, _), t, v in zip(X, town, y, strict=True)),
+    ]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     run = CliRunner().invoke
     large, small = str(tmp_path / "large.json"), str(tmp_path / "small.json")

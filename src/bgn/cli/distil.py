@@ -21,16 +21,16 @@ from bgn.printable import clean
 
 @model_and_data
 @click.option("--max-width", type=click.IntRange(1), default=10, show_default=True, help="Most questions to keep.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge."
+)
 @click.option("-o", "--out", help="Where to write the small model.")
 @json_option
 @reads_data
-def distil(
-    file: ModelFile, data: DataFile, max_width: int, seed: int, out: str | None, as_json: bool
-) -> None:
+def distil(file: ModelFile, data: DataFile, max_width: int, seed: int, out: str | None, as_json: bool) -> None:
     """Grow a small model on what a saved MODEL predicts of the rows of DATA, and tell how near it comes.
 
-    A fifth of the rows is set aside to tell it; the targets are read for the errors of both models, and not learnt from.
+    A fifth of the rows is set aside to tell it. Targets are read for the errors of both models, and not learnt from.
 
     \b
     bgn distil model.json houses.csv --max-width 5 -o small.json
@@ -41,7 +41,7 @@ def distil(
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
         save(network, out, units=file.units, preparation=file.preparation, held_out=file.held_out)
-    fidelity: Any = small.fidelity_  # type: ignore[union-attr]
+    fidelity: Any = small.fidelity_
     if as_json:
         known = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}
         show_json({"fidelity": known, "equation": bgn.equation(network, units=file.units)})
