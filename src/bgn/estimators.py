@@ -49,8 +49,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     sweeps : int or "auto", default "auto"
         How often growth goes back down and up again, on at most 16,384 rows, to find the best layer of every width, of
         20 neurons and 3 more at most; for ``direction="search"`` and ``output="full"`` with replacements. "auto" is 60
-        divided by `max_width`, 1 above 20, and 0 where `cv` chooses: what fits few rows better predicts others worse. 0
-        for growing once: faster, but small networks are worse.
+        divided by `max_width`, 1 above 20, and 0 up to 5,000 rows to learn from or where `cv` chooses: what fits few
+        rows better predicts others worse. 0 for growing once: faster, but small networks are worse.
     patience : int or None, default 10
         Stop when the validation error has not fallen for so many neurons; None to go on.
     validation_fraction : float, default 0.2

@@ -94,7 +94,8 @@ def grow_once(
         settings.bounds, settings.most_linear, settings.lead,
     )  # fmt: skip
     rule, rng = _rule(settings, penalty, wanted), np.random.default_rng([seed, layer])
-    swept = settings.sweeps and replacements != 0 and not settings.most_linear
+    enough = settings.sweeps != "auto" or rows.train.total > _PLENTY * rows.unit  # few rows are fitted too well by it
+    swept = settings.sweeps and enough and replacements != 0 and not settings.most_linear
     if not swept or settings.direction != "search" or settings.output != "full":
         return LayerGrowth(rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
     assert rows.sample is not None
