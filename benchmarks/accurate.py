@@ -9,7 +9,10 @@ Classes (``classes``): the seven tables of two classes, a quarter of the rows fo
 
 Explanations (``explain``): SHAP values of 10,000 rows against 10,000, importances and an effect, of an average.
 
-    python -m benchmarks.accurate [numbers] [classes] [explain] [--tables housing bike] [--seeds 3] [--without ebm]
+Spread (``spread``): what `return_std` tells, beside how far predictions vary over ten tables drawn alike, and how far
+they lie from the truth.
+
+    python -m benchmarks.accurate [numbers] [classes] [explain] [spread] [--tables housing bike] [--seeds 3]
 
 BGN and the EBM, which set rows aside by themselves, are fitted to the training and validation rows of the study
 together; LightGBM learns from the former and stops by the latter; LassoCV takes both. One thread each; the tables are
@@ -130,6 +133,27 @@ def explain(seed: int) -> None:
         print(f"{told}: {time.perf_counter() - begun:.1f} s, the processors' {time.process_time() - used:.1f} s")
 
 
+def spread() -> None:
+    """Print what the spread of the networks tells, beside what it stands for."""
+    rng = np.random.default_rng(0)
+    asked, predicted, told = rng.uniform(-1, 1, (200, 5)), [], []
+
+    def truth(X: Any) -> Any:
+        return np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * X[:, 3]
+
+    for seed in range(10):
+        X = rng.uniform(-1, 1, (500, 5))
+        settings: dict[str, Any] = {"max_width": 60, "max_replacements": 0, "shrinkage": 20.0, "patience": 20}
+        model = bgn.BGNRegressor(n_networks=8, random_state=seed, n_jobs=1, **settings)
+        model.fit(X, truth(X) + rng.normal(0, 0.4, 500))
+        mean, error = model.predict(asked, return_std=True)
+        predicted.append(mean)
+        told.append(error)
+    print(f"standard error told: {np.sqrt(np.mean(np.square(told))):.3f}")
+    print(f"standard deviation over tables: {np.sqrt(np.var(predicted, axis=0, ddof=1).mean()):.3f}")
+    print(f"distance from the truth: {np.sqrt(np.mean((np.array(predicted) - truth(asked)) ** 2)):.3f}")
+
+
 def table(fit: Callable[..., Figures], names: tuple[str, ...], titles: str, options: argparse.Namespace) -> None:
     """Print the means over seeds, one line per table and model, as they come."""
     print(f"{'table':<24} {'model':<10} {titles}")
@@ -146,7 +170,7 @@ def table(fit: Callable[..., Figures], names: tuple[str, ...], titles: str, opti
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["numbers", "classes", "explain"])
+    parser.add_argument("parts", nargs="*", default=["numbers", "classes", "explain", "spread"])
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--without", nargs="*", default=[], help="models to leave out: ebm, lightgbm, lasso")
@@ -159,6 +183,8 @@ def main() -> None:
         table(classes, classdata.TWO, f"{'AUC':>12} {'log loss':>12} {'seconds':>12} {'neurons':>12}", options)
     if "explain" in options.parts:
         explain(0)
+    if "spread" in options.parts:
+        spread()
 
 
 if __name__ == "__main__":

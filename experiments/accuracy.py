@@ -73,7 +73,8 @@ def growth(method: str) -> dict[str, Any]:
     made = {"bgn_paper": BGNRegressor.as_in_paper, "bgn": BGNRegressor, "bgn_large": lambda: BGNRegressor(**LARGE)}
     model = made[method]()
     others = {"callbacks", "max_seconds", "n_jobs", "random_state", "validation_fraction", "verbose"}
-    others |= {"digits", "simplicity", "cv", "categorical_features"}  # not what is studied, see `_bgn`
+    others |= {*data.ALONE, "simplicity", "categorical_features", "n_networks"}  # not what is studied, see `_bgn`
+    others |= {"monotonic_cst", "interaction_cst", "bounds"}
     return {name: value for name, value in model.get_params().items() if name not in others}
 
 
@@ -116,7 +117,7 @@ def cost(task: Task) -> float:
 def run(task: Task) -> dict[str, Any]:
     """Grow a network; record what it reached, and the same for every depth that was tried."""
     rows = data.split(task)
-    model = BGNRegressor(**task.parameters, digits=None, cv=None, random_state=task.seed, n_jobs=1)
+    model = BGNRegressor(**task.parameters, **data.ALONE, random_state=task.seed, n_jobs=1)
     clone(model).set_params(max_width=1).fit(rows.X[:50], rows.y[:50])  # compiles; the clock starts after it
     wall, processor = time.perf_counter(), time.process_time()
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from bgn import BGNRegressor
 from experiments.accuracy import LARGE
-from experiments.data import Rows
+from experiments.data import ALONE, Rows
 from experiments.rivals import Candidate, distinct_stumps, figs_splits, splits, timed
 
 
@@ -28,7 +28,7 @@ def bgn_wide(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
 
 
 def _bgn(rows: Rows, seed: int, name: str, setting: dict[str, Any]) -> Iterator[Candidate]:
-    model = BGNRegressor(**setting, digits=None, cv=None, n_jobs=1, random_state=seed)
+    model = BGNRegressor(**setting, **ALONE, n_jobs=1, random_state=seed)
     seconds = timed(lambda: model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)))
     yield Candidate(name, sum(model.network_.widths), 0, model.predict, seconds)
 

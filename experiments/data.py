@@ -23,6 +23,9 @@ TABLES = ("bike", "diabetes", "housing", "chickenpox", "istanbul", "parking", "p
 LARGE = ("bike", "housing", "parking", "power_plant")
 """Those with thousands of rows."""
 
+ALONE = {"digits": None, "cv": None, "sweeps": 0, "max_linear": 0}
+"""What networks that the studies compare are grown with: questions alone, one after the other, in all their digits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:

@@ -38,7 +38,7 @@ def run(task: Task) -> dict[str, Any]:
     X, held = rows.X[:, columns], (rows.X_validation[:, columns], rows.y_validation)
     limits = {name: asked[name] for name in ("max_layers", "max_width") if name in asked}
     make = BGNRegressor.as_in_paper if task.method == "building" else BGNRegressor
-    model = make(**limits, digits=None, cv=None, random_state=task.seed, n_jobs=1).fit(X, rows.y, eval_set=held)
+    model = make(**limits, **data.ALONE, random_state=task.seed, n_jobs=1).fit(X, rows.y, eval_set=held)
     history = model.history_
     if task.method == "hyperplanes":
         return {

@@ -58,7 +58,7 @@ def run(task: Task) -> dict[str, Any]:
     else:
         make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
         size = {"max_layers": 1, "max_width": task.parameters["width"], "patience": None}
-        model = make(**size, digits=None, cv=None, random_state=task.seed, n_jobs=1)
+        model = make(**size, **data.ALONE, random_state=task.seed, n_jobs=1)
         model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
         network = model.history_.network(task.parameters["width"])
     return rows.mse(network) | {

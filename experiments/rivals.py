@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from bgn import BGNRegressor
-from experiments.data import Floats, Rows
+from experiments.data import ALONE, Floats, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def _grown(rows: Rows, seed: int, most: int, *settings: dict[str, Any]) -> Itera
     shrinkage = 0.3 * len(rows.y) if len(rows.y) < 5000 else "auto"
     for setting in settings:
         model = BGNRegressor(
-            max_width=most, patience=None, shrinkage=shrinkage, digits=None, cv=None, n_jobs=1, random_state=seed,
+            max_width=most, patience=None, shrinkage=shrinkage, **ALONE, n_jobs=1, random_state=seed,
             **setting,
         )  # fmt: skip
         seconds = timed(lambda m=model: m.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)))

@@ -70,7 +70,7 @@ def run(task: Task) -> dict[str, Any]:
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
     """Return errors, features and questions of one layer at every width, the base alone first."""
     make = BGNRegressor.as_in_paper if task.method == "bgn_paper" else BGNRegressor
-    model = make(**task.parameters, max_layers=1, patience=None, digits=None, cv=None, random_state=task.seed, n_jobs=1)
+    model = make(**task.parameters, max_layers=1, patience=None, **data.ALONE, random_state=task.seed, n_jobs=1)
     model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation))
     networks = [model.history_.network(width) for width in range(len(model.history_.paths[0]))]
     errors = [rows.mse(network) for network in networks]

@@ -65,7 +65,7 @@ def _fit(rows: Rows, weigh: bool = False, single: bool = False, paper: bool = Fa
     """Fit on some rows; `weigh` gives them fractional weights, `single` makes them float32."""
     X, y = rows
     make = BGNRegressor.as_in_paper if paper else BGNRegressor
-    model = make(random_state=0, **{"cv": None, **settings})
+    model = make(random_state=0, **{"cv": None, "max_linear": 0, **settings})
     return model.fit(_single(X) if single else X, y, _weights(y) if weigh else None).network_
 
 
@@ -90,6 +90,8 @@ FITS: dict[str, Callable[[], Network]] = {
     "diabetes, as in the paper": lambda: _fit(diabetes(), paper=True, max_width=25, patience=8),
     "diabetes, three features": lambda: _fit(diabetes(), max_features=3, max_width=20, shrinkage=10.0),
     "diabetes, debiased, weighted": lambda: _fit(diabetes(), True, direction="debiased"),
+    "diabetes, linear terms": lambda: _fit(diabetes(), max_linear="auto", max_width=8, cv=3),
+    "smooth, linear terms": lambda: _fit(smooth(), True, max_linear=3, max_width=10),
     "smooth": lambda: _fit(smooth()),
     "smooth, deep": lambda: _fit(smooth(), max_layers=3, max_width=15, shrinkage=1.0),
     "smooth, four features": lambda: _fit(smooth(), max_features=4, max_width=20, shrinkage=1.0),
@@ -110,9 +112,10 @@ FITS: dict[str, Callable[[], Network]] = {
 
 
 def digest(network: Network) -> str:
-    """A hash over the bytes of all weights, biases, output weights and the base."""
+    """A hash over the bytes of all weights, biases, output weights, the base, and slopes with their ends if any."""
     parts = [part for layer in network.layers for part in (layer.weights, layer.bias)]
     numbers = [*parts, network.output_weights, np.asarray(network.base)]
+    numbers += [part for part in (network.slopes, network.ranges) if part is not None]
     bits = b"".join(np.ascontiguousarray(part, "<f8").tobytes() for part in numbers)
     return hashlib.sha256(str(network.widths).encode() + bits).hexdigest()
 

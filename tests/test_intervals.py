@@ -221,7 +221,7 @@ def test_folds_tell_where_all_rows_were_learnt_from():
     for width, snapshot in enumerate(model.history_.paths[0]):
         loss = np.mean((found.predictions[:, width] - found.targets) ** 2)
         assert loss == pytest.approx(snapshot.validation_mse, rel=1e-6)
-    small = model.at_width(1)
+    small = model.at_width(0)
     assert small.intervals_.network == small.network_
     assert not np.array_equal(small.predict(X, interval=0.9)[1], model.predict(X, interval=0.9)[1])
 

@@ -99,9 +99,8 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
         ----------
         X : array_like or frame of shape (rows, columns), memmap, or path
         return_std : bool, default False
-            Of an average, return the standard errors of the probabilities too: how far they may be expected to move
-            were the rows drawn again, from how far the networks lie apart
-            (:meth:`bgn.model.members.Members.standard_error`).
+            Of an average, return the standard errors of the probabilities too: the standard deviation of what its
+            networks predict.
 
         Returns
         -------

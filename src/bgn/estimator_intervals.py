@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from bgn.engines.row_hashes import find_edge, row_hashes
 from bgn.grow.history import OutOfFold
 from bgn.grow.roles import _few_and_often
 from bgn.inputs.per_row import weights
+from bgn.model.link import LINKS
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
@@ -56,6 +58,31 @@ class WithIntervals:
         if len(few):
             self.validation_rows_ = np.asarray(X[few], dtype=np.float64), np.asarray(y[few], dtype=np.float64)
             self._recalibrate()
+
+    def _calibrate_average(self, given: RowArguments, schema: Schema, seeds: Sequence[int]) -> None:
+        """Learn the intervals of an average from rows in memory, each as the networks without it predict it.
+
+        These are fewer than all, mostly one: the mean of all is off by less, so that intervals err on the wide side.
+        """
+        members = self.history_.members
+        gone = on_gpu(given.X) or on_disk(given.X) or type(given.X).__module__.partition(".")[0] == "dask"
+        if gone or len(members) < len(seeds):
+            return
+        given = given.in_memory()
+        X, y, _ = _in_memory(self, given, schema)
+        weight = None if given.weight is None else weights(given.weight, len(X))
+        share = self.validation_fraction  # type: ignore[attr-defined]
+        total, count = np.zeros((len(X), *np.shape(self.network_.base))), np.zeros(len(X), np.int64)
+        for seed, member in zip(seeds, members, strict=True):
+            without = validating(X, y, weight, row_hashes(X.T, y, seed), share, seed)
+            total[without] += member.network().predict_encoded(np.asarray(X[without], np.float64), scores=True)
+            count += without
+        seen = np.flatnonzero((count > 0) & (True if weight is None else weight > 0))
+        if len(seen):
+            seen = np.sort(seen[np.argsort(row_hashes(X.T, y, seeds[0])[seen], kind="stable")[-_MOST_ROWS:]])
+            means = (total[seen].T / count[seen]).T
+            found, targets = LINKS[self.network_.link](means), np.asarray(y[seen], np.float64)
+            self.intervals_ = of_predictions(self.network_, found, targets)
 
     def _take_out_of_fold(self) -> None:
         """Learn intervals from what the folds said of the rows they were grown without, and keep that."""

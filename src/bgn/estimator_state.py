@@ -104,6 +104,7 @@ def growth_settings(estimator: Any) -> GrowthSettings:
         arguments.whole("cv", cv, 2, none="rows set apart")
     if not isinstance(estimator.verbose, bool):
         arguments.whole("verbose", estimator.verbose, 0)
+    _check_linear(estimator)
     arguments.real("learning_rate", estimator.learning_rate, 0.0, 1.0, open_low=True)
     arguments.real("simplicity", estimator.simplicity, 0.0, 1.0, open_high=True)
     arguments.real("validation_fraction", estimator.validation_fraction, 0.0, 1.0, open_high=True)
@@ -116,11 +117,28 @@ def growth_settings(estimator: Any) -> GrowthSettings:
         arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
     if estimator.max_seconds is not None:
         arguments.real("max_seconds", estimator.max_seconds, 0.0, np.inf, also=" or None")
-    names = [field.name for field in fields(GrowthSettings) if field.name not in ("constraints", "bounds")]
+    names = [field.name for field in fields(GrowthSettings) if field.name not in ("constraints", "bounds", "lead")]
     settings = {name: getattr(estimator, name) for name in names}
     if estimator.max_features is None:
         settings["max_features"] = np.iinfo(np.int32).max
     return GrowthSettings(**settings)
+
+
+def _check_linear(estimator: Any) -> None:
+    """Refuse a number of linear terms that cannot be, or that the other parameters leave no room for."""
+    most = estimator.max_linear
+    if isinstance(most, str) and most == "auto":
+        return
+    if isinstance(most, str):
+        raise ValueError(f"max_linear must be a whole number, at least 0, or 'auto'; got {most!r}.")
+    arguments.whole("max_linear", most, 0)
+    needs = {"max_layers": 1, "output": "full", "direction": "search", "n_networks": 1}
+    for name, needed in (needs | {"bounds": None}).items():
+        given = getattr(estimator, name)
+        if most and (given is not None if needed is None else given != needed):
+            raise ValueError(
+                f"max_linear must be 0 or 'auto' where {name} is not {needed!r}; got {most} and {given!r}."
+            )
 
 
 def constraints_of(estimator: Any, schema: Schema) -> Constraints:
@@ -205,7 +223,7 @@ class EveryWidth:
         >>> from sklearn.datasets import load_diabetes
         >>> import bgn
         >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-        >>> model = bgn.BGNRegressor(max_width=5, random_state=0).fit(X, y)
+        >>> model = bgn.BGNRegressor(max_width=5, max_linear=0, random_state=0).fit(X, y)
         >>> small = model.at_width(2)
         >>> small.network_.widths, small.history_.best_width
         ((2,), 2)

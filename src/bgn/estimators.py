@@ -29,7 +29,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     max_layers : int, default 1
         Most hidden layers. The layer that validates best is the last one.
     max_width : int, default 50
-        Most neurons of a layer.
+        Most neurons of a layer, linear terms included.
     max_features : int or None, default 2
         Most columns a neuron may look at; None for no limit.
     direction : {"search", "debiased", "lasso"}, default "search"
@@ -41,7 +41,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         the weights of earlier neurons alone.
     shrinkage : float or "auto", default "auto"
         Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
-        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 10.
+        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 30.
     learning_rate : float, default 1.0
         Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
     max_replacements : int or None, default 10
@@ -49,8 +49,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     sweeps : int or "auto", default "auto"
         How often growth goes back down and up again, on at most 16,384 rows, to find the best layer of every width, of
         20 neurons and 3 more at most; for ``direction="search"`` and ``output="full"`` with replacements. "auto" is 60
-        divided by `max_width`, 1 above 20, and 0 where `cv` chooses: what fits few rows better predicts others worse. 0
-        for growing once: faster, but small networks are worse.
+        divided by `max_width`, 1 above 20, and 0 up to 5,000 rows to learn from or where `cv` chooses: what fits few
+        rows better predicts others worse. 0 for growing once: faster, but small networks are worse.
     patience : int or None, default 10
         Stop when the validation error has not fallen for so many neurons; None to go on.
     validation_fraction : float, default 0.2
@@ -73,6 +73,12 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         How short the network's numbers are: coefficients have so many digits, thresholds two more at most, and amounts
         so many as far as the target's spread goes, more only where the validation error would notice. What an equation
         prints is then what the network stores. None for the numbers that growth found.
+    max_linear : int or "auto", default "auto"
+        Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
+        have, beside the questions. Each counts as one condition: `max_width` and every width of the path include it.
+        They join where the validation error says clearly that they are better, and stand alone where questions are not
+        clearly better. 0 for none, which is what "auto" means for classes, several layers, averages, and beside
+        `monotonic_cst` and `bounds`.
     simplicity : float, default 0.0
         What a question about several columns must gain more than one about a single column, to be asked first
         (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns
@@ -120,7 +126,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> model = BGNRegressor(max_width=3, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_width=3, max_linear=0, random_state=0).fit(X, y)
     >>> model.network_.widths
     (3,)
     >>> model.predict(X.head(2)).shape
@@ -151,7 +157,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         """
         size: dict[str, Any] = {"max_layers": 3, "max_width": 1000, "max_replacements": None, "patience": 100}
         kind: dict[str, Any] = {"max_features": 2, "direction": "lasso", "output": "stagewise", "digits": None}
-        kind |= {"cv": None, "sweeps": 0}
+        kind |= {"cv": None, "max_linear": 0, "sweeps": 0}
         return cls(**(size | kind | changes))
 
     def _with_classes(
@@ -185,9 +191,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         groups : array_like of shape (rows,), optional
             The group of every row, where the intervals were made for groups.
         return_std : bool, default False
-            Of an average, return the standard errors of the predictions too: how far they may be expected to move were
-            the rows drawn again, from how far the networks lie apart
-            (:meth:`bgn.model.members.Members.standard_error`). Where targets lie is for `interval` to say.
+            Of an average, return the standard errors of the predictions too: the standard deviation of what its
+            networks predict. Where targets lie is for `interval` to say.
 
         Returns
         -------

@@ -14,6 +14,7 @@ from bgn.engines.gpu.sums import project
 from bgn.engines.protocol import Floats
 from bgn.inputs.frames import chosen_columns
 from bgn.model.layer import Layer
+from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.model.terms import network_of
@@ -119,11 +120,11 @@ def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
     Scores have the bits that arrays give; so have predictions where they are scores.
     """
     rows = _rows(network_of(network, plain=False), X)
-    if network.slopes is not None:
-        raise ValueError("X is a tensor on a GPU, and the network has slopes, which take arrays. Use X.cpu().")
     base, weights, over = network.summands
     total = rows.new_tensor(base, dtype=torch.float64).repeat((len(rows), *(1,) * base.ndim))
     for some, out in zip(rows.split(_BLOCK), total.split(_BLOCK), strict=True):
+        for term in network.linear_terms:
+            out += _sloped(term, some)
         for answers, weight in zip(_answers(network, some.T, -1), weights, strict=True):
             one = rows.new_tensor(np.atleast_1d(weight), dtype=torch.float64)
             out += answers * one if base.ndim == 0 else torch.outer(answers.double(), one)
@@ -133,18 +134,29 @@ def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
     return torch.sigmoid(found) if network.link == "logistic" else torch.softmax(found, dim=-1)
 
 
+def _sloped(term: LinearTerm, rows: Tensor) -> Tensor:
+    """What a linear term adds to every row; one column per output where there are several."""
+    low, high, gap, *slopes = torch.tensor(
+        [term.low, term.high, term.gap, *term.slopes], dtype=torch.float64, device=rows.device
+    )
+    values = rows[:, term.column].double()
+    values = torch.minimum(torch.maximum(torch.where(values.isnan(), gap, values), low), high)
+    return torch.stack([values * slope for slope in slopes], dim=1).squeeze(1)
+
+
 def _rows(network: Network, X: Tensor) -> Tensor:
     """What :meth:`bgn.model.network.Network._rows` says."""
     rows = encoded(table_of(X, network.n_inputs), network.schema)
-    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.layers[0].refuses_gaps
+    gaps, refused = rows.isnan().any(dim=0).cpu().numpy(), network.refuses_gaps
     typical = [column.typical for column in network.schema.columns]
     bad = rows.isinf().any(dim=0).cpu().numpy() | (gaps & refused & np.array([each is None for each in typical]))
     if bad.any():
         name = network.names[int(np.flatnonzero(bad)[0])]
         raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
-    if (gaps & refused).any():
+    filled = gaps & network.layers[0].refuses_gaps
+    if filled.any():
         rows = rows.clone()
-        for j in np.flatnonzero(gaps & refused).tolist():
+        for j in np.flatnonzero(filled).tolist():
             rows[:, j].nan_to_num_(typical[j])
     return rows
 

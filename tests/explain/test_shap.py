@@ -72,12 +72,6 @@ def test_gaps_that_count_as_something_equal_brute_force(data, depth):
     np.testing.assert_allclose(explanation.interaction_values(), interactions(network, X, background), atol=1e-10)
 
 
-@given(mixed_networks(slopes=True))
-def test_slopes_are_refused(network):
-    with pytest.raises(ValueError, match="model must predict by questions alone"):
-        shap_values(network, [[1.0, "Nice", 1.0, True]], [[1.0, "Nice", 1.0, True]])
-
-
 @settings(deadline=None, max_examples=40)
 @given(st.one_of(problems(), problems(depth=2)))
 def test_interactions_equal_their_definition(problem):

@@ -251,10 +251,12 @@ def test_categories_and_gaps_keep_their_answers(data, depth, points):
     bgn.equation(simple.network)
 
 
-def test_slopes_are_refused():
+def test_slopes_without_ends_are_refused_and_points_beside_slopes():
     network = Network([Layer([[1.0]], [-1.0])], [1.0], 0.0, slopes=[2.0])
-    with pytest.raises(ValueError, match="model must predict by questions alone"):
+    with pytest.raises(ValueError, match="this one has slopes without ends"):
         simplify(network, [[1.0], [2.0]], [1.0, 2.0])
+    with pytest.raises(ValueError, match="points are for models of questions alone"):
+        simplify(network.changed(ranges=[(0.0, 2.0)]), [[1.0], [2.0]], [1.0, 2.0], points=5)
 
 
 def test_every_case_of_a_simplified_question_is_short():

@@ -48,7 +48,7 @@ def _networks(draw: Any) -> list[Network]:
 @given(networks=_networks())
 @settings(max_examples=60, deadline=None)
 def test_the_mean_is_the_mean(networks: list[Network]) -> None:
-    mean = mean_of(networks, 0.2)
+    mean = mean_of(networks)
     rows = np.array([[a, b] for a in (-1.0, -0.5, 0.0, 0.5) for b in (-1.0, 0.0, 0.5)])
     each = [network.predict(rows) for network in networks]
     assert mean.members is not None
@@ -69,7 +69,7 @@ def test_layers_of_different_depth_stand_side_by_side() -> None:
     ]
     networks = [history.network(4, len(history.paths) - 1) for history in deep]
     assert len({network.depth for network in networks}) > 1
-    mean = mean_of(networks, 0.2)
+    mean = mean_of(networks)
     assert mean.depth == max(network.depth for network in networks)
     assert np.allclose(mean.predict(X), np.mean([network.predict(X) for network in networks], axis=0), atol=1e-9)
 
@@ -80,7 +80,7 @@ def test_members_see_other_rows_and_the_mean_is_one_network() -> None:
     networks = [member.network() for member in model.history_.members]
     assert len({repr(bits(network)) for network in networks}) == 4
     assert np.allclose(model.predict(X), np.mean([each.predict(X) for each in networks], axis=0), atol=1e-12)
-    first = BGNRegressor(cv=None, **SMALL).fit(X, Y)
+    first = BGNRegressor(cv=None, max_linear=0, **SMALL).fit(X, Y)
     assert bits(networks[0]) == bits(first.network_)  # the first has the seed of a fit without others
     assert len(set(member_seeds(7, 50))) == 50
 
@@ -100,6 +100,14 @@ def test_rows_to_validate_on_leave_shares_to_learn_from() -> None:
     assert len({repr(bits(network)) for network in networks}) == 3
     assert all(member.n_validation == 100 for member in model.history_.members)
     assert model.intervals_.network == model.network_
+
+
+def test_intervals_come_from_the_networks_without_a_row() -> None:
+    model = BGNRegressor(n_networks=4, **SMALL).fit(X[:300], Y[:300])
+    _, ends = model.predict(X[300:], interval=0.8)
+    inside = np.mean((Y[300:] >= ends[:, 0]) & (Y[300:] <= ends[:, 1]))
+    assert 0.65 <= inside <= 1.0
+    assert model.intervals_.calibrations[None].count < 300
 
 
 def test_classes() -> None:
@@ -158,13 +166,13 @@ def test_standard_errors_are_the_spread_of_the_members() -> None:
     predicted, errors = model.predict(X[:7], return_std=True)
     each = [member.network().predict(X[:7]) for member in model.history_.members]
     assert np.array_equal(predicted, model.predict(X[:7]))
-    assert np.allclose(errors, 2.0 * np.std(each, axis=0, ddof=1))  # four times as many rows learnt as were left out
+    assert np.allclose(errors, np.std(each, axis=0, ddof=1))
     labels = Y > 14.0
     sure = BGNClassifier(n_networks=2, max_width=3, shrinkage=5.0, max_replacements=0, random_state=0).fit(X, labels)
     chances, apart = sure.predict_proba(X[:7], return_std=True)
     each = [member.network().predict(X[:7]) for member in sure.history_.members]
     assert chances.shape == apart.shape == (7, 2)
-    assert np.allclose(apart[:, 1], 2.0 * np.std(each, axis=0, ddof=1))
+    assert np.allclose(apart[:, 1], np.std(each, axis=0, ddof=1))
     with pytest.raises(ValueError, match="return_std needs an average"):
         BGNRegressor(max_width=1).fit(X, Y).predict(X, return_std=True)
     with pytest.raises(ValueError, match="for two calls"):
@@ -183,7 +191,7 @@ def _wide(count: int, networks: int) -> Network:
             neurons.append(Neuron(Projection(tuple(columns.tolist()), factors), float(np.round(rng.normal(), 1))))
         weights = np.round(rng.normal(size=len(neurons)) / 10, 3)
         found.append(Network([Layer.of(neurons, 5)], weights, float(np.round(rng.normal(), 2))))
-    return mean_of(found, 0.2)
+    return mean_of(found)
 
 
 def test_explanations_of_two_thousand_questions_add_up() -> None:
@@ -201,7 +209,7 @@ def test_explanations_of_two_thousand_questions_add_up() -> None:
     assert np.allclose(np.mean(each, axis=0), explained.values, atol=1e-9)
     found = bgn.importance(network, rows)
     features = [np.abs(one).mean(axis=0) for one in each]
-    assert np.allclose(found.standard_error, 2.0 * np.std(features, axis=0, ddof=1))
+    assert np.allclose(found.standard_error, np.std(features, axis=0, ddof=1))
 
 
 def test_explanations_of_a_small_average() -> None:
@@ -216,7 +224,7 @@ def test_explanations_of_a_small_average() -> None:
         k = int(np.searchsorted(effect.breakpoints, place, side="right"))
         apart = np.std([one(place) for one in ones], ddof=1)
         assert np.isclose(effect(place), np.mean([one(place) for one in ones]))
-        assert np.isclose(effect.standard_error[k], 2.0 * apart)
+        assert np.isclose(effect.standard_error[k], apart)
     wanted, lowest = float(network.predict(rows).max()), rows[np.argmin(network.predict(rows))]
     found = bgn.counterfactual(network, lowest, at_least=wanted)
     assert found.found

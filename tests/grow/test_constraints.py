@@ -18,6 +18,7 @@ from tests.growing import table
 from tests.reference.growth import held_by_trying
 
 QUICK = {"max_width": 6, "max_replacements": 3, "shrinkage": 1.0, "random_state": 0, "n_jobs": 1, "cv": None}
+QUICK["sweeps"] = 0
 WANTED = {1: ("increasing", "constant"), -1: ("decreasing", "constant")}
 
 
@@ -95,7 +96,9 @@ def test_signs_that_columns_want(columns, coefficients, sign):
     assert Constraints((1, -1, 0, 0), marked=(2,)).sign(Projection(columns, coefficients)) == sign
 
 
-@pytest.mark.parametrize("change", [{}, {"output": "stagewise"}, {"digits": None}, {"max_features": 3}, {"cv": 3}])
+@pytest.mark.parametrize(
+    "change", [{}, {"output": "stagewise"}, {"digits": None}, {"max_features": 3}, {"cv": 3}, {"sweeps": 2}]
+)
 def test_every_width_is_proven(change):
     X, y = houses()
     wanted = {"area": 1, "age": 1, "state": -1}
@@ -123,17 +126,17 @@ def test_columns_that_want_anything_at_all(seed):
 def test_two_classes():
     X, y = houses()
     wanted = {"area": -1, "age": 1}
-    model = BGNClassifier(**QUICK, monotonic_cst=wanted).fit(X, y > y.median())
+    model = BGNClassifier(**QUICK | {"sweeps": 1}, monotonic_cst=wanted).fit(X, y > y.median())
     assert len(model.network_.features_used) > 0
     proven(model, wanted)
 
 
 @pytest.mark.parametrize("kind", [BGNRegressor, BGNClassifier])
-def test_the_same_network_from_every_engine(kind, engine):
+def test_constraints_hold_on_every_engine(kind, engine):
     X, y = table(200, 3, 5)
     y = y if kind is BGNRegressor else (y > np.median(y)) * 1.0
     signs = [1, -1, 0, -1, 1]
-    settings = QUICK | {"max_width": 4, "monotonic_cst": signs, "interaction_cst": [{0, 1, 2}]}
+    settings = QUICK | {"max_width": 4, "sweeps": 1, "monotonic_cst": signs, "interaction_cst": [{0, 1, 2}]}
     model = kind(**settings).fit(X, y)
     assert engine(kind(**settings), X, y).network_ == model.network_
 
@@ -236,3 +239,20 @@ def test_averages_are_held_as_their_members_are(kind):
     assert {len(neuron.projection.columns) for neuron in model.network_.layers[0].neurons} == {1}
     if bounds:
         assert bgn.extremes(model).low >= 20
+
+
+@pytest.mark.parametrize("kind", [BGNRegressor, BGNClassifier])
+@pytest.mark.parametrize("wanted", [{"area": 1, "age": -1}, {"area": -1, "age": 1}])
+def test_slopes_have_the_signs_that_columns_want(kind, wanted):
+    X, y = houses()
+    target = 40 * y.rank(pct=True) + 0.3 * X["area"].fillna(100) - X["age"].fillna(30)
+    target = target if kind is BGNRegressor else target > target.median()
+    model = kind(**QUICK, max_linear=2, monotonic_cst=wanted).fit(X, target)
+    for width in range(len(model.history_.paths[0])):
+        network = model.history_.network(width)
+        for name, sign in wanted.items():
+            column = network.names.index(name)
+            assert network.slopes is None or sign * network.slopes[column] >= 0
+            assert bgn.certify(network, [name], max_seconds=60)[name].direction in WANTED[sign]
+    if wanted["area"] > 0:
+        assert any(snapshot.linear_terms for snapshot in model.history_.paths[0])

@@ -47,9 +47,8 @@ def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
     gram = design.T @ design + np.diag([0.0] + [ridge] * len(left))
     weights = np.linalg.lstsq(gram, design.T @ y, rcond=None)[0]
     grid = growth.rows.train.loss.grid
-    predicted = design @ np.append(
-        grid.value(growth.state.output.base) + grid.centre, grid.value(growth.state.output.weights)
-    )
+    output = growth.state.output
+    predicted = design @ np.append(grid.value(output.base) + grid.centre, grid.value(output.weights))
     np.testing.assert_allclose(predicted, design @ weights, atol=1e-4 * np.ptp(y))
     squares = growth.rows.train.loss.mean(growth.state.loss, len(y))
     assert squares == pytest.approx(np.mean((y - predicted) ** 2), rel=1e-6)

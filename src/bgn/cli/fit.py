@@ -49,6 +49,12 @@ def _shrinkage(ctx: click.Context, parameter: click.Parameter, value: str | None
         raise click.BadParameter(f"must be a number or 'auto'; got {value!r}.") from None
 
 
+def _linear(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    if value in (None, "auto") or str(value).isdecimal():
+        return value if value in (None, "auto") else int(str(value))
+    raise click.BadParameter(f"must be a whole number or 'auto'; got {value!r}.")
+
+
 def _units(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
     pairs = [each.rpartition("=") for each in value]
     if wrong := [each for each, (name, _, unit) in zip(value, pairs, strict=True) if not name or not unit]:
@@ -103,6 +109,7 @@ _growth_options = grouped(
     click.option("--output", type=click.Choice(["full", "stagewise"]), help="How output weights are set."),
     click.option("--shrinkage", callback=_shrinkage, help="Ridge penalty of full outputs: a number or auto."),
     click.option("--learning-rate", type=float, help="Step of stagewise outputs."),
+    click.option("--max-linear", callback=_linear, help="Most linear terms: a number or auto."),
     click.option(
         "--replacements",
         "max_replacements",

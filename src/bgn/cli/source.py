@@ -296,8 +296,7 @@ class ModelRows:
     @functools.cached_property
     def _answered(self) -> NDArray[np.bool_]:
         """For which columns questions have an answer to a gap."""
-        network = self._network
-        return ~network.layers[0].refuses_gaps if network.slopes is None else np.zeros(network.n_inputs, bool)
+        return ~self._network.refuses_gaps
 
     @property
     def _refused(self) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,12 @@ class ClassPart(Part):
             if known.same_scores(output):
                 return leftover[0]
         gap = np.empty_like(self._start)
-        tables = np.stack([tables_of(one_of(output, k)) for k in range(self.loss.outputs)])
-        self.each(lambda span: kernels.look_up_each(self._start, self.codes, tables, *span, gap), self._spans)
+        each = [one_of(output, k) for k in range(self.loss.outputs)]
+        start = self._start
+        if output.ramps:
+            start = np.stack([self._descended(own, one) for own, one in zip(start, each, strict=True)])
+        tables = np.stack([tables_of(one) for one in each])
+        self.each(lambda span: kernels.look_up_each(start, self.codes, tables, *span, gap), self._spans)
         self._known = [*self._known[:1], (output, (gap, np.zeros(0, np.uint8), 0, 0, 0))]
         return gap
 
@@ -60,6 +65,9 @@ class ClassPart(Part):
             values = residual * self.weight if len(self.weight) else residual
             found.append(np.append(values.sum(), self.fired_sums(values, width)))
         return np.stack(found, axis=1)
+
+    def _residuals(self) -> Sequence[Any]:
+        return [*self.residuals(self.output)]
 
     @property
     def _sums_per_region(self) -> int:

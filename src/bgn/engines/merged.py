@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Concatenate, Generic, TypeVar
 
@@ -19,6 +19,7 @@ from bgn.engines.integers import COLUMN_BITS
 from bgn.engines.kernels import cuts
 from bgn.engines.part import PROBES
 from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Engine, Floats, Integers, Loss, Output, Question
+from bgn.engines.ramp import LIMB, Ramp, whole
 from bgn.engines.requests import Arguments, Parts, Reply, RowPart
 from bgn.engines.shared_rows import line_of
 from bgn.model.neuron import Neuron, Projection
@@ -158,6 +159,38 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
     def overlaps(self, slot: int) -> Integers:
         """For every slot up to `slot` or the current width, the weight of the rows where both fire."""
         return self._sum(RowPart.overlaps, slot, max(slot + 1, len(self.output.weights)))
+
+    # -- ramps ---------------------------------------------------------------------------------------------
+
+    def ramp_of(self, column: int, low: float, high: float) -> Ramp | None:
+        about = self.describe()
+        bits, half = min(LIMB, 60 - self.total.bit_length()), high / 2 - low / 2
+        spread = about.deviation[column] / about.scale[column]
+        if not (half > 0 and spread > 0 and bits > 0 and math.isfinite(2.0**bits / half)):
+            return None
+        return Ramp(column, low, high, bits, math.ldexp(half / spread, -bits))
+
+    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp]) -> Floats:
+        width = len(self.output.weights)
+        found = self._sum(RowPart.ramp_products, ramp, others, width)
+        total, fired = int(found[0]), found[1 : 1 + width]
+        limbs = found[1 + width :].reshape(-1, 2)
+        signed = [float(2 * each - total) * ramp.unit for each in fired.tolist()]
+        both = [float(whole(two)) * ramp.unit * each.unit for two, each in zip(limbs, (*others, ramp), strict=True)]
+        return np.array([total * ramp.unit, *signed, *both])
+
+    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Floats:
+        if not ramps:
+            return np.zeros(0)
+        return self._sum(RowPart.ramp_fired, ramps, slot) * np.array([each.unit for each in ramps])
+
+    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Floats:
+        if not ramps:
+            return np.zeros((0, self.loss.outputs) if self.loss.outputs > 1 else 0)
+        limbs = self._sum(RowPart.ramp_pulls, ramps)
+        pairs = zip(limbs, ramps, strict=True)
+        found = np.array([[float(whole(two)) * ramp.unit for two in some] for some, ramp in pairs])
+        return found if self.loss.outputs > 1 else found[:, 0]
 
     # -- columns -------------------------------------------------------------------------------------------
 

@@ -16,9 +16,9 @@ from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_
 from bgn.engines.kernels import cuts
 from bgn.engines.kernels import rows as kernels
 from bgn.engines.protocol import NO_OUTPUT, Floats, Integers, Loss, Measures, Output
+from bgn.engines.ramp_rows import RampRows
 from bgn.engines.regions import Regions, merge_regions, region_keys
 from bgn.engines.requests import CellPart
-from bgn.engines.shared_rows import SharedRows
 from bgn.model.neuron import Neuron, Projection
 
 PROBES = 64
@@ -33,7 +33,7 @@ Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
 
 
-class Part(SharedRows, CellPart):
+class Part(RampRows, CellPart):
     """Some rows and the answers of the neurons of the layer being grown, one slot per neuron.
 
     What has no docstring is a request of :class:`~bgn.engines.requests.CellPart`.
@@ -234,7 +234,7 @@ class Part(SharedRows, CellPart):
             if (change := known.change_to(output)) is not None:
                 slot, up, down = change
                 return self._made(leftover), self.codes[slot >> 3], slot & 7, up, down
-        gap = self._fill(kernels.look_up, self._start, self.codes, tables_of(output))
+        gap = self._fill(kernels.look_up, self._descended(self._start, output), self.codes, tables_of(output))
         self._known = [*self._known[:1], (output, (gap, *_NO_SHIFT))]
         return gap, *_NO_SHIFT
 

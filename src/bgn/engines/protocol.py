@@ -8,13 +8,14 @@ engines, on any number of threads or blocks, give the same bits.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.integers import Grid, Integers
+from bgn.engines.ramp import Ramp
 from bgn.model.neuron import Neuron, Projection
 
 Floats = NDArray[np.float64]
@@ -23,11 +24,12 @@ Bools = NDArray[np.bool_]
 
 # A contrast is a whole number of this part of one, and of at most half of them.
 CONTRAST = 9
+_NO_SLOPES = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
 class Output:
-    """Output weights and base in whole steps: ``prediction = base + sum(weights * answers)``.
+    """Output weights and base in whole steps: ``prediction = base + sum(weights * answers) + sum(slopes * ramps)``.
 
     With several outputs, weights have one column and the base has one entry for each. A residual then is one number per
     row all the same: `contrast` says how many of each output's residual it takes, in units of ``2**-CONTRAST``.
@@ -36,6 +38,8 @@ class Output:
     weights: Integers
     base: Any
     contrast: tuple[int, ...] = ()
+    ramps: tuple[Ramp, ...] = ()
+    slopes: Integers = field(default_factory=lambda: _NO_SLOPES)
 
     def same(self, other: Output) -> bool:
         """True when both leave the same residual."""
@@ -43,15 +47,26 @@ class Output:
 
     def same_scores(self, other: Output) -> bool:
         """True when both give every row the same scores."""
-        return np.array_equal(self.base, other.base) and np.array_equal(self.weights, other.weights)
+        alike = np.array_equal(self.base, other.base) and np.array_equal(self.weights, other.weights)
+        return alike and self.same_ramps(other)
+
+    def same_ramps(self, other: Output) -> bool:
+        """True when both have the same ramps with the same slopes."""
+        return self.ramps == other.ramps and np.array_equal(self.slopes, other.slopes)
+
+    @property
+    def rates(self) -> Floats:
+        """What one whole number of each ramp adds."""
+        return self.slopes.astype(np.float64) * np.array([each.unit for each in self.ramps], np.float64)
 
     def of(self, k: int) -> Output:
         """One of several outputs."""
-        return Output(self.weights[:, k], int(self.base[k]))
+        slopes = self.slopes[:, k] if self.ramps else _NO_SLOPES
+        return Output(self.weights[:, k], int(self.base[k]), (), self.ramps, slopes)
 
     def seen(self, contrast: tuple[int, ...]) -> Output:
         """The same, its residual seen by a contrast."""
-        return Output(self.weights, self.base, contrast)
+        return replace(self, contrast=contrast)
 
     def along(self) -> Floats:
         """The weights, as the residual sees them."""
@@ -66,7 +81,7 @@ class Output:
             return self, 0
         weights = self.weights.copy()
         weights[slot] = 0
-        return Output(weights, self.base), weight
+        return replace(self, weights=weights, contrast=()), weight
 
     def change_to(self, other: Output) -> tuple[int, int, int] | None:
         """The one slot whose weight differs, and what that adds to a residual where it fires and where it does not.
@@ -74,7 +89,7 @@ class Output:
         A neuron that has no weight here counts as one of weight zero. None where more than one weight differs.
         """
         width = len(self.weights)
-        if not width <= len(other.weights) <= width + 1:
+        if not self.same_ramps(other) or not width <= len(other.weights) <= width + 1:
             return None
         changes = other.weights.copy()
         changes[:width] -= self.weights
@@ -274,6 +289,18 @@ class Engine(Protocol):
 
     def overlaps(self, slot: int) -> Integers:
         """For every slot, the weight of the rows where both it and `slot` fire."""
+
+    def ramp_of(self, column: int, low: float, high: float) -> Ramp | None:
+        """A column between two ends, its answers of about unit spread; None where float64 cannot tell them apart."""
+
+    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp]) -> Floats:
+        """A ramp's answers times one, times the +-1 answers of every slot, times other ramps', and its own squared."""
+
+    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Floats:
+        """The answers of ramps summed over the rows where a slot fires."""
+
+    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Floats:
+        """The current residual times the answers of ramps; a column per output."""
 
     def describe(self) -> Columns:
         """Integer columns and their moments."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.protocol import Engine, Floats, Integers, Measures, Output
+from bgn.engines.ramp import Ramp
 from bgn.model.neuron import Neuron, Projection
 
 if TYPE_CHECKING:
@@ -105,6 +106,16 @@ class RowPart(Protocol):
 
     def overlaps(self, slot: int, width: int) -> Integers:
         """For each of the first `width` slots, the weight of the rows where both it and `slot` fire."""
+
+    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
+        """Sum of a ramp's whole numbers over all rows, then over those where each of the first slots fires; then the
+        limbs of its products with other ramps and itself."""
+
+    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
+        """Sum of the whole numbers of each ramp over the rows where a slot fires."""
+
+    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Integers:
+        """Limbs of the current residual times each ramp, for every output."""
 
     def column_sums(self, centre: Floats, scale: Floats, slot: int | None = None) -> Integers:
         """Sum of every integer column over all rows, or over those where `slot` fires."""

@@ -174,13 +174,15 @@ def _largest(
     readers = [k for k in np.flatnonzero(layer.reads[:, column]) if network.output_weights[k] != 0.0]
     neurons, weights = tuple(layer.neurons[k] for k in readers), sign * network.output_weights[readers]
     slope = 0.0 if network.slopes is None else sign * float(network.slopes[column])
-    if slope > 0 and not np.isfinite([domain.low[column], domain.high[column]]).all():
+    ends = np.tile([-np.inf, np.inf], (network.n_inputs, 1)) if network.ranges is None else network.ranges
+    reached = max(domain.low[column], ends[column, 0]), min(domain.high[column], ends[column, 1])
+    if slope > 0 and not np.isfinite(reached).all():
         return np.inf, _far_apart(domain, column), True
     slopes = np.zeros(network.n_inputs)
     slopes[column] = slope
     # What moves this column alone: the others that do so stay fixed, and need no gap of this one.
     domain = replace(domain, gaps=np.where(np.arange(network.n_inputs) == column, False, domain.gaps))
-    problem = ScoreProblem(neurons, weights, slopes, domain)
+    problem = ScoreProblem(neurons, weights, slopes, domain, ends=ends)
     if slope <= 0 and _never_rises(problem, column):
         return 0.0, None, True
     pair: tuple[Floats, Floats] | None
@@ -229,7 +231,9 @@ def _along(problem: ScoreProblem, column: int) -> tuple[Floats, Floats]:
     each = column_pieces(problem.neurons, problem.domain, column)
     values = np.repeat(each.answers @ problem.weights, 2)
     places = each.spans.ravel()
-    values = values + (problem.slopes[column] * places if problem.slopes[column] else 0.0)
+    if problem.slopes[column]:
+        low, high = (-np.inf, np.inf) if problem.ends is None else problem.ends[column]
+        values = values + problem.slopes[column] * np.clip(places, low, high)
     lowest = np.minimum.accumulate(values)
     high = int((values - lowest).argmax())
     low = int(values[: high + 1].argmin())
@@ -260,6 +264,7 @@ def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
         np.append(np.where(np.arange(copy) == column, -problem.slopes, 0.0), problem.slopes[column]),
         after,
         limits=1,
+        ends=None if problem.ends is None else np.vstack([problem.ends, problem.ends[column]]),
     )
 
 

@@ -60,7 +60,8 @@ def score_of(network: Network, label: Any, argument: str = "of") -> Network:
 def swapped(network: Network) -> Network:
     """Return a network of two classes with the first as its second: it predicts the same."""
     schema = replace(network.schema, classes=class_labels(network)[::-1])
-    return network.changed(output_weights=-network.output_weights, base=-network.base, schema=schema)
+    slopes = None if network.slopes is None else -network.slopes
+    return network.changed(output_weights=-network.output_weights, base=-network.base, slopes=slopes, schema=schema)
 
 
 def probabilities_of(network: Network, scores: Floats) -> Floats:

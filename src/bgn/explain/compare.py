@@ -173,9 +173,8 @@ def _compared(network: Network, first: Floats, second: Floats, names: tuple[str,
     """Return the comparison of two sets of rows as the network reads them."""
     bare = of_codes(network.changed(slopes=None))
     slopes = np.zeros(network.n_inputs)
-    if network.slopes is not None:
-        steep = network.slopes != 0
-        slopes[steep] = network.slopes[steep] * (second[:, steep].mean(axis=0) - first[:, steep].mean(axis=0))
+    for term in network.linear_terms:
+        slopes[term.column] = term.slopes[0] * (term.values(second).mean() - term.values(first).mean())
     fires = [(bare._hidden(rows) > 0).mean(axis=0) for rows in (first, second)]
     questions = 2.0 * (fires[1] - fires[0]) * network.output_weights
     shares, method = _shares(bare, first, second, questions, seed)

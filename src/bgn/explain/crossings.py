@@ -199,18 +199,24 @@ def averaged(places: Floats, predictions: Floats) -> tuple[Floats, Floats]:
     return np.append(-np.inf, unique), levels
 
 
-def after_first(network: Network, answers: Floats) -> Floats:
-    """Return the scores, before the link, from the first hidden layer's answers, summed as the network sums."""
+def after_first(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:
+    """Return the scores, before the link, from the first hidden layer's answers, summed as the network sums.
+
+    Without `rows`, slopes are left aside.
+    """
     for layer in network.layers[1:]:
         answers = layer.fire(answers)
-    return after_last(network, answers)
+    return after_last(network, answers, rows)
 
 
-def after_last(network: Network, answers: Floats) -> Floats:
+def after_last(network: Network, answers: Floats, rows: Floats | None = None) -> Floats:
     """Return the scores, before the link, from the last hidden layer's answers, summed as the network sums."""
     base, weights, over = network.summands
     total = np.tile(base, (len(answers), *(1,) * (weights.ndim - 1)))
     sums = total.T
+    if rows is not None:
+        for term in network.linear_terms:
+            sums += np.multiply.outer(term.slopes if sums.ndim > 1 else term.slopes[0], term.values(rows))
     for answer, weight in zip(answers.T, weights, strict=True):
         sums += np.multiply.outer(weight, answer)
     return np.asarray(total if over == 1.0 else total / over)

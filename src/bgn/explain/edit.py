@@ -237,8 +237,7 @@ def shown(network: Network, rows: Floats) -> Floats:
 
 def keys(network: Network) -> list[tuple[Neuron, bytes]]:
     """Return by what answers are known again."""
-    first = network.layers[0]
-    refused = np.ones(network.n_inputs, dtype=bool) if network.slopes is not None else first.refuses_gaps
+    first, refused = network.layers[0], network.layers[0].refuses_gaps
     return [(neuron, refused[list(neuron.projection.columns)].tobytes()) for neuron in first.neurons]
 
 
@@ -251,9 +250,8 @@ def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
     """Return what the network predicts, from its answers: the same sums in the same order."""
     base, weights, over = network.summands
     total = np.full(len(rows), float(base))
-    for column, slope in enumerate(() if network.slopes is None else network.slopes):
-        if slope:
-            total += slope * rows[:, column]
+    for term in network.linear_terms:
+        total += term.slopes[0] * term.values(rows)
     for key, weight in zip(keys(network), weights, strict=True):
         total += np.where(answers[key], weight, -weight)
     return LINKS[network.link](total if over == 1.0 else total / over)

@@ -17,60 +17,18 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.classes import class_number, mean_probabilities, probabilities_of, probability_title, score_of
 from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
+from bgn.explain.one_effect import Effect as Effect
+from bgn.explain.one_effect import encoded
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
 from bgn.explain.spread import with_errors
-from bgn.explain.subject import background_of, binary_network, column_of, gap_of
+from bgn.explain.subject import background_of, column_of, gap_of
+from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Floats, any_output
-from bgn.model.terms import outputs_of
+from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
-
-
-@dataclass(frozen=True, eq=False)
-class Effect:
-    """A step function of one feature.
-
-    Attributes
-    ----------
-    column : Column
-        The feature, as in the network's schema; `feature` is its name.
-    breakpoints : ndarray, shape (steps,)
-        The first value of every new level, in order; for a category the number of the value in ``column.levels``.
-    levels : ndarray, shape (steps + 1,)
-        Mean prediction below the first breakpoint, from it on, and so forth.
-    missing : float or None
-        Mean prediction when the feature has a gap; None where the network refuses a gap in it.
-    target : str or None
-        What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
-    standard_error : ndarray, shape (steps + 1,), or None
-        Of the levels, in an average.
-    """
-
-    column: Column
-    breakpoints: Floats
-    levels: Floats
-    missing: float | None = None
-    target: str | None = None
-    standard_error: Floats | None = None
-
-    @property
-    def feature(self) -> str:
-        """Name of the column."""
-        return self.column.name
-
-    def __call__(self, values: ArrayLike) -> Floats:
-        """Return the mean prediction when the feature is set to each of `values`."""
-        encoded = _encoded(self.column, values, None if self.missing is None else np.nan)
-        found = self.levels[np.searchsorted(self.breakpoints, encoded, side="right")]
-        return found if self.missing is None else np.where(np.isnan(encoded), self.missing, found)
-
-    def __repr__(self) -> str:
-        return (
-            f"Effect({self.feature}: {len(self.breakpoints)} steps, from {self.levels.min():.6g} to "
-            f"{self.levels.max():.6g})"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +72,7 @@ class PairEffect:
         """Return the part that neurons reading both features add, at each pair of values (shapes broadcast)."""
         pair = [self.network.names.index(name) for name in self.features]
         parts = zip(pair, (self.first, self.second), (first, second), strict=True)
-        a, b = np.broadcast_arrays(*(_encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
+        a, b = np.broadcast_arrays(*(encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
         if self.number is not None:
             pairs = np.column_stack([a.ravel(), b.ravel()])
             return mean_probabilities(self.network, self.number, pair, pairs, self.background).reshape(a.shape)
@@ -147,6 +105,8 @@ class PairEffect:
         if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
             raise ValueError(f"bounds must be two pairs, lowest then highest; got {box.tolist()}.")
         lines = self.lines
+        if whole and any(part.line is not None for part in (self.first, self.second)):
+            raise ValueError("whole must be False where a feature has a linear term: no level holds on a whole cell.")
         if whole:
             upright = [(1.0, 0.0, value) for value in self.first.breakpoints]
             level = [(0.0, 1.0, value) for value in self.second.breakpoints]
@@ -177,7 +137,7 @@ def effect(
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
         With classes, what is averaged over the background: the probability, by default, or the score, for two classes
-        the log-odds.
+        the log-odds. With linear terms the score alone.
 
     Returns
     -------
@@ -198,7 +158,7 @@ def effect(
     >>> effect(network.changed(link="logistic"), "age", background).levels.round(4)
     array([0.8686, 0.8747, 0.9102, 0.9458])
     """
-    network = binary_network(model)
+    network = network_of(model, plain=False)
     rows = background_of(model, network, background)
     if network.link == "identity" and scale is not None:
         raise ValueError(f"scale is for classes; the model predicts a number. Leave it out; got {scale!r}.")
@@ -209,6 +169,8 @@ def effect(
         return effect_over(network, feature, rows)
     if scale == "score":
         return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
+    if network.slopes is not None:
+        raise ValueError("scale must be 'score' where the model has linear terms: their probabilities do not step.")
     number = 1 if of is None else class_number(network, of, "of")
     return effect_over(network, feature, rows, number)
 
@@ -230,23 +192,14 @@ def _effect_over(network: Network, feature: Any, rows: Floats, number: int | Non
         return _pair_effect(network, pair, rows, number)
     if number is not None:
         return _probability_effect(network, column_of(network, feature, "feature"), rows, number)
-    neurons = np.flatnonzero(network.output_weights).tolist()
-    return _effect(network, neurons, column_of(network, feature, "feature"), rows, network.base)
+    neurons, column = np.flatnonzero(network.output_weights).tolist(), column_of(network, feature, "feature")
+    return _effect(network, neurons, column, rows, network.base + _others(network, [column], rows))
 
 
-def _encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
-    """Return values of one column as the network reads them, a gap as `gap`; None refuses gaps."""
-    if column.levels is None:
-        codes = np.asarray(values, dtype=np.float64)
-        words: Any = codes
-    else:
-        words = np.asarray(values, dtype=object)
-        codes = column.codes(words.ravel()).reshape(words.shape)
-    missing = np.isnan(codes)
-    if missing.any() and gap is None:
-        known = "finite numbers" if column.levels is None else "among " + ", ".join(map(repr, column.levels))
-        raise ValueError(f"values of {column.name!r} must be {known}; got {words[missing].ravel()[0]!r}.")
-    return np.where(missing, gap, codes) if gap is not None else codes
+def _others(network: Network, columns: list[int], rows: Floats) -> float:
+    """Return the mean that the linear terms of all other columns add."""
+    others = (term for term in network.linear_terms if term.column not in columns)
+    return sum((term.slopes[0] * float(term.values(rows).mean()) for term in others), 0.0)
 
 
 def _readers(network: Network, columns: list[int], every: bool) -> list[int]:
@@ -281,18 +234,25 @@ def _effect(network: Network, neurons: list[int], column: int, rows: Floats, bas
         levels = base + _means_at(network, neurons, [column], points[:, np.newaxis], rows)
     elif network.depth > 1 and neurons:
         points, levels = _walked(network, column, rows)
+        levels = levels + (base - network.base)
     else:
         points, levels = _counted(network, neurons, column, rows, base)
     gap = gap_of(network, column)
     if gap is not None:
         missing = base + float(_means_at(network, neurons, [column], np.array([[gap]]), rows)[0])
-    return _stepping(kind, points, levels, missing, network.target_name)
+    line = next((term for term in network.linear_terms if term.column == column), None)
+    if line is not None and missing is not None:
+        missing += line.slopes[0] * float(line.between(np.array([np.nan if gap is None else gap]))[0])
+    return _stepping(kind, points, levels, missing, network.target_name, line)
 
 
-def _stepping(kind: Column, points: Floats, levels: Floats, missing: float | None, target: str | None) -> Effect:
+def _stepping(
+    kind: Column, points: Floats, levels: Floats, missing: float | None, target: str | None,
+    line: LinearTerm | None = None,
+) -> Effect:  # fmt: skip
     """Return an effect from where it may step, and its levels."""
     changed = np.diff(levels) != 0
-    return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing, target)
+    return Effect(kind, points[1:][changed], levels[np.append(True, changed)], missing, target, line)
 
 
 def _probability_effect(network: Network, column: int, rows: Floats, number: int) -> Effect:
@@ -335,14 +295,17 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | 
     """Return the effect of two columns; in a deeper network, and on a probability, all of it is joint."""
     deep = network.depth > 1 or number is not None
     joint = _readers(network, pair, every=not deep)
-    parts, lines, base = [], [np.empty((0, 3))], 0.0
+    score = outputs_of(network)[0]
+    if number is not None:
+        score = score.changed(slopes=None)  # all is joint
+    parts, lines, base = [], [np.empty((0, 3))], _others(score, pair, rows)
     for column in pair:
         alone = [] if deep else [k for k in _readers(network, [column], every=True) if k not in joint]
-        parts.append(_effect(outputs_of(network)[0], alone, column, rows, 0.0))
+        parts.append(_effect(score, alone, column, rows, 0.0))
     if not deep:
         still = [k for k in range(network.widths[-1]) if k not in _readers(network, pair, every=False)]
         means = network.layers[0].fire(rows)[:, still].mean(axis=0)
-        base = float(network.base + means @ network.output_weights[still])
+        base += float(network.base + means @ network.output_weights[still])
     if all(part.column.levels is None for part in parts):
         lines += [lines_in_plane(network.layers[0].neurons[k], pair, rows) for k in joint]
     return PairEffect(base, parts[0], parts[1], np.concatenate(lines), network, rows, number)

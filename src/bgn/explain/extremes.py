@@ -110,8 +110,9 @@ def extremes(
         sides.append(_told(network, found, sign))
     link = LINKS["identity" if output is not None else network_of(model, plain=False).link]
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
+    sure = not any(domain.gaps[term.column] for term in network.linear_terms)  # rows with such gaps are not looked at
     low, high, *bounds = link(np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])).tolist()
-    return Extremes(low, high, rows[0], rows[1], sides[0][3] and sides[1][3], (bounds[0], bounds[1]))
+    return Extremes(low, high, rows[0], rows[1], sure and sides[0][3] and sides[1][3], (bounds[0], bounds[1]))
 
 
 def score_ends(network: Network, max_seconds: float = 10.0) -> list[tuple[float, Floats | None, float]]:
@@ -149,6 +150,8 @@ def _endless(network: Network, low: Floats, high: Floats, sign: float) -> bool:
     """Whether a slope leads a score as far as one likes."""
     if network.slopes is None:
         return False
+    if network.ranges is not None:
+        low, high = np.maximum(low, network.ranges[:, 0]), np.minimum(high, network.ranges[:, 1])
     ends = np.where(sign * network.slopes > 0, high, low)
     return bool(np.isinf(ends[network.slopes != 0]).any())
 
@@ -156,6 +159,7 @@ def _endless(network: Network, low: Floats, high: Floats, sign: float) -> bool:
 def _told(network: Network, found: Highest, sign: float) -> tuple[float, Floats | None, float, bool]:
     """Return a score, its row, the bound, and whether it is proven."""
     reach = abs(network.base) + float(np.abs(network.output_weights).sum())
+    reach += sum(abs(term.slopes[0]) * max(abs(term.low), abs(term.high)) for term in network.linear_terms)
     if found.row is None:
         return -sign * np.inf, None, sign * reach, False
     score = float(network.predict_encoded(found.row[np.newaxis])[0])

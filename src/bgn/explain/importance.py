@@ -12,11 +12,11 @@ from bgn.explain.crossings import summands
 from bgn.explain.shap import explain_rows
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, shapley_weights
 from bgn.explain.shap.counting import count_differing
-from bgn.explain.subject import background_of, binary_network, rows_of
+from bgn.explain.subject import background_of, rows_of
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
-from bgn.model.terms import outputs_of
+from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
 
 
@@ -118,7 +118,9 @@ def importance(model: Any, X: Any, background: Any = None, kind: str = "shap") -
     >>> importance(network, rows, kind="paper").relative_neurons
     array([0.66666667, 0.33333333])
     """
-    network = binary_network(model)
+    network = network_of(model, plain=False)
+    if kind == "paper" and network.slopes is not None:
+        raise ValueError("kind='paper' is for binary activated networks; this one has slopes. Use kind='shap'.")
     rows = rows_of(network, X, "X")
     drawn = rows if background is None else background_of(model, network, background)
     if kind not in ("shap", "paper"):

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 from bgn.explain.crossings import after_first, direction, normal, walks
-from bgn.explain.subject import binary_network, positive_of, rows_of
+from bgn.explain.subject import positive_of, rows_of, slopes_at
 from bgn.model.decimals import EXACT, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network, on_gpu
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
+from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
@@ -65,6 +66,9 @@ class Margin:
     levels : dict of str to ndarray of bool, shape (rows, levels)
         By category: at which of its levels the prediction is another, all other columns as they are; none where the
         row has a gap.
+    slopes : ndarray, shape (rows, features), or None
+        What linear terms add per unit of each column until then, 0 beyond their ends; with several classes one last
+        axis for them. None without linear terms.
     """
 
     up: Floats
@@ -74,6 +78,7 @@ class Margin:
     nearest: Floats
     exact: Bools
     levels: Mapping[str, Bools] = field(default_factory=dict)
+    slopes: Floats | None = None
 
     def __repr__(self) -> str:
         rows, features = self.distance.shape
@@ -88,7 +93,7 @@ def margin(
     """Return how far each row is from the nearest threshold that would change its prediction, and at which levels.
 
     Thresholds whose crossing changes nothing (two neurons that cancel, a neuron that a deeper layer ignores) do not
-    count. Two predictions are the same when they differ by no more than rounding.
+    count. Two predictions are the same when they differ by no more than rounding. Linear terms stand beside them.
 
     Parameters
     ----------
@@ -117,8 +122,11 @@ def margin(
     >>> found.euclidean, found.nearest
     (array([1.]), array([[2., 2.]]))
     """
-    network = binary_network(model)
-    rows = rows_of(network, X, "X")
+    whole = network_of(model, plain=False)
+    if whole.slopes is not None and whole.link != "identity" and change != "score":
+        raise ValueError(f"change must be 'score' where the model has linear terms; got {change!r}.")
+    network = whole.changed(slopes=None)
+    rows = rows_of(whole, X, "X")
     gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, gaps=True))
     scale = positive_of(network, units, "units")
     change_of = _change(network, change)
@@ -131,7 +139,8 @@ def margin(
         elif known.any():
             up[known, column], down[known, column] = _along(network, column, rows[known], change_of)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
-    return Margin(up, down, distance, *_euclidean(network, rows, gaps, scale, change_of, max_cells), levels)
+    euclidean = _euclidean(network, rows, gaps, scale, change_of, max_cells)
+    return Margin(up, down, distance, *euclidean, levels, None if whole.slopes is None else slopes_at(whole, rows))
 
 
 def _euclidean(

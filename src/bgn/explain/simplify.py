@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.class_points import LogLoss
 from bgn.explain.points import SquaredError
-from bgn.explain.subject import binary_network, of_codes
+from bgn.explain.subject import of_codes, readable_network, straight_values
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
 from bgn.model.decimals import EXACT, asks_as_written, between, shortest, written
@@ -112,20 +112,28 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
-    original = binary_network(model)
+    whole = readable_network(model)
+    _check_digits(whole, digits, points)
+    original = whole.changed(slopes=None)
+    rows, network = rows_of(original, X, "X"), of_codes(original)
+    if whole.slopes is not None:  # questions alone are rounded: what they must explain is what slopes leave
+        y = _checked_target(y, len(rows)) - straight_values(whole, rows).sum(axis=1)
+    loss = _loss(original, rows, y, calibrate_on)
+    free, before = _free(network, rows), loss.of(network)
+    most = (1.0 + max_loss) * before
+    simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
+    after, parts = loss.of(simple), {"schema": original.schema, "slopes": whole.slopes, "ranges": whole.ranges}
+    return Simplified(simple.changed(**parts), free.changed(**parts), before, after, loss.measure)
+
+
+def _check_digits(network: Network, digits: int | None, points: int | None) -> None:
+    """Refuse digits and points that cannot be, or not at once."""
+    if network.slopes is not None and points is not None:
+        raise ValueError("points are for models of questions alone; this one has linear terms. Use digits.")
     if digits is not None and points is not None:
         raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
     _check_range("digits", digits, 17)
     _check_range("points", points, _MOST_POINTS)
-    rows, network = rows_of(original, X, "X"), of_codes(original)
-    loss = _loss(original, rows, y, calibrate_on)
-    free, before = _free(network, rows), loss.of(network)
-    simple = (
-        _round_outputs(free, loss, digits, (1.0 + max_loss) * before) if points is None else loss.points(free, points)
-    )
-    after = loss.of(simple)
-    simple, free = simple.changed(schema=original.schema), free.changed(schema=original.schema)
-    return Simplified(simple, free, before, after, loss.measure)
 
 
 def _loss(network: Network, rows: Floats, y: Any, calibrate_on: tuple[Any, Any] | None) -> SquaredError | LogLoss:

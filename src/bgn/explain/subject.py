@@ -18,25 +18,52 @@ from bgn.model.terms import network_of
 from bgn.printable import clean
 
 
-def network_of_questions(model: Any) -> Network:
-    """Return a model's network, whose columns may be of any kind, if it predicts one number by questions alone."""
-    network = network_of(model, plain=False)
-    if network.link != "identity" or network.slopes is not None:
-        raise ValueError(
-            "model must predict one number without slopes or classes; networks of other kinds can predict, and no "
-            "more, so far."
-        )
-    return network
-
-
 def binary_network(model: Any) -> Network:
     """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
     network = network_of(model, plain=False)
     if network.slopes is not None:
         raise ValueError(
-            "model must predict by questions alone; a network with slopes can predict, and no more, so far."
+            "model must predict by questions alone; this one has linear terms, too. Fit it with max_linear=0."
         )
     return network
+
+
+def clipped_network(model: Any) -> Network:
+    """Return a model's network if all its slopes have ends: without, a prediction may be anything."""
+    network = network_of(model, plain=False)
+    if any(not np.isfinite([term.low, term.high]).all() for term in network.linear_terms):
+        raise ValueError(
+            "model must predict by questions, and by slopes between two ends; this one has slopes without ends, can "
+            "predict, and no more, so far. Pass ranges to bgn.Network."
+        )
+    return network
+
+
+def readable_network(model: Any) -> Network:
+    """Return a model's network, if what it says can be read off one page: of classes, by questions alone."""
+    network = clipped_network(model)
+    if network.slopes is not None and network.link != "identity":
+        raise ValueError("model must predict a number, or classes by questions alone; this one has linear terms, too.")
+    return network
+
+
+def straight_values(network: Network, rows: Floats) -> Floats:
+    """Return what slopes add to each row, column by column; with several outputs, one last axis for them."""
+    found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
+    for term in network.linear_terms:
+        values = term.values(rows)
+        found[:, term.column] = np.multiply.outer(values, term.slopes if found.ndim > 2 else term.slopes[0])
+    return found
+
+
+def slopes_at(network: Network, rows: Floats) -> Floats:
+    """Return what linear terms add per unit at each row, column by column."""
+    found = np.zeros((len(rows), network.n_inputs, *np.shape(network.base)))
+    for term in network.linear_terms:
+        values = rows[:, term.column]
+        inside = (values >= term.low) & (values <= term.high)
+        found[inside, term.column] = term.slopes if found.ndim > 2 else term.slopes[0]
+    return found
 
 
 def of_codes(network: Network) -> Network:
@@ -69,9 +96,10 @@ def table_row(network: Network, row: Floats) -> Any:
 
 def gap_of(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
-    if network.slopes is None and not network.layers[0].refuses_gaps[column]:
-        return float("nan")
-    return network.schema.columns[column].typical
+    typical = network.schema.columns[column].typical
+    if network.layers[0].refuses_gaps[column]:
+        return typical
+    return None if typical is None and network.refuses_gaps[column] else float("nan")
 
 
 def rows_and_target(network: Network, X: Any, y: Any, x_name: str, y_name: str) -> tuple[Floats, Floats]:

@@ -11,11 +11,11 @@ from bgn.export.condition import describe
 from bgn.export.html import Html
 from bgn.export.latex import Latex
 from bgn.export.markdown import Markdown
-from bgn.export.numbers import aligned
-from bgn.export.remarks import remarks
+from bgn.export.numbers import aligned, whole
+from bgn.export.remarks import ends, remarks
 from bgn.export.rounded import check_digits, loss, rounded
 from bgn.export.text import Text, Written
-from bgn.model.decimals import sum_of, written
+from bgn.model.decimals import sum_of
 from bgn.model.term_table import TermTable, as_table
 from bgn.model.terms import Terms, as_terms, network_of, outputs_of
 from bgn.pipelines import is_wrapped, see_through
@@ -124,12 +124,12 @@ def _outputs(model: Any) -> list[Terms] | TermTable:
 
 def _written(terms: Terms, style: Text, units: Mapping[str, str] | None, note: str) -> str:
     """Write the equation of one output."""
-    numbers = [terms.start, *(term.amount for term in terms.terms), *(written(abs(slope)) for _, slope in terms.slopes)]
-    base, *amounts = map(style.number, aligned(numbers))
+    base, *amounts = map(style.number, aligned([terms.start, *(term.amount for term in terms.terms)]))
     conditions = [style.asked(describe(term.condition, terms, style, units)) for term in terms.terms]
-    lines = [("+", weight, condition) for weight, condition in zip(amounts, conditions, strict=False)]
-    for (column, slope), amount in zip(terms.slopes, amounts[len(conditions) :], strict=True):
-        lines.append((style.number("-") if slope < 0 else "+", amount, style.scaled(style.name(terms.names[column]))))
+    lines = [("+", weight, condition) for weight, condition in zip(amounts, conditions, strict=True)]
+    for term in terms.linear_terms:
+        sign, slope = style.number("-") if term.slopes[0] < 0 else "+", whole(abs(term.slopes[0]))
+        lines.append((sign, style.number(slope), style.scaled(style.name(terms.names[term.column]), *ends(term))))
     unit = (units or {}).get(terms.target) or terms.schema.target_unit
     names = terms.hidden_names
     return style.whole(

@@ -40,8 +40,8 @@ class Html(Text):
     def asked(self, condition: str) -> str:
         return f"if {condition}"
 
-    def scaled(self, name: str) -> str:
-        return f"times {name}"
+    def scaled(self, name: str, low: str = "", high: str = "") -> str:
+        return f"times {name}" if low == high == "" else super().scaled(name, low, high)
 
     def whole(self, parts: Written) -> str:
         cell = '<td style="text-align:left;padding:2px 8px;overflow-wrap:anywhere">'

@@ -38,6 +38,9 @@ class Latex(Text):
     def asked(self, condition: str) -> str:
         return rf"\mathbf{{1}}_{{\{{{condition}\}}}}"
 
+    def scaled(self, name: str, low: str = "", high: str = "") -> str:
+        return name if low == high == "" else f"{name}{self.between(low, high)}"
+
     def whole(self, parts: Written) -> str:
         lines = [f"{name} &= {self.asked(condition)}" for name, condition in parts.hidden]
         lines.append(f"{parts.target} &= {parts.base}")

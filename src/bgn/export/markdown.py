@@ -27,8 +27,8 @@ class Markdown(Text):
     def asked(self, condition: str) -> str:
         return f"if {condition}"
 
-    def scaled(self, name: str) -> str:
-        return f"times {name}"
+    def scaled(self, name: str, low: str = "", high: str = "") -> str:
+        return f"times {name}" if low == high == "" else super().scaled(name, low, high)
 
     def whole(self, parts: Written) -> str:
         lines = [f"{name} = {condition}  " for name, condition in parts.hidden]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from bgn.export.condition import describe
 from bgn.export.sources import Input, inputs_of
 from bgn.export.text import Text
 from bgn.model.asked import condition_of
+from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.schema import Level, level_word
@@ -71,10 +73,16 @@ class Addend:
 
 @dataclass(frozen=True)
 class SlopedInput:
-    """What an input adds to each output per unit."""
+    """What an input adds to each output per unit; a value beyond an end counts as the end.
+
+    `gap` is what a gap counts as, None where none can reach it.
+    """
 
     input: int
     slopes: tuple[float, ...]
+    low: float = -inf
+    high: float = inf
+    gap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -221,19 +229,24 @@ def plan(model: Any) -> ExportPlan:
     bases, amounts = np.ravel(base), weights.reshape(len(weights), np.size(base))
     whole = _whole(np.vstack([bases[np.newaxis], amounts])) and network.slopes is None
     places = {each.place: k for k, each in enumerate(inputs)}
-    slopes = () if network.slopes is None else enumerate(network.slopes.reshape(network.n_inputs, -1))
     return ExportPlan(
         inputs=inputs,
         layers=layers,
         base=tuple(bases.tolist()),
         over=over,
-        slopes=tuple(SlopedInput(places[j], tuple(each.tolist())) for j, each in slopes if np.any(each)),
+        slopes=tuple(_sloped(each, places[each.column], inputs) for each in network.linear_terms),
         addends=_addends(comparisons, amounts, whole),
         whole=whole,
         link=network.link,
         classes=_classes(network),
         network=network,
     )
+
+
+def _sloped(term: LinearTerm, place: int, inputs: tuple[Input, ...]) -> SlopedInput:
+    reached = inputs[place].fill is None and not inputs[place].refuses
+    gap = float(term.between(np.array([np.nan]))[0]) if reached else None
+    return SlopedInput(place, term.slopes, term.low, term.high, gap)
 
 
 def _classes(network: Network) -> tuple[Level, ...] | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from bgn.export.condition import counting, ordered_edge
+from bgn.export.numbers import whole
 from bgn.export.text import Text
+from bgn.model.linear_term import LinearTerm
 from bgn.model.question import Condition, named_choices, named_columns
 from bgn.model.schema import level_word
 from bgn.model.terms import Terms
@@ -34,6 +37,12 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     if terms.counted_as:
         told = counting(terms.counted_as.items(), terms, style, units or {})
         said.append(style.words("In questions about several columns, ") + told + style.words("."))
+    if any(term.clipped for term in terms.linear_terms):
+        said.append(style.words("A value beyond the ends in brackets counts as the nearer end."))
+    lines = {term.column: term.gap for term in terms.linear_terms if term.column not in terms.complete}
+    if known := [(column, gap) for column, gap in lines.items() if not math.isnan(gap)]:
+        words = counting(known, terms, style, units or {})
+        said.append(style.words("In what is added per unit, ") + words + style.words("."))
     gaps, ordered = False, {}
     for condition in (each for each in terms.conditions if each.layer == 0):
         gaps |= _tells_gaps(condition, terms)
@@ -44,6 +53,12 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
         levels = f" {style.relations['<']} ".join(style.name(level_word(level)) for level in column.levels or ())
         said.append(f"{style.name(column.name)}{style.words(': ')}{levels}{style.words('.')}")
     return [*said, style.words("A level never seen counts as missing.")] if gaps else said
+
+
+def ends(term: LinearTerm) -> tuple[str, str]:
+    """Write the ends of a linear term, nothing where there is none."""
+    low, high = ("" if math.isinf(each) else whole(each) for each in (term.low, term.high))
+    return low, high
 
 
 def _tells_gaps(condition: Condition, terms: Terms) -> bool:

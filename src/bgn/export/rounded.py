@@ -34,7 +34,7 @@ def rounded(terms: Terms, digits: int) -> Terms:
             Term(size, _shorter(term.condition, terms, digits)) for size, term in zip(sizes, terms.terms, strict=True)
         ),
         hidden=tuple(tuple(_shorter(each, terms, digits) for each in layer) for layer in terms.hidden),
-        slopes=tuple((column, _near(slope, digits)) for column, slope in terms.slopes),
+        linear_terms=tuple(replace(each, slopes=(_near(each.slopes[0], digits),)) for each in terms.linear_terms),
     )
 
 
@@ -68,7 +68,7 @@ def loss(terms: Terms, shorter: Terms, digits: int, rows: Any = None) -> str:
     most = Decimal(0)
     for before, after in pairs:
         most = EXACT.add(most, EXACT.abs(EXACT.subtract(before, after)))
-    slopes = ", slopes aside" if shorter.slopes != terms.slopes else ""
+    slopes = ", slopes aside" if shorter.linear_terms != terms.linear_terms else ""
     return (
         f"{said}sums differ by up to {_up(float(most))}{slopes}, and rows near a threshold may be answered otherwise."
     )

@@ -79,12 +79,12 @@ class Input:
 
 def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:
     """Return what a program reads for some of a network's columns."""
-    everywhere = network.slopes is not None
     found = []
     for place in columns:
         column = network.schema.columns[place]
-        refused = everywhere or bool(network.layers[0].refuses_gaps[place])
+        refused, sloped = bool(network.layers[0].refuses_gaps[place]), bool(network.refuses_gaps[place])
         fill = column.typical if refused else None
         made = {"levels": column.levels, "made": column.part_of, "level_of": column.level_of}
-        found.append(Input(place, column.name, column.raw, **made, fill=fill, refuses=refused and fill is None))  # type: ignore[arg-type]
+        refuses = sloped and column.typical is None
+        found.append(Input(place, column.name, column.raw, **made, fill=fill, refuses=refuses))  # type: ignore[arg-type]
     return tuple(found)

@@ -56,9 +56,14 @@ class Text:
         """Write a condition as the factor that is 1 where it holds."""
         return f"[{condition}]"
 
-    def scaled(self, name: str) -> str:
-        """Write a column as a factor."""
-        return name
+    def scaled(self, name: str, low: str = "", high: str = "") -> str:
+        """Write a column as a factor; where it has ends, between these."""
+        return name if low == high == "" else f"{self.words('per unit of ')}{name}{self.between(low, high)}"
+
+    def between(self, low: str, high: str) -> str:
+        """Write the ends of a line, one of which may be missing."""
+        said = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
+        return self.words(f" ({said})")
 
     def whole(self, parts: Written) -> str:
         """Lay the equation out."""

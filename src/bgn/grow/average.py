@@ -36,8 +36,6 @@ class AverageHistory:
     ----------
     members : tuple of History
         How each network grew.
-    left_out : float
-        The share of the rows that each did not learn from.
     best_layer : int
         The last layer (index) of the deepest network.
     best_width : int
@@ -59,19 +57,18 @@ class AverageHistory:
     """
 
     members: tuple[History, ...]
-    left_out: float
     best_layer: int
     best_width: int
     stopped: str
 
     @classmethod
-    def of(cls, members: Sequence[History], left_out: float, stopped: str = "") -> AverageHistory:
+    def of(cls, members: Sequence[History], stopped: str = "") -> AverageHistory:
         """The history of some networks at the widths they chose; `stopped` says why there are no more, if so."""
         layer, width = (max(getattr(each, name) for each in members) for name in ("best_layer", "best_width"))
         schema = _known_to_all([each.schema for each in members])
         reasons = list(dict.fromkeys(each.stopped for each in members))
         stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
-        return cls(tuple(each.with_schema(schema) for each in members), left_out, layer, width, stopped)
+        return cls(tuple(each.with_schema(schema) for each in members), layer, width, stopped)
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -139,7 +136,7 @@ class AverageHistory:
         width, most = self.best_width if width is None else width, len(self.paths[-1]) - 1
         if not 0 <= width <= most:
             raise ValueError(f"width must be one that was grown, 0 to {most}; got {width}.")
-        return mean_of([each.network(min(width, each.best_width)) for each in self.members], self.left_out)
+        return mean_of([each.network(min(width, each.best_width)) for each in self.members])
 
     def with_schema(self, schema: Schema) -> AverageHistory:
         """The same with other words for the columns."""
@@ -169,7 +166,6 @@ def member_seeds(seed: int, count: int) -> list[int]:
 
 def grow_average(
     grow: Grow, source: RowSource, evaluation: RowSource | None, seeds: Sequence[int], threads: int, monitor: Monitor,
-    left_out: float,
 ) -> AverageHistory:  # fmt: skip
     """Grow a network per seed. When time is up, or somebody says stop, those that have grown count."""
     members = _Members(grow, source, evaluation, seeds, threads, monitor)
@@ -179,7 +175,7 @@ def grow_average(
         grown = [each for each in grown if each.best_width > 0] or grown
     if not grown:
         raise KeyboardInterrupt
-    return AverageHistory.of(grown, left_out, monitor.stopped)
+    return AverageHistory.of(grown, monitor.stopped)
 
 
 class _Members:

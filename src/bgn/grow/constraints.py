@@ -2,8 +2,8 @@
 
 A score that is a sum of weighted answers never falls as a column rises if no answer makes it fall: each question that
 reads the column with a positive coefficient has a positive output weight, or with a negative one a negative weight. A
-question about several such columns is asked only where all of them want the same sign. A column's gaps have no place in
-its order, so they may lie on either side.
+question about several such columns is asked only where all of them want the same sign. The slope of a linear term has
+the sign that its column wants. A column's gaps have no place in its order, so they may lie on either side.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from bgn.engines.coding import Coding
 from bgn.engines.protocol import Integers
+from bgn.engines.ramp import Ramp
 from bgn.model.neuron import Neuron, Projection
 
 
@@ -70,9 +71,10 @@ class Constraints:
             found = wanted or found
         return found
 
-    def signs(self, neurons: Sequence[Neuron]) -> Integers:
-        """What :meth:`sign` says of neurons that were admitted, 0 for the base first."""
-        return np.array([0, *(self.sign(neuron.projection) or 0 for neuron in neurons)], np.int64)
+    def signs(self, neurons: Sequence[Neuron], ramps: Sequence[Ramp] = ()) -> Integers:
+        """What :meth:`sign` says of neurons that were admitted, 0 for the base first; the signs of slopes last."""
+        asked = (self.sign(neuron.projection) or 0 for neuron in neurons)
+        return np.array([0, *asked, *(self.of(ramp.column) for ramp in ramps)], np.int64)
 
     def together(self, columns: Iterable[int]) -> bool:
         """Whether one question may ask about some of an engine's columns."""

@@ -1,9 +1,10 @@
 """Choosing by cross-validation, where rows are too few to set some apart: then all of them learn.
 
 Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
-The rule: the ridge penalty with the least mean loss at its best width, and with it questions about single columns if
-these do better; neurons are not replaced meanwhile, which would take ten times as long. The layer is then grown on all
-rows, and every width of it carries the loss that cross-validation found for that width.
+The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
+do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
+others do better by more than the noise of their loss. Neurons are not replaced meanwhile, which would take ten times as
+long. The layer is then grown on all rows, and every width of it carries the loss that cross-validation found for it.
 """
 
 from __future__ import annotations
@@ -19,22 +20,33 @@ from bgn.engines.memory.threads import ThreadPool
 from bgn.grow.history import OutOfFold, Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
-from bgn.grow.tries import GrowthSettings, grow_once, penalties
+from bgn.grow.tries import (
+    CLEARLY,
+    LEAD_AMONG_FOLDS,
+    GrowthSettings,
+    grow_once,
+    lines_alone,
+    noise_of,
+    penalties,
+)
 from bgn.model.link import LINKS
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
+# Differences of losses count from so many of their standard errors on.
+_SURE = 2.0
 
 
 @dataclass(frozen=True)
 class _CrossValidated:
-    """A setting and its mean loss, with the deviation of the rows' losses, at every width."""
+    """A setting and its mean loss, with the deviation of the rows' losses, at every width; the folds' own losses."""
 
     settings: GrowthSettings
     penalty: int  # its place among those that compete
     losses: tuple[tuple[float, float], ...]
+    folds: tuple[tuple[float, ...], ...]
     stopped: str  # why the fold that grew the longest went no further
     paths: tuple[tuple[Snapshot, ...], ...]  # of the folds
 
@@ -42,15 +54,32 @@ class _CrossValidated:
     def least(self) -> float:
         return min(loss for loss, _ in self.losses)
 
+    @property
+    def at_best(self) -> tuple[float, ...]:
+        """The folds' losses at the best width."""
+        return self.folds[self.losses.index(min(self.losses))]
+
+    def noise(self, rows: Roles) -> float:
+        """The standard error of the least loss."""
+        return noise_of(rows.train, rows.unit, min(self.losses)[1])
+
+    def apart(self, other: _CrossValidated) -> float:
+        """The standard error of the difference of two, as the folds tell it."""
+        apart = np.array(self.at_best) - np.array(other.at_best)
+        return float(apart.std(ddof=1)) / math.sqrt(len(apart)) if len(apart) > 1 else 0.0
+
 
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
     """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None, bounds=None)  # proofs take long
-    best = min((_judge(rows, short, place, seed, monitor) for place in range(competing)), key=lambda each: each.least)
+    plain = replace(short, max_linear=0)
+    best = min((_judge(rows, plain, place, seed, monitor) for place in range(competing)), key=_least)
     if settings.max_features > 1 and not monitor.out_of_time():
-        single = _judge(rows, replace(short, max_features=1), best.penalty, seed, monitor)
-        best = min(best, single, key=lambda each: each.least)
+        single = _judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor)
+        best = min(best, single, key=_least)
+    if settings.most_linear and not monitor.out_of_time():
+        best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
     width = max(1, min(settings.max_width, len(best.losses) - 1))
     final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)
@@ -62,6 +91,24 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     told = tuple(map(_told, path.path, best.losses))
     out_of_fold = _out_of_fold(rows, best.paths)
     return replace(path, path=told, records=known, stopped=stopped, out_of_fold=out_of_fold), penalty
+
+
+def _with_lines(
+    rows: Roles, settings: GrowthSettings, best: _CrossValidated, seed: int, monitor: Monitor
+) -> _CrossValidated:
+    """The better of questions alone, as judged, and of linear terms among them; or linear terms alone."""
+    among = replace(settings, max_features=best.settings.max_features, lead=LEAD_AMONG_FOLDS)
+    joined = _judge(rows, among, best.penalty, seed, monitor)
+    if joined.least < best.least - CLEARLY * best.noise(rows):
+        best = joined
+    competing = range(len(penalties(rows, settings, True)))
+    alone = min((_judge(rows, lines_alone(settings), place, seed, monitor) for place in competing), key=_least)
+    noise = max(best.noise(rows), _SURE * best.apart(alone))
+    return alone if alone.least <= best.least + noise else best
+
+
+def _least(judged: _CrossValidated) -> float:
+    return judged.least
 
 
 def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
@@ -85,14 +132,15 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
     if any(each.stopped == "interrupted" for each in watches):
         raise KeyboardInterrupt
     weight = np.array([some.validation.total for some in rows.folds if some.validation is not None], np.float64)
-    paths, losses = [layer.path for layer in layers], []
+    paths, losses, folds = [layer.path for layer in layers], [], []
     longest = max(layers, key=lambda layer: len(layer.path))
     for width in range(len(longest.path)):
         each = [path[min(width, len(path) - 1)] for path in paths]
         mean = math.fsum(w * one.validation_loss for w, one in zip(weight.tolist(), each, strict=True)) / weight.sum()
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
-    return _CrossValidated(settings, penalty, tuple(losses), longest.stopped, tuple(paths))
+        folds.append(tuple(one.validation_loss for one in each))
+    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths))
 
 
 def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> OutOfFold:
@@ -108,7 +156,10 @@ def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> OutOfFol
                 if neuron not in known:
                     known[neuron] = np.where(neuron.fires(table), 1.0, -1.0)
             answers = np.column_stack([np.empty((len(table), 0)), *(known[each] for each in snapshot.neurons)])
-            said.append(LINKS[loss.link](answers @ snapshot.output_weights + snapshot.base))
+            scores = answers @ snapshot.output_weights + snapshot.base
+            for term in snapshot.linear_terms:
+                scores += np.multiply.outer(term.values(table), term.slopes if scores.ndim > 1 else term.slopes[0])
+            said.append(LINKS[loss.link](scores))
         said += [said[-1]] * (widths - len(said))
         predictions.append(np.stack(said, axis=1))
         targets.append(loss.targets.centre + loss.targets.value(part.target))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bgn.model.decimals import whole_numbers
 from bgn.model.layer import Layer
+from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.schema import Schema
@@ -48,17 +49,17 @@ class Record(_MeanLosses):
     layer : int
         Index of the hidden layer that grew, as in ``network.layers``.
     width : int
-        Its width after the step.
-    kind : {"addition", "replacement"}
+        Its width after the step, linear terms included.
+    kind : {"addition", "replacement", "linear"}
     neuron : int
-        Index of the neuron that was added or replaced.
+        Index of the neuron, or of the linear term, that was added or replaced.
     train_loss, validation_loss : float
         Mean losses after the step, for numbers squared errors; NaN where there are no validation rows. What
         cross-validation found for a width stands in the snapshot of that width.
     train_mse, validation_mse : float
         The same, by their name for numbers.
     bound : float
-        Theorem 1's lower bound on the training loss of any network that keeps this layer.
+        Theorem 1's lower bound on the training loss of any network that keeps this layer; NaN beside linear terms.
     seconds : float
         Since the fit began.
     member : int
@@ -87,7 +88,7 @@ class LossesAtWidth(_MeanLosses):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot(_MeanLosses):
-    """A layer at one width: enough to make the network, and how well it did."""
+    """A layer at one width: enough to make the network, and how well it did. A linear term counts as a neuron does."""
 
     neurons: tuple[Neuron, ...]
     output_weights: NDArray[np.float64]
@@ -95,6 +96,7 @@ class Snapshot(_MeanLosses):
     train_loss: float
     validation_loss: float
     validation_deviation: float = math.nan
+    linear_terms: tuple[LinearTerm, ...] = ()
 
     def distinct(self) -> Snapshot:
         """The same with neurons that ask the same question as one, their output weights added up.
@@ -155,7 +157,7 @@ class History:
     >>> from sklearn.datasets import load_diabetes
     >>> from bgn import BGNRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BGNRegressor(max_width=4, cv=None, random_state=0).fit(X, y)
+    >>> model = BGNRegressor(max_width=4, max_linear=0, cv=None, random_state=0).fit(X, y)
     >>> model.history_.network(2).widths
     (2,)
     >>> [record.width for record in model.history_.records if record.kind == "addition"]
@@ -216,7 +218,8 @@ class History:
         below = self.inputs[:layer]
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))
-        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link)
+        straight: dict[str, Any] = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
+        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link, **straight)
 
     def with_schema(self, schema: Schema) -> History:
         """The same with other words for the columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Integers, Output
+from bgn.engines.ramp import Ramp
 from bgn.grow.bounds import Bounded, Bounds, Outputs
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
@@ -21,6 +22,7 @@ from bgn.grow.history import OutOfFold, Record, Snapshot, choose_width
 from bgn.grow.output import OutputRule, rounded_output
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
+from bgn.grow.straight import Straight, in_steps, in_units, linear_terms
 from bgn.model.neuron import Neuron
 
 Callback = Callable[[Record], bool | None]
@@ -72,6 +74,8 @@ class LayerSettings:
     simplicity: float = 0.0
     constraints: Constraints = NO_CONSTRAINTS
     bounds: Bounds | None = None
+    max_linear: int = 0
+    lead: float = 1.0  # a question is asked instead of a linear term where it gains so many times as much
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class LayerGrowth:
         self.path: list[Snapshot] = []
         spread = rows.train.loss.spread(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
+        self._straight = Straight(rows, settings.max_linear, settings.digits)
         self._bounded = None if settings.bounds is None else Bounded(settings.bounds)
         self._drawn: Outputs | None = None  # the current outputs within the bounds, where these change them
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
@@ -110,7 +115,7 @@ class LayerGrowth:
         """Add neurons until nothing is gained, patience or width is spent, or somebody says stop."""
         reason = "max_width"
         try:
-            while self.state.width < self.settings.max_width and not self.monitor.out_of_time():
+            while self.state.size < self.settings.max_width and not self.monitor.out_of_time():
                 if not self._add():
                     reason = "no gain"
                     break
@@ -126,7 +131,32 @@ class LayerGrowth:
     # -- steps ---------------------------------------------------------------------------------------------
 
     def _add(self) -> bool:
-        return self._try(self._met(), self.state.width, "addition")
+        """Add the question that gains most, or a linear term where that gains more."""
+        ramp, lead = self._best_ramp()
+        if math.isinf(self.settings.lead):
+            return ramp is not None and self._add_ramp(ramp)
+        output, slot = self._met(), self.state.width
+        if self._try(output, slot, "addition", lead):
+            return True
+        return ramp is not None and (self._add_ramp(ramp) or self._try(output, slot, "addition"))
+
+    def _best_ramp(self) -> tuple[Ramp | None, float]:
+        """The linear term that gains most, and what a question must gain to be preferred."""
+        rows, found = self.rows.train, self._straight.candidates(self.state)
+        gains = [self.rule.ramp_gain(rows, self.state, ramp) for ramp in found]
+        best = int(np.argmax(gains)) if gains else 0
+        if not gains or gains[best] <= 0.0:
+            return None, 0.0
+        return found[best], self.settings.lead * gains[best]
+
+    def _add_ramp(self, ramp: Ramp) -> bool:
+        state = self.rule.admit_ramp(self.rows.train, self.state, ramp)
+        if state is None:
+            return False
+        self.state = state
+        self._follow(None)
+        self._note(len(state.ramps) - 1, "linear")
+        return True
 
     def _met(self) -> Output:
         """The output whose residual a new neuron is to explain: the one within the bounds, where they changed it."""
@@ -152,20 +182,20 @@ class LayerGrowth:
             else:
                 failed.add(slot)
 
-    def _try(self, output: Output, slot: int, kind: str) -> bool:
+    def _try(self, output: Output, slot: int, kind: str, lead: float = 0.0) -> bool:
         """Look for a neuron for `slot`, given the residual that `output` leaves, and take the first that helps.
 
         A few questions are put at a time. When the first few do not help, an addition goes on to the next, because
-        growth ends where nothing is gained; a replacement is given up.
+        growth ends where nothing is gained; a replacement is given up, and so is one that must gain more than `lead`.
         """
         others = self.rule.others(self.rows.train, self.state, slot)
         questions = proposals(self.rows, self.finder, output, others, self._weights_of(slot))
         for start in range(0, len(questions), _AT_A_TIME):
             some = questions[start : start + _AT_A_TIME]
             found = zip(self.rows.train.cuts(some), some, strict=True)
-            if any(cut is not None and self._accept(slot, cut, kind, asked.output) for cut, asked in found):
+            if any(cut is not None and self._accept(slot, cut, kind, asked.output, lead) for cut, asked in found):
                 return True
-            if kind == "replacement":
+            if kind == "replacement" or lead > 0.0:
                 return False
         return False
 
@@ -173,9 +203,9 @@ class LayerGrowth:
         """The output weights of the neuron that is taken out of a slot; None for a new one."""
         return None if slot == self.state.width else self.state.output.weights[slot]
 
-    def _accept(self, slot: int, cut: Cut, kind: str, output: Output) -> bool:
+    def _accept(self, slot: int, cut: Cut, kind: str, output: Output, lead: float = 0.0) -> bool:
         """Put the neuron in its slot if the training loss falls; tell everybody."""
-        state = self.rule.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.neuron))
+        state = self.rule.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.neuron), lead)
         if state is None:
             return False
         neuron, known = state.neurons[slot], [*self.state.neurons]
@@ -189,10 +219,12 @@ class LayerGrowth:
 
     def _note(self, slot: int, kind: str) -> None:
         """Remember the step, and tell of it."""
-        if not self.state.same_answers:
+        if self.state.ramps:
+            self._bound = math.nan
+        elif not self.state.same_answers:
             self._bound = self.rows.train.loss.in_units(self.rows.train.bound())
         record = Record(
-            self.layer, self.state.width, kind, slot, self._train_loss(), self._validation_loss(),
+            self.layer, self.state.size, kind, slot, self._train_loss(), self._validation_loss(),
             self._bound, self.monitor.seconds, self.monitor.member,
         )  # fmt: skip
         self.records.append(record)
@@ -242,32 +274,39 @@ class LayerGrowth:
     def _keep(self) -> None:
         """Take a snapshot: in short numbers, of no more digits than it takes for the loss to stay what it is."""
         loss, rows = self.rows.train.loss, self.rows.validation
-        base: Any = loss.grid.centre + loss.grid.value(self.state.output.base)
-        base = base if np.ndim(base) else float(base)
-        weights = loss.grid.value(self.state.output.weights)
+        base, weights, slopes = in_units(loss.grid, self.state.output)
         losses = self._train_loss(), self._validation_loss()
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
-        snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation)
+        straight = linear_terms(self.state.ramps, slopes, self.rows)
+        snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation, straight)
         if self._bounded is not None:
             within = self._within_bounds(base, weights, lambda base, weights: (base, weights))
             self._drawn = None if within[0] == base and np.array_equal(within[1], weights) else within
             base, weights = within
-            snapshot = self._told(base, weights)
+            snapshot = self._told(base, weights, slopes)
         if self._short is not None:
             noise = self._noise(snapshot)
             for more in range(_MOST_MORE + 1):
-                shorten = partial(self._in_short, self._short, more)
-                bounded = self._bounded is not None
-                short = self._within_bounds(base, weights, shorten) if bounded else shorten(base, weights)
-                snapshot = self._told(*short)
+                if self._bounded is None:
+                    snapshot = self._told(*self._in_short(self._short, more, base, weights, slopes))
+                else:  # without linear terms
+                    shorten = partial(self._questions_in_short, self._short, more)
+                    snapshot = self._told(*self._within_bounds(base, weights, shorten), slopes)
                 if snapshot.criterion <= noise:
                     break
         self.path.append(snapshot)
 
-    def _in_short(self, short: Shortener, more: int, base: Any, weights: Floats) -> Outputs:
+    def _questions_in_short(self, short: Shortener, more: int, base: Any, weights: Floats) -> Outputs:
+        """Base and weights in short numbers."""
+        return self._in_short(short, more, base, weights, None)[:2]
+
+    def _in_short(
+        self, short: Shortener, more: int, base: Any, weights: Floats, slopes: Floats | None
+    ) -> tuple[Any, Floats, Floats]:
         """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
-        signs = self.settings.constraints.signs(self.state.neurons)
-        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs)
+        ramps = () if slopes is None else self.state.ramps
+        signs = self.settings.constraints.signs(self.state.neurons, ramps)
+        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs, ramps, slopes)
 
     def _within_bounds(self, base: Any, weights: Floats, shorten: Callable[[Any, Floats], Outputs]) -> Outputs:
         """Outputs within the bounds, in short numbers."""
@@ -285,26 +324,26 @@ class LayerGrowth:
             return snapshot.criterion * (1.0 + _AS_GOOD / 100)
         return snapshot.criterion + _AS_GOOD * snapshot.validation_deviation / math.sqrt(rows.total)
 
-    def _told(self, base: Any, weights: Floats) -> Snapshot:
+    def _told(self, base: Any, weights: Floats, slopes: Floats) -> Snapshot:
         """The layer with these outputs and its questions in short numbers, and how well it does."""
         loss, train, rows = self.rows.train.loss, self.rows.train, self.rows.validation
         while self._to_put:
             slot = self._to_put.pop()
             train.put(self._aside(slot), self._asked[slot])
-        steps = np.rint(np.ldexp(weights, loss.grid.exponent)).astype(np.int64)
-        whole = np.rint(np.ldexp(base - loss.grid.centre, loss.grid.exponent)).astype(np.int64)
+        output = in_steps(loss.grid, self.state.ramps, base, weights, slopes)
         places = [self._aside(slot) if slot in self._otherwise else slot for slot in range(len(weights))]
-        spread = np.zeros((max(places, default=-1) + 1, *steps.shape[1:]), np.int64)
-        spread[places] = steps
-        learnt, validated, deviation = train.total_loss(Output(spread, whole)), math.nan, math.nan
+        spread = np.zeros((max(places, default=-1) + 1, *weights.shape[1:]), np.int64)
+        spread[places] = output.weights
+        learnt, validated, deviation = train.total_loss(replace(output, weights=spread)), math.nan, math.nan
         if rows is not None:
-            validated = loss.mean(rows.settle(Output(steps, whole)), rows.total)
+            validated = loss.mean(rows.settle(output), rows.total)
             deviation = loss.in_units(rows.loss_deviation())
         mean = loss.mean(learnt, train.total)
-        return Snapshot(tuple(self._asked), weights, base, mean, validated, deviation)
+        straight = linear_terms(self.state.ramps, slopes, self.rows)
+        return Snapshot(tuple(self._asked), weights, base, mean, validated, deviation, straight)
 
     def _impatient(self) -> bool:
         """True when the validation loss has not fallen for `patience` additions."""
         if self.settings.patience is None or self.rows.validation is None:
             return False
-        return self.state.width - choose_width(self.path, "best", 0) >= self.settings.patience
+        return self.state.size - choose_width(self.path, "best", 0) >= self.settings.patience

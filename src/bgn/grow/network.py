@@ -10,7 +10,7 @@ from bgn.grow.history import History, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
 from bgn.grow.tries import GrowthSettings as GrowthSettings
-from bgn.grow.tries import criterion, grow_once, penalties
+from bgn.grow.tries import Tries
 from bgn.model.layer import Layer
 from bgn.model.neuron import Neuron
 from bgn.model.schema import Schema
@@ -26,6 +26,8 @@ def grow_network(
     """Grow layer upon layer; each is fixed at its best width and feeds the next. `schema` is the table's."""
     if settings.direction != "search":
         rows = replace(rows, sample=None)
+    if settings.max_linear == "auto" and not rows.train.loss.quadratic:
+        settings = replace(settings, max_linear=0)  # for numbers alone, unless told
     schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
     n_validation = rows.train.total if rows.folds else 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
@@ -100,27 +102,16 @@ def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
 def _grow_layer(
     rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
 ) -> tuple[LayerPath, float]:
-    """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best
-    validated then grows one with it, and the better of the two is kept."""
+    """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best validated
+    then grows one with it, and the better of the two is kept. Linear terms compete with that in the same way."""
     if rows.folds:
         return cross_validated(rows, settings, seed, monitor)
-    competing = penalties(rows, settings)
-    tries = [(penalty, 0) for penalty in competing] if len(competing) > 1 else []
-    best: tuple[LayerPath, float] | None = None
+    tries = Tries(rows, settings, seed, monitor, layer)
     try:
-        for penalty, replacements in tries:
-            path = grow_once(rows, settings, penalty, replacements, seed, monitor, layer)
-            if best is None or criterion(path) < criterion(best[0]):
-                best = path, penalty
-            if monitor.out_of_time():
-                return best
-        if best is None or settings.max_replacements != 0:
-            penalty = competing[0] if best is None else best[1]
-            path = grow_once(rows, settings, penalty, settings.max_replacements, seed, monitor, layer)
-            if best is None or criterion(path) < criterion(best[0]):
-                best = path, penalty
+        tries.grow()
     except KeyboardInterrupt:  # while a try was set up: what the others found stays
-        if best is None:
+        if tries.best is None:
             raise
         monitor.stopped = "interrupted"
-    return best
+    assert tries.best is not None
+    return tries.best.path, tries.best.penalty

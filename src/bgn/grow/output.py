@@ -6,14 +6,18 @@ fell" is a comparison of integers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
+from bgn.engines.ramp import Ramp
 from bgn.grow.curvature import LearntCurvature
 from bgn.grow.directions.protocol import Others
+from bgn.grow.inverses import taken_out, with_one_more
+from bgn.grow.output_rule import OutputRule as OutputRule
+from bgn.grow.output_rule import State as State
 from bgn.model.neuron import Neuron
 
 # After this many changes the inverse is built anew, so that rounding does not pile up.
@@ -23,51 +27,8 @@ _FRESH_AFTER = 64
 _MOST_REFITS = 30
 _PAYS = 1e-2
 _HOPE = 3.0
-
-
-@dataclass(frozen=True)
-class State:
-    """A layer while it grows: its neurons, their output, and the sum of losses it leaves.
-
-    `same_answers` tells that the last step changed nothing but output weights.
-    """
-
-    neurons: tuple[Neuron, ...]
-    output: Output
-    loss: int
-    same_answers: bool = field(default=False, kw_only=True)
-
-    @property
-    def width(self) -> int:
-        """Number of neurons."""
-        return len(self.neurons)
-
-
-class OutputRule(Protocol):
-    """What a strategy must do. `slot` is where the neuron goes: the width for an addition."""
-
-    def start(self, rows: Engine) -> State:
-        """The base alone."""
-        ...
-
-    def without(self, state: State, slot: int) -> Output:
-        """The output when the neuron in `slot` is taken out: its weight is zero."""
-        ...
-
-    def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """What the neurons but the one in `slot` explain."""
-        ...
-
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
-        """Put the cut's neuron in `slot` if the training loss falls strictly; None if it does not.
-
-        This `share` of what it gains must be more than all that the neuron in the slot does.
-        """
-        ...
-
-    def inverse(self, state: State) -> Floats | None:
-        """The inverse of the neurons' products, the constant's first, where they are refitted together."""
-        ...
+# No refit makes a weight larger than two to this power: at such scores a loss has long stopped to fall.
+_LARGEST = 12
 
 
 def placed(state: State, slot: int, neuron: Neuron) -> tuple[Neuron, ...]:
@@ -88,7 +49,10 @@ def base_alone(rows: Engine) -> tuple[int, State]:
 
 @dataclass(frozen=True)
 class _Fit(State):
-    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is."""
+    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is.
+
+    The constant comes first, then the neurons, then the ramps.
+    """
 
     weights: Floats
     inverse: Floats
@@ -110,9 +74,9 @@ class _WithoutOne:
     def of(cls, state: _Fit, slot: int) -> _WithoutOne:
         """Take the neuron out, if there is one."""
         if slot == state.width:
-            return cls(state.inverse, np.arange(slot + 1), state.weights, 0.0)
+            return cls(state.inverse, np.arange(len(state.inverse)), state.weights, 0.0)
         k = slot + 1
-        inverse, keep = _taken_out(state.inverse, k)
+        inverse, keep = taken_out(state.inverse, k)
         gone = state.weights[k] / state.inverse[k, k]
         weights = state.weights - (np.outer(state.inverse[:, k], gone) if np.ndim(gone) else state.inverse[:, k] * gone)
         weights[k] = 0.0
@@ -143,7 +107,7 @@ class Full:
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted as if the loss were its quadratic bound."""
-        return rounded_output(self._rest(state, slot).weights)
+        return rounded_output(self._rest(state, slot).weights, state.ramps)
 
     def _rest(self, state: State, slot: int) -> _WithoutOne:
         """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
@@ -153,9 +117,12 @@ class Full:
         return self._last[2]
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
-        """The other neurons are refitted along with the new one."""
+        """The other neurons are refitted along with the new one; ramps are taken to stay as they are."""
         rest = self._rest(state, slot)
-        return Others(rows.total, self._share(rows), rest.inverse, rest.keep[1:] - 1, self._ridge)
+        inverse = rest.inverse
+        for _ in state.ramps:
+            inverse, _ = taken_out(inverse, len(inverse) - 1)
+        return Others(rows.total, self._share(rows), inverse, rest.keep[1 : len(inverse)] - 1, self._ridge)
 
     def inverse(self, state: State) -> Floats:
         """The one that refits need."""
@@ -191,13 +158,16 @@ class Full:
         """The ridge penalty beside a curvature of one."""
         return self._ridge / rows.loss.curvature
 
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
+    def admit(
+        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
+    ) -> State | None:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
         assert isinstance(state, _Fit)
         spare = state.width
         (column, target), rest = self._measure(rows, state, spare, cut.neuron), self._rest(state, slot)
         inverse, keep, weights = rest.inverse, rest.keep, rest.weights
-        copied = keep[1:][np.abs(column[keep[1:]]) >= rows.total]
+        others = keep[1 : len(keep) - len(state.ramps)]
+        copied = others[np.abs(column[others]) >= rows.total]
         neuron = cut.neuron
         if len(copied):  # a question that is asked already stays in its words
             neuron = state.neurons[copied[0] - 1]
@@ -209,28 +179,62 @@ class Full:
         weight: Any = np.zeros(weights.shape[1:])
         if rows.loss.quadratic:
             weight = (target - float((column * weights).sum())) / own
-            if not self._enough(share * weight * weight * own, rest.gone):
+            if not self._enough(share * weight * weight * own, rest.gone + lead):
                 return None
         fit = self._place(state, slot, keep, column, target, inverse, pull, own, weight, weights[keep])
-        lead = (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
-        return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead)
+        lead += (1.0 / share - 1.0) * rest.gone * rows.loss.curvature
+        return self._accepted(rows, state, replace(fit, neurons=placed(state, slot, neuron)), slot, lead, state.ramps)
+
+    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+        """What it would lower the penalised loss by, were that its quadratic bound."""
+        *_, own = self._beside(rows, state, ramp)
+        pulls = rows.ramp_pulls([ramp])[0]
+        return float((pulls * pulls).sum() / own / rows.loss.curvature) if own else 0.0
+
+    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
+        """Add a ramp behind the others; keep it if the penalised and the plain training loss both fall."""
+        assert isinstance(state, _Fit)
+        column, pull, own = self._beside(rows, state, ramp)
+        if own == 0.0:
+            return None
+        weight: Any = np.zeros(state.weights.shape[1:])
+        target, last = 0.0, len(column) - 1
+        if rows.loss.quadratic:
+            left = float(rows.ramp_pulls([ramp])[0])
+            weight, target = left / own, left + float((column[:-1] * state.weights).sum())
+        keep = np.arange(last)
+        fit = self._place(state, last - 1, keep, column[:-1], target, state.inverse, pull, own, weight, state.weights)
+        fit.products[last, last] = column[last]
+        return self._accepted(rows, state, fit, state.width, 0.0, (*state.ramps, ramp))
+
+    def _beside(self, rows: Engine, state: State, ramp: Ramp) -> tuple[Floats, Floats, float]:
+        """Inner products of a ramp with all terms and itself, these times the inverse, and what is new in it; 0 for
+        nothing."""
+        assert isinstance(state, _Fit)
+        column = rows.ramp_products(ramp, state.ramps)
+        pull = (state.inverse * column[:-1]).sum(axis=1)
+        own = float(column[-1] + self._share(rows) - (pull * column[:-1]).sum())
+        return column, pull, own if own > 1e-9 * column[-1] else 0.0
 
     def _enough(self, gained: float, gone: float) -> bool:
         """Whether a neuron gains more than the one it replaces."""
         return gained > gone * (1 + 1e-12)
 
-    def _held(self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats) -> Floats:
-        """The weights to use where a refit gives these, the base's first."""
+    def _held(
+        self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+    ) -> Floats:
+        """The weights to use where a refit gives these, the base's first, ramps' last."""
         return weights
 
     def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
-        """Inner products of the neuron's +-1 answers with the constant, the other neurons and the target."""
+        """Inner products of the neuron's +-1 answers with the constant, the other neurons, the ramps and the target."""
         fired, target_sum, _ = rows.put(spare, neuron)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
-        others = state.products[0, 1:]  # 2 * fired - rows
-        column = np.empty(spare + 1)
+        sums = state.products[0, 1:]  # of neurons 2 * fired - rows
+        column = np.empty(len(state.products))
         column[0] = 2 * fired - rows.total
-        column[1:] = 4 * both - (others + rows.total) - column[0]
+        column[1 : spare + 1] = 4 * both - (sums[:spare] + rows.total) - column[0]
+        column[spare + 1 :] = 2 * rows.ramp_fired(state.ramps, spare) - sums[spare:]
         return column, 2 * target_sum - float(state.target[0])
 
     def _place(
@@ -247,13 +251,15 @@ class Full:
         return replace(
             state,
             weights=np.concatenate([weights - pull * weight if weights.ndim == 1 else weights, [weight]])[order],
-            inverse=_with_one_more(inverse, pull, own)[np.ix_(order, order)],
+            inverse=with_one_more(inverse, pull, own)[np.ix_(order, order)],
             products=products[np.ix_(order, order)],
             target=np.append(state.target[keep], target)[order],
             changes=state.changes + 1,
         )
 
-    def _accepted(self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float) -> State | None:
+    def _accepted(
+        self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+    ) -> State | None:
         """Round to whole steps and ask the rows; put everything back if the loss did not fall.
 
         Where one refit is not exact, it must fall by more than `lead`.
@@ -262,8 +268,8 @@ class Full:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
         if slot < (spare := state.width):
             rows.move(spare, slot)
-        weights = self._held(fit.neurons, fit.inverse, fit.weights)
-        output = rounded_output(weights)
+        weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
+        output = rounded_output(weights, ramps)
         fit = replace(fit, output=output, loss=rows.settle(output))
         if not rows.loss.quadratic:
             fit = self._refitted(rows, replace(fit, weights=weights), state)
@@ -288,9 +294,11 @@ class Full:
         before = last = self.objective(fit)
         wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
+        most = 2.0 ** (rows.loss.grid.exponent + _LARGEST)
         for _ in range(_MOST_REFITS):
-            weights = self._held(fit.neurons, fit.inverse, fit.weights + learnt.step(slope))
-            better = replace(fit, weights=weights, output=rounded_output(weights))
+            weights = np.clip(fit.weights + learnt.step(slope), -most, most)
+            weights = self._held(fit.neurons, fit.inverse, weights, fit.ramps)
+            better = replace(fit, weights=weights, output=rounded_output(weights, fit.ramps))
             better = replace(better, loss=rows.settle(better.output))
             gained = last - self.objective(better)
             if gained <= 0:
@@ -311,7 +319,7 @@ class Full:
 
     def _slope(self, rows: Engine, fit: _Fit) -> Floats:
         """Half of how fast loss and penalty fall as each weight rises; the current output is the fit's."""
-        slope = rows.pulls()
+        slope = np.concatenate([rows.pulls(), rows.ramp_pulls(fit.ramps)]) if fit.ramps else rows.pulls()
         slope[1:] -= self._ridge * fit.weights[1:]
         return slope
 
@@ -322,28 +330,13 @@ class Full:
             column = fit.products[:n, n]
             pull = (inverse * column).sum(axis=1)
             own = fit.products[n, n] + ridge - float((pull * column).sum())
-            inverse = _with_one_more(inverse, pull, own)
+            inverse = with_one_more(inverse, pull, own)
         weights = (inverse * fit.target).sum(axis=1) if quadratic else fit.weights
         return replace(fit, inverse=inverse, weights=weights, changes=0)
 
 
-def rounded_output(weights: Floats) -> Output:
-    """Base and weights in whole steps."""
+def rounded_output(weights: Floats, ramps: tuple[Ramp, ...] = ()) -> Output:
+    """Base, weights and slopes in whole steps."""
     steps = np.rint(weights).astype(np.int64)
-    return Output(steps[1:], steps[0] if steps.ndim > 1 else int(steps[0]))
-
-
-def _with_one_more(inverse: Floats, pull: Floats, own: float) -> Floats:
-    """The inverse for one more column, the last: `pull` is inverse times its products, `own` what is new in it."""
-    n = len(inverse)
-    grown = np.empty((n + 1, n + 1))
-    grown[:n, :n] = inverse + np.outer(pull, pull) / own
-    grown[:n, n] = grown[n, :n] = -pull / own
-    grown[n, n] = 1.0 / own
-    return grown
-
-
-def _taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:
-    """The inverse for all columns but number `k`, and the numbers of those columns."""
-    keep = np.delete(np.arange(len(inverse)), k)
-    return inverse[np.ix_(keep, keep)] - np.outer(inverse[keep, k], inverse[k, keep]) / inverse[k, k], keep
+    last = len(steps) - len(ramps)
+    return Output(steps[1:last], steps[0] if steps.ndim > 1 else int(steps[0]), (), ramps, steps[last:])

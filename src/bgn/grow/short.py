@@ -6,7 +6,7 @@ Growth itself goes on with the numbers it found, so a network with short numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -17,6 +17,7 @@ import numpy as np
 from bgn.engines.coding import Coding
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.protocol import NO_OUTPUT, Cut, Engine, Floats, Integers, Output, Question
+from bgn.engines.ramp import Ramp
 from bgn.grow.sayable import sayable
 from bgn.model.decimals import EXACT, asks_as_written, between, multiples, rounded, sum_of, written
 from bgn.model.neuron import Neuron, Projection
@@ -131,31 +132,49 @@ class Shortener:
         return Projection(line.columns[:1], line.coefficients[:1])
 
     def amounts(
-        self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers
-    ) -> tuple[Any, Floats]:
-        """Base and output weights whose amounts, for a yes and for all noes, are short; `more` digits than usual.
+        self, base: Any, weights: Floats, inverse: Floats | None, more: int, signs: Integers,
+        ramps: Sequence[Ramp] = (), slopes: Floats | None = None,
+    ) -> tuple[Any, Floats, Floats]:  # fmt: skip
+        """Base, output weights and slopes: amounts, for a yes, for all noes, from end to end of a line, are short.
 
-        One weight after the other is rounded. With the `inverse` of their products, base first, the others make up for
-        it as far as they can, where they are not too many, and as their `signs` let them, 0 for either. Several
-        outputs are rounded each by itself.
+        They have `more` digits than usual. One after the other is rounded, slopes first. With the `inverse` of their
+        products, base first and slopes last, the others make up for it as far as they can, where they are not too many,
+        and as their `signs` let them, 0 for either. Several outputs are rounded each by itself.
         """
+        slopes = np.zeros((0, *weights.shape[1:])) if slopes is None else slopes
         if weights.ndim > 1:
-            each = [self.amounts(float(base[k]), weights[:, k], inverse, more, signs) for k in range(len(base))]
-            return np.array([b for b, _ in each]), np.stack([w for _, w in each], axis=1)
+            numbers = zip(base.tolist(), weights.T, slopes.T, strict=True)
+            some = [self.amounts(one, weight, inverse, more, signs, ramps, slope) for one, weight, slope in numbers]
+            bases, *others = zip(*some, strict=True)
+            return np.array(bases), *(np.stack(each, axis=1) for each in others)  # type: ignore[return-value]
         if self.power is None:
-            return base, weights
-        power, values = self.power - more, np.append(base, weights)
+            return base, weights, slopes
+        power = self.power - more
         inverse = None if inverse is None or len(weights) > _MOST_MADE_UP else inverse.copy()
-        for k in range(1, len(values)):
-            short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2
+        per_unit = np.array([ramp.per_unit for ramp in ramps])
+        centre = np.array([ramp.centre for ramp in ramps])
+        values = np.concatenate([[base + float((slopes * centre).sum())], weights, slopes / per_unit])
+        first = 1 + len(weights)
+        found = slopes.copy()
+        for k in (*range(first, len(values)), *range(1, first)):
+            if k >= first:
+                ramp = ramps[k - first]
+                across = power - written(ramp.high / 2 - ramp.low / 2).adjusted()
+                slope = 0.0 if signs[k] * values[k] < 0 else values.item(k) * ramp.per_unit
+                found[k - first] = rounded(slope, across)
+                short = found.item(k - first) / ramp.per_unit
+            else:
+                short = 0.0 if signs[k] * values[k] < 0 else rounded(2 * values.item(k), power) / 2
             if inverse is not None:
                 column = inverse[:, k] / inverse[k, k]
                 values = values + column * (short - values[k])
                 inverse -= np.outer(column, inverse[k])
                 inverse[k, k] = 1.0
             values[k] = short
-        noes = written(rounded(values.item(0) - math.fsum(values[1:].tolist()), power))
-        return float(sum_of([noes, *map(written, values[1:].tolist())])), values[1:]
+        weights = values[1:first]
+        zero = values.item(0) - float((found * centre).sum())
+        noes = written(rounded(zero - math.fsum(weights.tolist()), power))
+        return float(sum_of([noes, *map(written, weights.tolist())])), weights, found
 
 
 def _reach(rows: Engine, line: Projection) -> float:

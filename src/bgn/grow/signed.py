@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bgn.engines.protocol import Engine, Floats, Integers, Output
+from bgn.engines.ramp import Ramp
 from bgn.grow.constraints import Constraints
 from bgn.grow.output import Full, State, _Fit, rounded_output
 from bgn.model.neuron import Neuron
@@ -24,30 +25,50 @@ class Signed(Full):
         super().__init__(ridge)
         self._constraints = constraints
 
-    def _held(self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats) -> Floats:
-        return held(weights, inverse, self._constraints.signs(neurons))
+    def _held(
+        self, neurons: tuple[Neuron, ...], inverse: Floats, weights: Floats, ramps: tuple[Ramp, ...] = ()
+    ) -> Floats:
+        return held(weights, inverse, self._constraints.signs(neurons, ramps))
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted with signs held."""
         assert isinstance(state, _Fit)
         rest, inverse = self._rest(state, slot), np.zeros_like(state.inverse)
         inverse[np.ix_(rest.keep, rest.keep)] = rest.inverse
-        return rounded_output(self._held(state.neurons, inverse, rest.weights))
+        return rounded_output(self._held(state.neurons, inverse, rest.weights, state.ramps), state.ramps)
 
-    def _explained(self, fit: _Fit) -> float:
+    def objective(self, fit: State) -> float:
+        """The loss with the penalty on the weights in use."""
+        weights = np.append(fit.output.weights, fit.output.slopes).astype(np.float64)
+        return fit.loss + self._ridge * float((weights * weights).sum())
+
+    def costs(self, state: State) -> Floats:
+        """What taking out each neuron would cost, as far as the quadratic bound tells: of no weight, nothing."""
+        assert isinstance(state, _Fit)
+        weights = self._held(state.neurons, state.inverse, state.weights, state.ramps)[1:]
+        return np.asarray(weights * weights / np.diag(state.inverse)[1:])
+
+    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+        """Nothing for a line that would go the wrong way."""
+        wrong = self._constraints.of(ramp.column) * float(rows.ramp_pulls([ramp])[0]) < 0
+        return 0.0 if wrong else super().ramp_gain(rows, state, ramp)
+
+    def _explained(self, fit: _Fit, ramps: tuple[Ramp, ...]) -> float:
         """By how much the weights of a fit lower the penalised squares once their signs are held."""
-        return float((fit.target * self._held(fit.neurons, fit.inverse, fit.weights)).sum())
+        return float((fit.target * self._held(fit.neurons, fit.inverse, fit.weights, ramps)).sum())
 
     def _enough(self, gained: float, gone: float) -> bool:
         """Whether a neuron gains enough is told once the signs are held."""
         return True
 
-    def _accepted(self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float) -> State | None:
-        """Keep what lowers the loss with signs held; a neuron whose weight they leave at zero does not."""
-        if rows.loss.quadratic and self._explained(fit) - self._explained(state) <= lead:
+    def _accepted(
+        self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+    ) -> State | None:
+        """Keep what lowers the loss with signs held; a neuron, or line, whose weight they leave at zero does not."""
+        if rows.loss.quadratic and self._explained(fit, ramps) - self._explained(state, state.ramps) <= lead:
             return None
-        found = super()._accepted(rows, state, fit, slot, lead)
-        if found is None or found.output.weights[slot]:
+        found = super()._accepted(rows, state, fit, slot, lead, ramps)
+        if found is None or (found.output.slopes[-1] if len(ramps) > len(state.ramps) else found.output.weights[slot]):
             return found
         if slot < state.width:
             rows.put(slot, state.neurons[slot])

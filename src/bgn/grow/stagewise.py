@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bgn.engines.protocol import Cut, Engine, Output
+from bgn.engines.ramp import Ramp
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.protocol import Others
 from bgn.grow.output import State, base_alone, placed
@@ -44,7 +45,9 @@ class Stagewise:
         """The other neurons stay as they are."""
         return Others(rows.total, 0.0, np.array([[1.0 / rows.total]]), np.zeros(0, np.int64), 0.0)
 
-    def admit(self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0) -> State | None:
+    def admit(
+        self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
+    ) -> State | None:
         """Give the neuron the means of its two sides."""
         assert isinstance(state, _Steps)
         step = self.judge(rows, state, slot, cut, share)
@@ -62,6 +65,14 @@ class Stagewise:
             (*state.fired[:slot], cut.fired, *state.fired[slot + 1 :]),
             same_answers=not changed,
         )  # fmt: skip
+
+    def ramp_gain(self, rows: Engine, state: State, ramp: Ramp) -> float:
+        """Linear terms are for outputs that are refitted."""
+        return 0.0
+
+    def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
+        """None, ever."""
+        return None
 
     def inverse(self, state: State) -> None:
         """No neuron makes up for another."""

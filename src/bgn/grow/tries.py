@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bgn.engines.protocol import Engine
 from bgn.grow.bounds import Bounds
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
+from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
@@ -23,7 +27,14 @@ from bgn.grow.sweeps import PlannedGrowth, Sweeper, highest, how_many, watch_for
 _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
-_LITTLE_OF_MANY = 10.0  # the same in an average, whose networks grow wide
+_LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
+# How many times as much as a linear term a question must gain to be asked instead; these compete.
+LEADS = (1.0, 3.0)
+LEAD_AMONG_FOLDS = 2.0
+# By so many times the noise linear terms must be better than questions alone, to join them.
+CLEARLY = 0.25
+# Where linear terms without replacement are so many times worse than questions with it, they are given up.
+_HOPELESS = 1.15
 
 
 @dataclass(frozen=True)
@@ -47,11 +58,23 @@ class GrowthSettings:
     constraints: Constraints = NO_CONSTRAINTS
     bounds: Bounds | None = None
     n_networks: int = 1
+    max_linear: int | str = 0
+    lead: float = 1.0  # what a question must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
 
     @property
     def folds(self) -> Any:
         """How many folds to choose by, where that is done: for a single network of a single layer."""
         return self.cv if self.max_layers == 1 and self.n_networks == 1 else None
+
+    @property
+    def most_linear(self) -> int:
+        """Most linear terms: none in deep networks and averages, nor where outputs are not refitted, nor beside the
+        Lasso, nor where predictions have bounds."""
+        if self.max_layers > 1 or self.output != "full" or self.direction != "search" or self.n_networks > 1:
+            return 0
+        if self.bounds is not None:
+            return 0
+        return self.max_width if isinstance(self.max_linear, str) else self.max_linear
 
     def scaled(self, exponent: int) -> GrowthSettings:
         """The same for rows whose weights were multiplied by ``2**exponent``."""
@@ -68,10 +91,12 @@ def grow_once(
     wanted = settings.constraints.over(rows.coding)
     limits = LayerSettings(
         settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
-        settings.bounds,
-    )
+        settings.bounds, settings.most_linear, settings.lead,
+    )  # fmt: skip
     rule, rng = _rule(settings, penalty, wanted), np.random.default_rng([seed, layer])
-    if settings.sweeps == 0 or replacements == 0 or settings.direction != "search" or settings.output != "full":
+    enough = settings.sweeps != "auto" or rows.train.total > _PLENTY * rows.unit  # few rows are fitted too well by it
+    swept = settings.sweeps and enough and replacements != 0 and not settings.most_linear
+    if not swept or settings.direction != "search" or settings.output != "full":
         return LayerGrowth(rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
     assert rows.sample is not None
     sample = replace(rows, train=rows.sample, validation=None, folds=())
@@ -87,9 +112,90 @@ def grow_once(
     return replace(path, stopped=monitor.stopped or path.stopped)
 
 
-def criterion(path: LayerPath) -> float:
-    """The least loss along a path."""
-    return min(snapshot.criterion for snapshot in path.path)
+def lines_alone(settings: GrowthSettings) -> GrowthSettings:
+    """The same, without questions."""
+    return replace(settings, lead=math.inf)
+
+
+def noise_of(rows: Engine, unit: float, deviation: float) -> float:
+    """The standard error of a mean loss on some rows, given the deviation of the rows' losses."""
+    return deviation / math.sqrt(rows.total / unit)
+
+
+@dataclass(frozen=True)
+class _Grown:
+    """A grown layer, and how."""
+
+    path: LayerPath
+    settings: GrowthSettings
+    penalty: float
+
+    @property
+    def best(self) -> Snapshot:
+        """At the width of the least loss."""
+        return min(self.path.path, key=lambda snapshot: snapshot.criterion)
+
+    @property
+    def loss(self) -> float:
+        return self.best.criterion
+
+
+class Tries:
+    """Growths of one layer that compete; `best` is the one to keep so far."""
+
+    def __init__(self, rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int) -> None:
+        self._rows, self._settings, self._place, self._monitor = rows, settings, (seed, monitor, layer), monitor
+        self.best: _Grown | None = None
+
+    def grow(self) -> None:
+        """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
+        settings, competing = self._settings, penalties(self._rows, self._settings)
+        judged = self._rows.validation is not None
+        if judged or isinstance(settings.max_linear, str):
+            settings = replace(settings, max_linear=0)
+        for penalty in competing if len(competing) > 1 else ():
+            self._keep(self._grown(settings, penalty, 0))
+            if self._monitor.out_of_time():
+                return
+        if self.best is None or settings.max_replacements != 0:
+            penalty = competing[0] if self.best is None else self.best.penalty
+            self._keep(self._grown(settings, penalty, settings.max_replacements))
+        if self._settings.most_linear and judged and not self._monitor.out_of_time():
+            self._among_questions()
+            self._alone(competing)
+
+    def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
+        return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)
+
+    def _keep(self, found: _Grown, better: float = 0.0) -> None:
+        """Keep what is found if its loss is lower by more than that."""
+        if self.best is None or found.loss < self.best.loss - better:
+            self.best = found
+
+    def _among_questions(self) -> None:
+        """Linear terms beside questions, where they are better by more than a part of the noise."""
+        assert self.best is not None
+        plain, tried = self.best, []
+        for lead in LEADS:
+            tried.append(self._grown(replace(self._settings, lead=lead), plain.penalty, 0))
+            if self._monitor.out_of_time():
+                return
+        found = min(tried, key=lambda each: each.loss)
+        if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
+            again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
+            found = min(found, again, key=lambda each: each.loss)
+        self._keep(found, CLEARLY * self._noise(plain))
+
+    def _alone(self, competing: Sequence[float]) -> None:
+        """Linear terms alone, unless what was found does better by more than noise."""
+        assert self.best is not None
+        straight = lines_alone(self._settings)
+        found = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
+        self._keep(found, -self._noise(self.best))
+
+    def _noise(self, found: _Grown) -> float:
+        assert self._rows.validation is not None
+        return noise_of(self._rows.validation, self._rows.unit, found.best.validation_deviation)
 
 
 def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) -> list[float]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bgn.model.layer import Layer
+from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, level_word
@@ -70,12 +71,21 @@ def expanded(network: Network) -> Network:
             elif gaps:
                 row[starts[j] + len(values)] = _DECIDES if neuron.missing else -_DECIDES
     schema = replace(network.schema, columns=tuple(columns), named=True)
-    slopes = None
-    if network.slopes is not None:
-        slopes = np.zeros((len(columns), *network.slopes.shape[1:]))
-        slopes[starts] = network.slopes
     layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
-    return Network(layers, network.output_weights, network.base, schema=schema, link=network.link, slopes=slopes)
+    straight: dict[str, Any] = as_slopes(_straight(network, starts), len(columns), np.shape(network.base))
+    return Network(layers, network.output_weights, network.base, schema=schema, link=network.link, **straight)
+
+
+def _straight(network: Network, starts: list[int]) -> list[LinearTerm]:
+    """Return the linear terms over the expanded columns: a gap is a zero there, and its mark makes up for that."""
+    found = []
+    for term in network.linear_terms:
+        found.append(replace(term, column=starts[term.column]))
+        nothing, gap = term.between(np.array([0.0, np.nan])).tolist()
+        if network.layers[0].takes_gaps and not network.layers[0].refuses_gaps[term.column]:
+            slopes = tuple(slope * (gap - nothing) for slope in term.slopes)
+            found.append(LinearTerm(starts[term.column] + 1, slopes))
+    return found
 
 
 def _neuron(weights: Floats, neuron: Neuron) -> Neuron:

@@ -19,7 +19,7 @@ _MOST_WHOLE = 1 << 53  # below it every whole number is a float
 _MORE_DECIMALS = 4  # than the members have, where their mean has no end
 
 
-def mean_of(networks: Sequence[Network], left_out: float) -> Network:
+def mean_of(networks: Sequence[Network]) -> Network:
     """Return the mean of networks of the same columns and link as one network, which knows its members.
 
     With one hidden layer, neurons that ask the same question are one, their weights added. Deeper networks stand side
@@ -30,8 +30,6 @@ def mean_of(networks: Sequence[Network], left_out: float) -> Network:
     Parameters
     ----------
     networks : sequence of Network
-    left_out : float
-        The share of the rows that each did not learn from.
 
     Returns
     -------
@@ -43,7 +41,7 @@ def mean_of(networks: Sequence[Network], left_out: float) -> Network:
     >>> from bgn.model.mean import mean_of
     >>> first = Network([Layer([[1.0], [1.0]], [-2.0, -5.0])], [0.5, 0.25], 1.0, ["rooms"])
     >>> second = Network([Layer([[1.0]], [-5.0])], [0.7], 2.0, ["rooms"])
-    >>> mean = mean_of([first, second], 0.2)
+    >>> mean = mean_of([first, second])
     >>> mean.widths, mean.output_weights, mean.base
     ((2,), array([0.25 , 0.475]), 1.5)
     """
@@ -57,7 +55,7 @@ def mean_of(networks: Sequence[Network], left_out: float) -> Network:
     if any(network.slopes is not None for network in networks):
         none = np.zeros((first.n_inputs, *np.shape(first.base)))
         slopes["slopes"] = np.array([none if each.slopes is None else each.slopes for each in networks])
-    members = Members(weights, bases, left_out, **slopes)
+    members = Members(weights, bases, **slopes)
     lines: dict[str, Any] = {name: _means(each) for name, each in slopes.items()}
     return Network(layers, values[1:], values[0], schema=first.schema, link=first.link, members=members, **lines)
 

@@ -23,10 +23,11 @@ from bgn.model.above import ANSWERS
 from bgn.model.decimals import whole_numbers
 from bgn.model.devices import on_gpu as on_gpu
 from bgn.model.layer import Layer, stacked
+from bgn.model.linear_term import LinearTerm, ends_of, linear_terms_of
 from bgn.model.link import LINKS
 from bgn.model.members import Members
 from bgn.model.schema import Schema
-from bgn.model.step import Floats, any_output, frozen, shaped
+from bgn.model.step import Bools, Floats, any_output, frozen, shaped
 from bgn.printable import clean
 
 _MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
@@ -55,6 +56,8 @@ class Network:
         What a score means: a number, the log-odds of "yes", or those of several classes.
     slopes : array_like, shape (n_inputs,) or (n_inputs, outputs), optional
         What each column adds per unit, beside the questions. With slopes a network is no longer binary activated.
+    ranges : array_like, shape (n_inputs, 2), optional
+        Between which values of each column its slope counts: a value beyond counts as the nearer end. None for no ends.
     members : Members, optional
         The networks that it is the mean of; two networks are equal whatever these are.
 
@@ -76,6 +79,7 @@ class Network:
     schema: Schema
     link: str
     slopes: Floats | None
+    ranges: Floats | None
     members: Members | None
 
     def __init__(
@@ -89,6 +93,7 @@ class Network:
         schema: Schema | None = None,
         link: str = "identity",
         slopes: ArrayLike | None = None,
+        ranges: ArrayLike | None = None,
         members: Members | None = None,
     ) -> None:
         layers = stacked(layers)
@@ -111,16 +116,17 @@ class Network:
                 f"schema names {len(schema.classes)} classes; a network with the link {link!r} tells {n_classes} apart."
             )
         with np.errstate(over="ignore"):
-            largest = np.abs(bases) + np.abs(weights).sum(axis=0)
-        if not np.isfinite(largest).all():
+            too_large = not np.isfinite(np.abs(bases) + np.abs(weights).sum(axis=0)).all()
+        if too_large:
             raise ValueError(
                 "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
                 "predictions would be infinite. Rescale the target."
             )
-        lines = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
+        steep = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
+        steep = steep if steep is not None and steep.any() else None
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
-            slopes=lines if lines is not None and lines.any() else None, members=members and members.of(weights.shape),
+            slopes=steep, ranges=ends_of(ranges, steep), members=members and members.of(weights.shape),
         )  # fmt: skip
 
     # -- shape ---------------------------------------------------------------------------------------------
@@ -189,14 +195,24 @@ class Network:
         whole = self.link == "identity" and self.slopes is None
         return whole and first.numeric and not first.takes_gaps and self.schema.all_numbers
 
+    @cached_property
+    def linear_terms(self) -> tuple[LinearTerm, ...]:
+        """What columns add per unit, in the order in which it is added."""
+        return linear_terms_of(self.slopes, self.ranges, self.schema)
+
+    @cached_property
+    def refuses_gaps(self) -> Bools:
+        """Which columns a slope or a question has no answer for gaps of, unless they count as something."""
+        refused = self.layers[0].refuses_gaps
+        return refused if self.slopes is None else refused | any_output(self.slopes)
+
     # -- values --------------------------------------------------------------------------------------------
 
     def _rows(self, X: Any, encoded: bool = False) -> Floats:
         """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
-        refused = np.ones(self.n_inputs, dtype=bool) if self.slopes is not None else self.layers[0].refuses_gaps
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
-        rows = X if encoded else self.schema.encode(X, gaps=~(refused & np.isnan(typical)))
-        gaps = np.isnan(rows) & refused
+        rows = X if encoded else self.schema.encode(X, gaps=~(self.refuses_gaps & np.isnan(typical)))
+        gaps = np.isnan(rows) & self.layers[0].refuses_gaps
         return np.where(gaps, typical, rows) if gaps.any() else rows
 
     def hidden(self, X: Any, layer: int = -1) -> Floats:
@@ -226,16 +242,7 @@ class Network:
         return values
 
     def raw_score(self, X: Any) -> Floats:
-        """Return base, slopes and questions added up for every row, before the link.
-
-        Parameters
-        ----------
-        X : array_like or frame, shape (rows, n_inputs)
-
-        Returns
-        -------
-        ndarray of float64, shape (rows,) or (rows, outputs)
-        """
+        """Return base, slopes and questions added up for every row of a table `X`, before the link."""
         return self._raw_score(self._rows(X))
 
     def _raw_score(self, rows: Floats) -> Floats:
@@ -244,9 +251,8 @@ class Network:
         base, weights, over = self.summands
         total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
         sums = total.T  # one contiguous sum per output, added to in a fixed order
-        for column, slope in enumerate(() if self.slopes is None else self.slopes):
-            if np.any(slope):
-                sums += np.multiply.outer(slope, rows[:, column])
+        for term in self.linear_terms:
+            sums += np.multiply.outer(term.slopes if sums.ndim > 1 else term.slopes[0], term.values(rows))
         for answers, weight in zip(self._hidden(rows).T, weights, strict=True):
             sums += np.multiply.outer(weight, answers)
         return total if over == 1.0 else total / over
@@ -291,11 +297,7 @@ class Network:
         Parameters
         ----------
         **parts
-            `layers`, `output_weights`, `base`, `schema`, `link`, `slopes` or `members`; only a schema keeps these.
-
-        Returns
-        -------
-        Network
+            Any that the constructor takes by these names, `layers`, `base` and so on; only a schema keeps `members`.
 
         Examples
         --------
@@ -304,18 +306,14 @@ class Network:
         >>> network.changed(base=2.0).predict([[70.0]])
         array([2.5])
         """
-        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "members")
-        return Network(**{name: getattr(self, name) for name in own[: 7 if parts.keys() <= {"schema"} else 6]} | parts)
+        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "ranges", "members")
+        return Network(**{name: getattr(self, name) for name in own[: 8 if parts.keys() <= {"schema"} else 7]} | parts)
 
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.
 
         A category becomes one 0/1 input per level, and a gap one more; :func:`bgn.model.expansion.expand` turns rows
         into such inputs. A network of numbers without gaps is returned as it is.
-
-        Returns
-        -------
-        Network
         """
         from bgn.model.expansion import expanded
 
@@ -331,6 +329,7 @@ class Network:
             and np.array_equal(self.output_weights, other.output_weights)
             and np.array_equal(self.base, other.base)
             and np.array_equal(self.slopes, other.slopes)  # type: ignore[arg-type]  # None is equal to itself alone
+            and np.array_equal(self.ranges, other.ranges)  # type: ignore[arg-type]
         )
 
     def __hash__(self) -> int:

@@ -117,13 +117,30 @@ def rescaled(network: Network, sources: Sequence[Source], schema: Schema) -> Net
     neurons = [_asked(neuron, sources, schema) for neuron in network.layers[0].neurons]
     parts: dict[str, Any] = {"layers": [Layer.of(neurons, len(schema)), *network.layers[1:]], "schema": schema}
     if network.slopes is not None:
-        slopes, base = np.zeros((len(schema), *network.slopes.shape[1:])), np.asarray(network.base)
-        for source, slope in zip(sources, network.slopes, strict=True):
-            factor, shift = map(float, source.line)
-            slopes[source.column] += slope * factor
-            base = base + slope * shift
-        parts |= {"slopes": slopes, "base": base}
+        parts |= _rescaled_lines(network, sources, len(schema))
     return network.changed(**parts)
+
+
+def _rescaled_lines(network: Network, sources: Sequence[Source], n_columns: int) -> dict[str, Any]:
+    """Return slopes, their ends and the base over the columns that others were made of."""
+    outputs = np.shape(network.base)
+    slopes, base = np.zeros((n_columns, *outputs)), np.asarray(network.base)
+    known: dict[int, tuple[float, float]] = {}
+    for term in network.linear_terms:
+        factor, shift = map(float, sources[term.column].line)
+        slope, column = np.reshape(term.slopes, outputs), sources[term.column].column
+        if factor == 0.0:
+            base = base + slope * float(term.between(np.array([shift]))[0])
+            continue
+        low, high = sorted(((term.low - shift) / factor, (term.high - shift) / factor))
+        if known.setdefault(column, (low, high)) != (low, high):
+            raise ValueError(
+                f"the network has two slopes of column {column} between different ends, which are not one slope of it."
+            )
+        slopes[column] += slope * factor
+        base = base + slope * shift
+    ranges = [known.get(column, (-np.inf, np.inf)) for column in range(n_columns)]
+    return {"slopes": slopes, "base": base, "ranges": ranges}
 
 
 def with_output(network: Network, factor: float, shift: float) -> Network:

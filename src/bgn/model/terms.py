@@ -22,6 +22,7 @@ import numpy as np
 from bgn.model.above import ANSWERS
 from bgn.model.asked import condition_of
 from bgn.model.decimals import EXACT, whole_numbers, written
+from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.question import Condition, counted_gaps
 from bgn.model.schema import Schema, level_word
@@ -71,7 +72,7 @@ class Terms:
         The table's columns, and what is predicted.
     widths : tuple of int
         Width of every hidden layer of the network.
-    slopes : tuple of (int, float)
+    linear_terms : tuple of LinearTerm
         What some columns add per unit, beside the questions.
     filled : tuple of (int, float or None)
         Columns of which no question sees a gap, and what a gap counts as in all of them; None where it is refused.
@@ -84,7 +85,7 @@ class Terms:
     hidden: tuple[tuple[Condition, ...], ...]
     schema: Schema
     widths: tuple[int, ...]
-    slopes: tuple[tuple[int, float], ...] = ()
+    linear_terms: tuple[LinearTerm, ...] = ()
     filled: tuple[tuple[int, float | None], ...] = ()
     link: str = "identity"
 
@@ -168,7 +169,7 @@ class Terms:
         summed, unit = whole_numbers(numbers) or (np.array(numbers), 1.0)
         total = (summed[0] + self.holds(X) @ summed[1:]) / unit
         rows = self._rows(X)
-        return np.asarray(total + sum(rows[:, j] * slope for j, slope in self.slopes))
+        return np.asarray(total + sum(term.values(rows) * term.slopes[0] for term in self.linear_terms))
 
     def _rows(self, X: Any) -> Floats:
         """Return a table as the questions read it."""
@@ -295,14 +296,13 @@ def as_terms(model: Any) -> Terms:
             fires = bool(network.layers[last].bias[neuron] >= 0)
             start = EXACT.add(start, size) if fires is (weight > 0) else EXACT.subtract(start, size)
     terms.sort(key=lambda term: -term.amount)
-    slopes = () if network.slopes is None else enumerate(network.slopes.tolist())
     return Terms(
         start=start,
         terms=tuple(terms),
         hidden=_hidden(network, terms, filled),
         schema=network.schema,
         widths=network.widths,
-        slopes=tuple((column, slope) for column, slope in slopes if slope),
+        linear_terms=network.linear_terms,
         filled=tuple(filled.items()),
         link=network_of(model, plain=False).link,
     )
@@ -310,8 +310,7 @@ def as_terms(model: Any) -> Terms:
 
 def _filled(network: Network) -> dict[int, float | None]:
     """Return the columns of which the questions see no gap, and what one counts as; None where it is refused."""
-    first = network.layers[0]
-    refused = range(network.n_inputs) if network.slopes is not None else np.flatnonzero(first.refuses_gaps).tolist()
+    refused = np.flatnonzero(network.layers[0].refuses_gaps).tolist()
     return {column: network.schema.columns[column].typical for column in refused}
 
 

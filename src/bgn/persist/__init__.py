@@ -240,8 +240,6 @@ def _finite(figures: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 
-
-
 def _read(content: Any, size: int) -> ModelFile:
     """Check a parsed file of `size` bytes from top to bottom and build what it describes."""
     if not isinstance(content, dict) or content.get("format") != _FORMAT:

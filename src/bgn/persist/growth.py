@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.persist import network as networks
 from bgn.persist import strict
@@ -48,7 +49,7 @@ _HISTORY: dict[str, Reader[Any]] = {
     "n_validation": _COUNT,
 }  # fmt: skip
 _AVERAGE: dict[str, Reader[Any]] = {
-    "left_out": strict.number, "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
+    "best_layer": _COUNT, "best_width": _COUNT, "stopped": strict.text,
 }  # fmt: skip
 _SNAPSHOT: dict[str, Reader[Any]] = {
     "train_loss": _square, "validation_loss": _maybe, "validation_deviation": _maybe,
@@ -121,9 +122,14 @@ def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
             "neurons": [number.setdefault(neuron, len(number)) for neuron in snapshot.neurons],
             "output_weights": snapshot.output_weights.tolist(),
         }
+        | ({"linear_terms": [_linear_out(each) for each in snapshot.linear_terms]} if snapshot.linear_terms else {})
         for snapshot in path
     ]
     return {"neurons": [networks.neuron_out(neuron) for neuron in number], "snapshots": snapshots}
+
+
+def _linear_out(term: LinearTerm) -> list[Any]:
+    return [term.column, list(term.slopes), networks.ends_out(term.low, term.high)]
 
 
 # -- in -----------------------------------------------------------------------------------------------------
@@ -189,19 +195,34 @@ def _path_in(value: Any, where: str, inputs: networks.Levels, network: Network) 
     index, shape = strict.whole(len(found["neurons"]) - 1), np.shape(network.base)
     base: Reader[Any] = strict.array(strict.number, *shape) if shape else strict.number
     read = {_written(name, network.link): reader for name, reader in _SNAPSHOT.items()} | {"base": base}
+    read |= {"neurons": strict.array(index), "output_weights": strict.array(base)}
+    read["linear_terms"] = strict.array(_linear_in(network))
     found["snapshots"] = [
-        _snapshot_in(
-            each,
-            f"{where}.snapshots[{width}]",
-            read | {"neurons": strict.array(index, width), "output_weights": strict.array(base, width)},
-        )
-        for width, each in enumerate(found["snapshots"])
+        _snapshot_in(each, f"{where}.snapshots[{width}]", read, width) for width, each in enumerate(found["snapshots"])
     ]
     return found
 
 
-def _snapshot_in(value: Any, where: str, readers: Mapping[str, Reader[Any]]) -> dict[str, Any]:
-    found = strict.record(value, where, readers)
+def _linear_in(network: Network) -> Reader[LinearTerm]:
+    """Return the reader of linear terms of a network's columns."""
+
+    def read(value: Any, where: str) -> LinearTerm:
+        column, slopes, ends = strict.array(strict.anything, 3)(value, where)
+        place = strict.whole(network.n_inputs - 1)(column, f"{where}[0]")
+        numbers = strict.array(strict.number, max(1, np.size(network.base)))(slopes, f"{where}[1]")
+        typical = network.schema.columns[place].typical
+        gap = math.nan if typical is None else float(typical)
+        return LinearTerm(place, tuple(numbers), *networks.ends_in(ends, f"{where}[2]"), gap)
+
+    return read
+
+
+def _snapshot_in(value: Any, where: str, readers: Mapping[str, Reader[Any]], width: int) -> dict[str, Any]:
+    found = strict.record(value, where, readers, optional=("linear_terms",))
+    linear = found.setdefault("linear_terms", [])
+    for name in ("neurons", "output_weights"):
+        if len(found[name]) + len(linear) != width:
+            raise ModelFileError(f"{where}.{name} must have {width - len(linear)} entries; got {len(found[name])}.")
     base = np.array(found.pop("base"))
     weights = np.array(found.pop("output_weights")).reshape(-1, *base.shape)
     with np.errstate(over="ignore"):
@@ -238,7 +259,9 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
 
     def snapshot(neurons: Sequence[Neuron], values: Mapping[str, Any]) -> Snapshot:
         chosen = tuple(neurons[index] for index in values["neurons"])
-        return Snapshot(chosen, values["output_weights"], values["base"], *(values[name] for name in _SNAPSHOT))
+        losses = {name: values[name] for name in _SNAPSHOT}
+        straight = tuple(values["linear_terms"])
+        return Snapshot(chosen, values["output_weights"], values["base"], **losses, linear_terms=straight)
 
     paths = [tuple(snapshot(path["neurons"], each) for each in path["snapshots"]) for path in plain["paths"]]
     return History(

@@ -23,14 +23,12 @@ def members_out(members: Members) -> dict[str, Any]:
         asked = np.flatnonzero(any_output(weights))
         found = {"base": base.tolist(), "neurons": asked.tolist(), "output_weights": weights[asked].tolist()}
         networks.append(found if members.slopes is None else found | {"slopes": members.slopes[k].tolist()})
-    return {"left_out": members.left_out, "networks": networks}
+    return {"networks": networks}
 
 
 def with_members(network: Network, value: Any, where: str) -> Network:
     """Return a network that knows the members that a file tells of, or say what is wrong."""
-    found = strict.record(value, where, {"left_out": strict.number, "networks": strict.array(strict.anything)})
-    if not 0.0 < found["left_out"] < 1.0:
-        raise strict.refuse(f"{where}.left_out", "a share of the rows, above 0 and below 1", found["left_out"])
+    found = strict.record(value, where, {"networks": strict.array(strict.anything)})
     count, shape = len(found["networks"]), network.output_weights.shape
     if not 1 <= count <= _MOST_WEIGHTS // max(network.output_weights.size + network.n_inputs, 1):
         raise ModelFileError(f"{where}.networks must hold some, and at most {_MOST_WEIGHTS} weights; got {count}.")
@@ -54,4 +52,4 @@ def with_members(network: Network, value: Any, where: str) -> Network:
     for name, own, mean in (("output_weights", weights, network.output_weights), ("base", bases, network.base)):
         if not np.allclose(own.mean(axis=0), mean, rtol=_APART, atol=_APART * float(np.abs(own).max(initial=0.0))):
             raise ModelFileError(f"{where}: the {name} of the networks do not have the mean that the file says.")
-    return network.changed(members=Members(weights, bases, found["left_out"], slopes))
+    return network.changed(members=Members(weights, bases, slopes))

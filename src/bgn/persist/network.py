@@ -7,6 +7,7 @@ number, a network without a link predicts numbers.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -222,14 +223,35 @@ def network_out(network: Network) -> dict[str, Any]:
         "output_weights": network.output_weights.tolist(),
         "base": np.asarray(network.base).tolist(),
     }
-    found |= {} if network.slopes is None else {"slopes": network.slopes.tolist()}
+    if network.slopes is not None:
+        found["slopes"] = network.slopes.tolist()
+    if network.ranges is not None:
+        found["ranges"] = [ends_out(*ends) for ends in network.ranges.tolist()]
     return found if network.members is None else found | {"members": members_out(network.members)}
+
+
+def ends_out(low: float, high: float) -> list[float | None] | None:
+    """Return the ends of a slope, null for one that it has not; null for both."""
+    ends = [None if math.isinf(each) else each for each in (low, high)]
+    return None if ends == [None, None] else ends
+
+
+def ends_in(value: Any, where: str) -> tuple[float, float]:
+    """Return the ends of a slope, infinite where it has none, or say what is wrong."""
+    if value is None:
+        return -math.inf, math.inf
+    low, high = strict.array(strict.anything, 2)(value, where)
+    return (
+        -math.inf if low is None else strict.number(low, f"{where}[0]"),
+        math.inf if high is None else strict.number(high, f"{where}[1]"),
+    )
 
 
 def network_in(value: Any, where: str, schema: Schema) -> Network:
     """Build the network that reads the columns of a schema, or say what is wrong."""
-    parts = ("link", "layers", "output_weights", "base", "slopes", "members")
-    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=("link", "slopes", "members"))
+    parts = ("link", "layers", "output_weights", "base", "slopes", "ranges", "members")
+    optional = ("link", "slopes", "ranges", "members")
+    found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=optional)
     link = found.get("link", "identity")
     if not isinstance(link, str) or link not in LINKS:
         raise strict.refuse(f"{where}.link", f"one of {', '.join(map(repr, LINKS))}", link)
@@ -245,7 +267,9 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
         raise ModelFileError(f"{where}.base must have one entry per class, and at least one.")
     if schema.classes is not None and len(schema.classes) != (shape or (2,))[0]:
         raise ModelFileError(f"schema.classes must name {(shape or (2,))[0]} classes; got {len(schema.classes)}.")
-    numbers = {"base": each(found["base"], f"{where}.base")}
+    numbers: dict[str, Any] = {"base": each(found["base"], f"{where}.base")}
+    if "ranges" in found:
+        numbers["ranges"] = strict.array(ends_in, len(schema))(found["ranges"], f"{where}.ranges")
     for name, length in (("output_weights", layers[-1].width), ("slopes", len(schema))):
         if name in found:
             rows = strict.array(each, length)(found[name], f"{where}.{name}")

@@ -157,8 +157,8 @@ def _predict(network: Network, table: list[list[Any]]) -> Floats:
 def _threshold_rows(network: Network) -> Floats:
     """Make rows up: from where the first layer's neurons cut each column, lowest to highest, all levels, and gaps."""
     columns, layer = network.schema.columns, network.layers[0]
-    gaps = layer.takes_gaps and network.slopes is None
-    refused = layer.refuses_gaps if gaps else np.ones(len(columns), bool)
+    gaps = layer.takes_gaps
+    refused = network.refuses_gaps if gaps else np.ones(len(columns), bool)
     if any(column.levels == () and refused[j] for j, column in enumerate(columns)):
         return np.empty((0, len(columns)))
     cuts: dict[int, list[float]] = {}
@@ -173,7 +173,7 @@ def _threshold_rows(network: Network) -> Floats:
         if column.levels is not None:
             rows[:, j] = np.arange(_CHECKS) % len(column.levels) if column.levels else np.nan
     if gaps:
-        rows[-1, ~layer.refuses_gaps] = np.nan
+        rows[-1, ~refused] = np.nan
     return rows
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, PairEffect, effect_over
-from bgn.explain.subject import network_of_questions, rows_of
+from bgn.explain.subject import rows_of
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, axes, ink, label, plain
-from bgn.show.curve import band, corners, few_wholes, histogram, levels_of
+from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.labels import shorten, shortened
 
 _PIXELS = 200
@@ -52,7 +53,9 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('rooms', 'mean predicted price')
     """
-    network = network_of_questions(model)
+    network = network_of(model, plain=False)
+    if network.link != "identity":
+        raise ValueError("model must predict one number; of classes, plot bgn.effect(model, feature, scale='score').")
     rows, schema = rows_of(network, X, "X"), shortened(network.schema)
     found = effect_over(network, feature, rows)
     ax = axes(ax, 6.0, 4.0)
@@ -77,11 +80,13 @@ def _curve(ax: Any, found: Effect, column: Floats) -> None:
         ax.annotate("missing", (1.0, found.missing), xycoords=("axes fraction", "data"), ha="right", va="bottom")
     if not len(column):
         return
-    ends = band(found)
+    ends, steps = band(found), stepping(found, column)
     if ends is not None:
         places, low = corners(ends[0], column)
-        ax.fill_between(places, low, corners(ends[1], column)[1], step="post", color=FIRST, alpha=0.25, linewidth=0)
-    ax.plot(*corners(found, column), drawstyle="steps-post", color=FIRST, linewidth=2.0, zorder=3)
+        step = "post" if steps else None
+        ax.fill_between(places, low, corners(ends[1], column)[1], step=step, color=FIRST, alpha=0.25, linewidth=0)
+    style = "steps-post" if steps else "default"
+    ax.plot(*corners(found, column), drawstyle=style, color=FIRST, linewidth=2.0, zorder=3)
     if few_wholes(column):
         ax.xaxis.get_major_locator().set_params(integer=True)
     counts, edges = histogram(column)

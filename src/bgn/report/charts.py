@@ -17,7 +17,7 @@ from bgn.report.class_charts import lines_for, probability_curves, reach
 from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
-from bgn.show.curve import band, corners, few_wholes, histogram, levels_of
+from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.drawing import percent
 from bgn.show.labels import title
 
@@ -33,8 +33,9 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         return _probability_effects(facts)
     curves = _curves(facts)
     gaps = [each.missing for each in curves.values() if each.missing is not None]
-    ends = [each for curve in curves.values() for each in (curve, *(band(curve) or ()))]
-    levels = np.concatenate([*(each.levels for each in ends), gaps]) if curves else np.zeros(1)
+    ends = [(i, each) for i, curve in curves.items() for each in (curve, *(band(curve) or ()))]
+    reached = [each.levels if each.line is None else _reached(each, facts.rows[:, i]) for i, each in ends]
+    levels = np.concatenate([*reached, gaps]) if curves else np.zeros(1)
     up = (float(levels.min()), float(levels.max()))
     room = 0.05 * (up[1] - up[0])
     shown = []
@@ -103,7 +104,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], di
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
     between = " and ".join(Signs().number(whole(end)) for end in (low, high))
-    steps = "" if few_wholes(column) else f" in {_count(len(places) - 2)}"
+    steps = "" if few_wholes(column) or curve.line is not None else f" in {_count(len(places) - 2)}"
     reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
     text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
     if gaps and curve.missing is not None:
@@ -114,10 +115,18 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], di
     chart.bars(edges.tolist(), counts.tolist())
     if gaps and curve.missing is not None:
         chart.line([(ends[0], curve.missing), (ends[1], curve.missing)], "bound")
+    joined = stepping(curve, column)
     for end in band(curve) or ():
-        chart.line(_thinned(*corners(end, column)), "band", steps=True)
-    chart.line(_thinned(places, reached), "first", steps=True)
+        chart.line(_thinned(*corners(end, column)), "band", steps=joined)
+    shown = _thinned(places, reached) if joined else list(zip(places.tolist(), reached.tolist(), strict=True))
+    chart.line(shown, "first", steps=joined)
     return chart.svg("effect"), text
+
+
+def _reached(curve: Effect, column: Floats) -> Floats:
+    """Return the effects that are drawn of a feature with a linear term."""
+    known = column[~np.isnan(column)]
+    return corners(curve, known if len(known) else np.zeros(1))[1]
 
 
 def _curves(facts: Facts) -> dict[int, Effect]:

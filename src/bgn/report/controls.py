@@ -91,4 +91,10 @@ def plain_network(network: Network) -> dict[str, Any]:
         for layer in network.layers
     ]
     base, output, unit = network.summands
-    return {"layers": layers, "output": output.tolist(), "base": base.tolist(), "unit": unit, "link": network.link}
+    lines = [
+        {"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high,
+         "gap": None if each.gap != each.gap else each.gap}
+        for each in network.linear_terms
+    ]  # fmt: skip
+    numbers = {"output": output.tolist(), "base": base.tolist(), "unit": unit, "link": network.link}
+    return {"layers": layers, "lines": lines, **numbers}

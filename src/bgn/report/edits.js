@@ -59,7 +59,7 @@
     const layer = state.neurons.map((each) => ({
       columns: each.columns, weights: each.weights, bias: 0 - each.threshold, gaps: each.gaps ?? null, missing: each.missing ?? null,
     }));
-    return { layers: [layer], ...summands(state.base, state.weights), link: data.network.link };
+    return { layers: [layer], lines: [], ...summands(state.base, state.weights), link: data.network.link };
   }
   const predictions = (state) => {
     const model = computed(state);

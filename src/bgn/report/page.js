@@ -44,6 +44,10 @@
       });
     }
     let total = model.base;
+    for (const line of model.lines) {
+      const value = row[line.column] === null ? line.gap : row[line.column];
+      total += line.slope * Math.min(Math.max(value, line.low), line.high);
+    }
     said.forEach((answer, i) => { total += answer * model.output[i]; });
     return total / model.unit;
   }
@@ -245,7 +249,23 @@
       const far = 1e-9 * Math.max(1, Math.abs(cut));
       found.push(cut - far, cut + far);
     }
+    for (const line of network.lines) if (line.column === control.column) found.push(...alongLine(control, line, found));
     return found.filter((value) => value >= control.low && value <= control.high);
+  }
+
+  // Between thresholds a column with a slope moves the prediction evenly: where it passes what is wanted, and the ends.
+  function alongLine(control, line, cuts) {
+    const wanted = byId("reach-value").valueAsNumber;
+    const edges = [control.low, control.high, line.low, line.high, ...cuts]
+      .filter((value) => value >= control.low && value <= control.high).sort((a, b) => a - b);
+    const found = edges.slice();
+    for (let i = 0; i + 1 < edges.length; i++) {
+      const middle = edges[i] / 2 + edges[i + 1] / 2;
+      const value = middle + (wanted - wantedOf(changed(changesOf(control, middle)))) / line.slope;
+      const far = 1e-12 * Math.max(1, Math.abs(value));
+      if (value >= edges[i] && value <= edges[i + 1]) found.push(value, value - far, value + far, value - 1e3 * far, value + 1e3 * far);
+    }
+    return control.whole ? found.flatMap((value) => [Math.floor(value), Math.ceil(value)]) : found;
   }
 
   function rounder(control, value, good) {

@@ -17,9 +17,10 @@ from bgn.explain.promises import promises
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places, whole
-from bgn.export.remarks import remarks
+from bgn.export.remarks import ends, remarks
 from bgn.export.text import Signs
-from bgn.model.terms import outputs_of
+from bgn.model.linear_term import LinearTerm
+from bgn.model.terms import Terms, outputs_of
 from bgn.printable import clean, visible
 from bgn.report import classes, svg
 from bgn.report import controls as offers
@@ -63,6 +64,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         folded=_FOLDED,
         describe=lambda condition: markup(describe(condition, terms, Html(), units)),
         remarks=[markup(each) for each in remarks(terms, Html(), units)],
+        lines=[_line(each, terms) for each in terms.linear_terms],
         colour=colour,
         classes=_classes(facts, measures),
         columns=classes.columns_of_amounts(network, terms),
@@ -129,15 +131,26 @@ def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
     about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
     if facts.classes:
         return classes.sentence(facts, measure, _judged(facts), target, about)
-    if not count:
+    if not count and not facts.terms.linear_terms:
         return f"This model always predicts the same {target}: {Signs().number(whole(facts.terms.start))}."
-    questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
+    asked = "one yes/no question" if count == 1 else f"{count} yes/no questions"
+    parts = [f"a fixed amount for each of {asked} answered yes"] if count else []
+    if straight := len(facts.terms.linear_terms):
+        parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
     explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
     off = _number(float(f"{measure['mae']:.3g}"), 3)
     return (
-        f"This model predicts {target} as a base value plus a fixed amount for each of {questions} answered yes, about "
+        f"This model predicts {target} as a base value plus {' and '.join(parts)}, about "
         f"{about}; on {_judged(facts)} it is off by {off} on average{explained}. {_reach(facts)}"
     )
+
+
+def _line(term: LinearTerm, terms: Terms) -> dict[str, Any]:
+    """Return a linear term as the card shows it."""
+    markup = require("markupsafe", extra="report").Markup
+    words = Html().scaled(Html().name(title_of(terms.schema.columns[term.column])), *ends(term))
+    slope = Signs().number(("+" if term.slopes[0] > 0 else "") + whole(term.slopes[0]))
+    return {"slope": slope, "words": markup(words)}
 
 
 def _reach(facts: Facts) -> str:

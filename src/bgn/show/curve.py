@@ -54,6 +54,8 @@ def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
     if few_wholes(column):
         places = np.arange(low, high + 1.0)
         return np.append(places - 0.5, high + 0.5), found(np.append(places, high))
+    if found.line is not None:
+        return _bent(found, low, high)
     first, last = np.searchsorted(found.breakpoints, [low, high], side="right")
     places = np.concatenate([[low], found.breakpoints[first:last], [high]])
     return places, np.append(found.levels[first : last + 1], found.levels[last])
@@ -65,3 +67,16 @@ def band(found: Effect) -> tuple[Effect, Effect] | None:
         return None
     away = 2.0 * found.standard_error
     return replace(found, levels=found.levels - away), replace(found, levels=found.levels + away)
+def _bent(found: Effect, low: float, high: float) -> tuple[Floats, Floats]:
+    """Return the corners of an effect with a linear term, where it steps or bends: twice each, from below and above."""
+    assert found.line is not None
+    inner = np.unique([*found.breakpoints, found.line.low, found.line.high])
+    edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
+    places = np.repeat(edges, 2)[1:-1]
+    levels = np.repeat(found.levels[np.searchsorted(found.breakpoints, edges[:-1], side="right")], 2)
+    return places, levels + found.straight(places)
+
+
+def stepping(found: Effect, column: Floats) -> bool:
+    """Tell whether the corners of an effect are joined by steps, not by straight lines."""
+    return found.line is None or few_wholes(column)

@@ -20,6 +20,7 @@ from bgn.explain.importance import importance as measure
 from bgn.export.condition import describe
 from bgn.export.html import colour
 from bgn.export.numbers import aligned, whole
+from bgn.export.remarks import ends
 from bgn.export.rounded import check_digits, rounded
 from bgn.export.text import Signs
 from bgn.model.network import Network
@@ -124,8 +125,9 @@ def draw(model: Any, importance: Importance | None = None, digits: int | None = 
     note = f" (rounded to {digits} digits)" if terms != exact else ""
     terms = replace(terms, schema=shortened(terms.schema))
     base, *weights = map(Signs().number, aligned([terms.start, *(term.amount for term in terms.terms)]))
-    for column, slope in terms.slopes:
-        base += f" {'+' if slope > 0 else Signs().number('-')} {whole(abs(slope))} {terms.names[column]}"
+    for term in terms.linear_terms:
+        sign, slope = "+" if term.slopes[0] > 0 else Signs().number("-"), whole(abs(term.slopes[0]))
+        base += f" {sign} {slope} {Signs().scaled(terms.names[term.column], *ends(term))}"
     columns = [_features(network, terms, importance)]
     columns += [[_neuron(each, terms) for each in conditions] for conditions in terms.hidden]
     columns.append(_term_boxes(network, terms, importance))
@@ -227,4 +229,4 @@ def _lines(
     for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True)):
         start = places[term.condition.layer, term.neuron]
         lines.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))
-    return tuple(lines + [Line(places[-1, column], last, 1.0) for column, _ in terms.slopes])
+    return tuple(lines + [Line(places[-1, each.column], last, 1.0) for each in terms.linear_terms])

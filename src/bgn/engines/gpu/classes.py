@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -30,8 +32,14 @@ class ClassTensorPart(TensorPart):
         return made
 
     def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        each = [self.answers.subtracted(start, one_of(output, k)) for k, start in enumerate(self._start)]
+        each = []
+        for k, start in enumerate(self._start):
+            one = one_of(output, k)
+            each.append(self.answers.subtracted(self._descended(start, one), one))
         return self._with_residual(torch.stack(each))
+
+    def _residuals(self) -> Sequence[Tensor]:
+        return list(self._found(self.output)[1])
 
     def pulls(self, width: int) -> Integers:
         return np.stack([self._pulls(residual, width) for residual in self._found(self.output)[1]], axis=1)

@@ -22,6 +22,7 @@ from bgn.engines.memory.engine import PartsInMemory
 from bgn.engines.merged import MergedEngine
 from bgn.engines.part import PROBES
 from bgn.engines.protocol import NO_OUTPUT, Cut, Floats, Integers, Loss, Measures, Output, Question
+from bgn.engines.ramp import LIMB, Ramp
 from bgn.engines.requests import RowPart
 from bgn.model.neuron import Neuron, Projection
 
@@ -159,7 +160,7 @@ class TensorPart(RowPart):
         return made
 
     def _work_out(self, output: Output) -> tuple[Tensor, Tensor, Total]:
-        return self._with_residual(self.answers.subtracted(self._start, output))
+        return self._with_residual(self.answers.subtracted(self._descended(self._start, output), output))
 
     def _with_residual(self, gap: Tensor) -> tuple[Tensor, Tensor, Total]:
         residual = self.loss.residual(gap, self.target)
@@ -197,6 +198,43 @@ class TensorPart(RowPart):
         fires = self.answers.of(slot)
         both = (fires & self.answers.of(k) for k in range(width))
         return numbers(count(rows) if self.weight is None else (self.weight * rows).sum() for rows in both)
+
+    # -- ramps ---------------------------------------------------------------------------------------------
+
+    def _ramp(self, ramp: Ramp) -> Tensor:
+        """The whole numbers of a ramp, one per row, as floats."""
+        low, high, centre, scale = torch.tensor(ramp.place, dtype=torch.float64, device=self.target.device)
+        values = self.columns[ramp.column].double()
+        return ((torch.minimum(torch.maximum(values, low), high) - centre) * scale).round()
+
+    def _descended(self, start: Tensor, output: Output) -> Tensor:
+        """Gaps less what the ramps of an output add."""
+        for ramp, rate in zip(output.ramps, output.rates.tolist(), strict=True):
+            start = start - (self._ramp(ramp) * rate).round().long()
+        return start
+
+    def _limbs_of(self, values: Tensor, other: Tensor) -> list[Tensor]:
+        product = values * other
+        return [self._sum(product >> LIMB), self._sum(product & ((1 << LIMB) - 1))]
+
+    def ramp_products(self, ramp: Ramp, others: Sequence[Ramp], width: int) -> Integers:
+        own = self._ramp(ramp).long()
+        sums = [self._sum(own), *(self._sum(own, self.answers.of(slot)) for slot in range(width))]
+        limbs = [limb for each in (*others, ramp) for limb in self._limbs_of(own, self._ramp(each).long())]
+        return numbers([*sums, *limbs])
+
+    def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
+        fires = self.answers.of(slot)
+        return numbers([self._sum(self._ramp(ramp).long(), fires) for ramp in ramps])
+
+    def _residuals(self) -> Sequence[Tensor]:
+        """The current residual, once per output."""
+        return [self.residual(self.output)[0]]
+
+    def ramp_pulls(self, ramps: Sequence[Ramp]) -> Integers:
+        residuals, wholes = self._residuals(), [self._ramp(ramp).long() for ramp in ramps]
+        limbs = [limb for own in wholes for each in residuals for limb in self._limbs_of(own, each)]
+        return numbers(limbs).reshape(len(ramps), len(residuals), 2)
 
     # -- columns -------------------------------------------------------------------------------------------
 

@@ -162,8 +162,8 @@ class FusedPart(TensorPart):
         tables = np.append(np.zeros(5, np.int64), tables_of(output))
         slate, residual = torch.from_numpy(tables).to(self.target.device), torch.empty_like(self.target)
         self._run(
-            kernels.look_up, self.target, self.answers.codes, self.n_rows, slate, len(tables) // 256,
-            self.loss.grid.limit, residual,
+            kernels.look_up, self._descended(self._start, output), self.answers.codes, self.n_rows, slate,
+            len(tables) // 256, self.loss.grid.limit, residual,
         )  # fmt: skip
         return residual, residual, self._total(slate[0], slate[1:5])
 

@@ -30,6 +30,9 @@ class ScoreProblem:
     weights : ndarray
         What each neuron of the last layer is worth.
     slopes : ndarray, shape (columns,)
+    ends : ndarray, shape (columns, 2)
+        Between which values each slope counts; infinite where it has no ends. Column by column, a part of the domain
+        beyond an end is a problem of its own (:meth:`beyond`).
     domain : Domain
     deeper : tuple of Layer
         The layers above the first.
@@ -42,6 +45,39 @@ class ScoreProblem:
     domain: Domain
     deeper: tuple[Layer, ...] = ()
     limits: int = 0
+    ends: Floats | None = None
+    constant: float = 0.0
+
+    def beyond(self) -> list[ScoreProblem]:
+        """Return problems that cover this one, each of them on one side of an end of the first slope that has rows
+        beyond; none where no slope has."""
+        if self.ends is None:
+            return []
+        for column in np.flatnonzero(self.slopes).tolist():
+            (low, high), domain = self.ends[column].tolist(), self.domain
+            least, most = domain.low[column], domain.high[column]
+            if low <= least and most <= high:
+                continue
+            whole = bool(domain.whole[column])
+            inner = (np.ceil(low), np.floor(high)) if whole else (low, high)
+            spans = [(least, min(most, low), low), (max(least, inner[0]), min(most, inner[1]), None)]
+            spans.append((max(least, high), most, high))
+            return [self._between(column, *span) for span in spans if span[0] <= span[1]]
+        return []
+
+    def _between(self, column: int, low: float, high: float, end: float | None) -> ScoreProblem:
+        """Return the problem with a column between two values; beyond an `end` its slope adds what it adds there."""
+        here = np.arange(len(self.slopes)) == column
+        low, high = (np.ceil(low), np.floor(high)) if self.domain.whole[column] and low < high else (low, high)
+        domain = replace(
+            self.domain, low=np.where(here, low, self.domain.low), high=np.where(here, high, self.domain.high)
+        )
+        if end is None:
+            assert self.ends is not None
+            ends = np.where(here[:, np.newaxis], [-np.inf, np.inf], self.ends)
+            return replace(self, domain=domain, ends=ends)
+        constant = self.constant + float(self.slopes[column]) * end
+        return replace(self, domain=domain, slopes=np.where(here, 0.0, self.slopes), constant=constant)
 
     @property
     def width(self) -> int:
@@ -64,7 +100,7 @@ class ScoreProblem:
         for layer in self.deeper:
             answers = layer.fire(answers)
         columns = np.flatnonzero(self.slopes)
-        return float(answers[0] @ self.weights + row[columns] @ self.slopes[columns])
+        return float(answers[0] @ self.weights + row[columns] @ self.slopes[columns]) + self.constant
 
     def parts(self) -> Iterator[ScoreProblem]:
         """Yield problems that share no column and add up to this one."""
@@ -94,7 +130,8 @@ class ScoreProblem:
     def bounded(self) -> ScoreProblem:
         """Return the problem with ends where a column has none: far beyond every threshold."""
         reach = np.zeros(len(self.slopes))
-        for ends in (self.domain.low, self.domain.high):
+        straight = [] if self.ends is None else [*self.ends.T]
+        for ends in (self.domain.low, self.domain.high, *straight):
             reach = np.maximum(reach, np.where(np.isfinite(ends), np.abs(ends), 0.0))
         for several in (False, True):
             known = reach.copy()
@@ -139,7 +176,9 @@ def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
     slopes = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
+    domain = replace(domain, gaps=domain.gaps & (slopes == 0.0))
     if network.depth > 1:
-        return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:])
+        return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], ends=network.ranges)
     kept = [k for k in range(first.width) if weights[k] != 0.0]
-    return ScoreProblem(tuple(first.neurons[k] for k in kept), weights[kept], slopes, domain)
+    neurons = tuple(first.neurons[k] for k in kept)
+    return ScoreProblem(neurons, weights[kept], slopes, domain, ends=network.ranges)

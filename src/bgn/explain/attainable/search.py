@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,11 @@ def highest(problem: ScoreProblem, deadline: float) -> Highest:
 def _of_part(problem: ScoreProblem, deadline: float) -> Highest:
     """Return the best row of a problem whose columns hang together."""
     columns = problem.columns
+    if apart := problem.beyond():
+        found = [_beyond(each, deadline) for each in apart]
+        best = max(found, key=lambda each: each.value)
+        bound = max(each.bound for each in found)
+        return Highest(best.row, best.value, bound, best.row is not None and all(each.proven for each in found))
     problem = problem.bounded()
     if len(columns) == 1 and not problem.deeper:
         return _alone(problem, columns[0])
@@ -49,6 +54,17 @@ def _of_part(problem: ScoreProblem, deadline: float) -> Highest:
         row = problem.domain.start
         return Highest(row, problem.value(row), problem.value(row), True)
     return _by_program(problem, deadline)
+
+
+def _beyond(problem: ScoreProblem, deadline: float) -> Highest:
+    """Return the best row of a part of a problem, with what a slope adds beyond its end."""
+    constant = problem.constant
+    found = _of_part(replace(problem, constant=0.0), deadline)
+    if found.row is None:
+        return found
+    # Columns that nothing asks about here keep to their side of the end, too.
+    row = np.where(np.isnan(found.row), np.nan, np.clip(found.row, problem.domain.low, problem.domain.high))
+    return Highest(row, found.value + constant, found.bound + constant, found.proven)
 
 
 def _alone(problem: ScoreProblem, column: int) -> Highest:

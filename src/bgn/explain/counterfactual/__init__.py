@@ -15,7 +15,7 @@ from bgn.explain.counterfactual.problem import Limits
 from bgn.explain.counterfactual.proof import cheapest_row, nearest_miss, neat
 from bgn.explain.counterfactual.tasks import Task, read_tasks
 from bgn.explain.crossings import compile_search
-from bgn.explain.subject import binary_network
+from bgn.explain.subject import clipped_network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
@@ -168,9 +168,19 @@ def counterfactual(
     Counterfactual(rooms 1 -> 4: 1, probability 0.6225 at cost 3, optimal)
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
-    network = binary_network(model)
+    network = _whose_changes_can_be_proven(model)
     tasks = read_tasks(network, x, read_goal(network, at_least, at_most, to, probability), limits, fill_gaps)
     return _best(tasks, n, isinstance(costs, str), max_seconds)
+
+
+def _whose_changes_can_be_proven(model: Any) -> Any:
+    """Return the network of a model; one with linear terms must predict a number by one layer of questions."""
+    network = clipped_network(model)
+    if network.slopes is not None and (network.link != "identity" or network.depth > 1):
+        raise ValueError(
+            "model must predict a number by one layer of questions where it has linear terms. Fit it with max_linear=0."
+        )
+    return network
 
 
 def _best(tasks: Sequence[Task], n: int, fewest: bool, max_seconds: float) -> Counterfactual:

@@ -20,12 +20,16 @@ from bgn.model.step import Bools, Floats
 _BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
 # Most whole numbers of a column that are tried one by one.
 _MOST_WHOLE = 20_000
+# How far beside the value at which a straight line passes what is wanted to try, relative to what is added up.
+_ON_SLOPE = (0.0, *(sign * 2.0**-power for power in (52, 50, 47, 40, 33) for sign in (1.0, -1.0)))
 
 
 def best_along(problem: Problem, column: int, rows: Floats) -> Floats:
     """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will."""
+    if column in sloped(problem):
+        return np.array([_best_on_slope(problem, column, row) for row in rows])
     places, answers = answers_along(problem.layer, column, rows)
-    fits = np.column_stack([problem.holds(each) for each in answers])
+    fits = np.column_stack([problem.holds(each, rows) for each in answers])
     values, there = nearest_in_pieces(problem, column, places)
     fits &= there
     far = np.where(fits, np.abs(values - problem.x[column]), np.inf)
@@ -33,13 +37,60 @@ def best_along(problem: Problem, column: int, rows: Floats) -> Floats:
     return np.where(fits.any(axis=1), np.take_along_axis(values, best, axis=1)[:, 0], np.nan)
 
 
-def nearest_in_pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Bools]:
-    """Return for every piece between crossings its value nearest to the one asked about, and whether it has any."""
+def sloped(problem: Problem) -> list[int]:
+    """Return the columns with linear terms."""
+    return [term.column for term in problem.network.linear_terms]
+
+
+def _best_on_slope(problem: Problem, column: int, row: Floats) -> float:
+    """Return the value of a column with a linear term nearest to the one asked about that will do; NaN if none will."""
+    values = _on_slope(problem, column, row)
+    rows = np.repeat(row[np.newaxis], len(values), axis=0)
+    rows[:, column] = values
+    good = values[problem.holds(problem.layer.fire(rows), rows)]
+    return float(good[np.abs(good - problem.x[column]).argmin()]) if len(good) else np.nan
+
+
+def _on_slope(problem: Problem, column: int, row: Floats) -> Floats:
+    """Return the values of a column with a linear term that may be the nearest: in every piece its own nearest value,
+    its ends, and where the prediction passes what is wanted, with floats beside."""
+    places, _ = answers_along(problem.layer, column, row[np.newaxis])
+    nearest, there = nearest_in_pieces(problem, column, places)
+    first, last = pieces(problem, column, places)
+    near, low, high = nearest[there], first[there], last[there]
+    found = [near, low[np.isfinite(low)], high[np.isfinite(high)]]
+    slope = float(problem.network.slopes[column])  # type: ignore[index]
+    rows = np.repeat(row[np.newaxis], len(near), axis=0)
+    rows[:, column] = near
+    scores = problem.network.raw_score(rows)
+    for factors, least in problem.goal.limits(problem.network):
+        passed = near + (least / float(factors[0]) - scores) / slope
+        room = 1e-9 * (1.0 + np.abs(passed))
+        passed = np.clip(
+            passed[(passed >= low - room) & (passed <= high + room)], problem.low[column], problem.high[column]
+        )
+        size = np.abs(passed) + np.abs(scores).max(initial=0.0) / abs(slope)
+        found += [passed + share * size for share in _ON_SLOPE]
+    values = np.concatenate(found)
+    if problem.integer[column]:
+        values = np.concatenate([np.floor(values), np.ceil(values)])
+    values = np.unique(values[np.isfinite(values)])
+    return values[(values >= problem.low[column]) & (values <= problem.high[column])]
+
+
+def pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Floats]:
+    """Return the first and the last value of every piece between crossings, within the column's limits."""
     ends = np.full((len(places), 1), np.inf)
     first = np.maximum(np.hstack([-ends, places]), problem.low[column])
     last = np.minimum(np.nextafter(np.hstack([places, ends]), -np.inf), problem.high[column])
     if problem.integer[column]:
         first, last = np.ceil(first), np.floor(last)
+    return first, last
+
+
+def nearest_in_pieces(problem: Problem, column: int, places: Floats) -> tuple[Floats, Bools]:
+    """Return for every piece between crossings its value nearest to the one asked about, and whether it has any."""
+    first, last = pieces(problem, column, places)
     there = (first <= last) & (first < np.inf) & (last > -np.inf)
     return np.clip(problem.x[column], first, np.maximum(first, last)), there
 
@@ -63,6 +114,8 @@ def climb(problem: Problem) -> Floats | None:
 
 def complete(problem: Problem, ceiling: float) -> bool:
     """Whether trying candidates proves the cheapest pair: not where two columns of whole numbers range too far."""
+    if sloped(problem):
+        return False
     reach = 2 * ceiling / problem.costs
     whole = [part[0] for part in problem.parts if part not in problem.groups and problem.integer[part[0]]]
     far = [column for column in whole if min(reach[column], problem.high[column] - problem.low[column]) > _MOST_WHOLE]
@@ -97,10 +150,14 @@ def _settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
     """Return a row with one part changed to every other answer of the first layer."""
     if part in problem.groups:
         return _categories(part, row)
-    places, _ = answers_along(problem.layer, part[0], row[np.newaxis])
-    values, there = nearest_in_pieces(problem, part[0], places)
-    rows = np.repeat(row[np.newaxis], np.count_nonzero(there), axis=0)
-    rows[:, part[0]] = values[there]
+    if part[0] in sloped(problem):
+        values = _on_slope(problem, part[0], row)
+    else:
+        places, _ = answers_along(problem.layer, part[0], row[np.newaxis])
+        nearest, there = nearest_in_pieces(problem, part[0], places)
+        values = nearest[there]
+    rows = np.repeat(row[np.newaxis], len(values), axis=0)
+    rows[:, part[0]] = values
     return rows
 
 

@@ -1,17 +1,19 @@
 """A row of numbers, categories and gaps as plain numbers: what the search for a counterfactual works on.
 
 A category becomes one 0/1 input per level, of which one is 1; a gap, which stays, one input that is always 1. Sums are
-taken in the same order, so that the plain network answers as the network itself, to the last bit.
+taken in the same order, so that the plain network answers as the network itself, to the last bit. The ends of a linear
+term become two questions that count for nothing: in every region the prediction is then a straight line.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bgn.model.layer import Layer
+from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Level, Schema
@@ -54,7 +56,7 @@ class PlainInputs:
 
     def table_row(self, plain: Floats) -> Any:
         """Return a row of plain numbers as the table has it: floats where all columns are numbers."""
-        if self.network is self.original:
+        if self.original.schema.all_numbers:
             return np.where(np.isnan(self.row), np.nan, plain)
         values = np.empty(len(self.places), dtype=object)
         values[:] = [self.value(column, plain) for column in range(len(self.places))]
@@ -64,7 +66,7 @@ class PlainInputs:
 def plain_inputs(network: Network, row: Floats) -> PlainInputs:
     """Return a network around one row, which is as the questions see it, on plain numbers."""
     columns, first = network.schema.columns, network.layers[0]
-    if network.schema.all_numbers and not first.takes_gaps:
+    if network.schema.all_numbers and not first.takes_gaps and network.slopes is None:
         return PlainInputs(network, row, network, row, tuple((j,) for j in range(len(row))))
     places, values = [], list[float]()
     for column, value in zip(columns, row.tolist(), strict=True):
@@ -78,9 +80,30 @@ def plain_inputs(network: Network, row: Floats) -> PlainInputs:
             values += [float(code == value) for code in range(len(levels))]
         places.append(tuple(range(start, len(values))))
     neurons = [_plain(neuron, row, places) for neuron in first.neurons]
-    layers = (Layer.of(neurons, len(values)), *network.layers[1:])
-    plain = network.changed(layers=layers, schema=Schema.of_numbers(len(values), target=network.target_name))
+    terms = [_straight(term, row, places) for term in network.linear_terms]
+    ends = [
+        Neuron(Projection((each.column,), (1.0,)), end)
+        for each in terms
+        if each.clipped
+        for end in (each.low, each.high)
+    ]
+    layers = (Layer.of([*neurons, *ends], len(values)), *network.layers[1:])
+    weights = np.concatenate([network.output_weights, np.zeros((len(ends), *network.output_weights.shape[1:]))])
+    schema = Schema.of_numbers(len(values), target=network.target_name)
+    straight: dict[str, Any] = {"slopes": None} | as_slopes(terms, len(values), np.shape(network.base))
+    plain = network.changed(
+        layers=layers, output_weights=weights if ends else network.output_weights, schema=schema, **straight
+    )
     return PlainInputs(network, row, plain, np.array(values), tuple(places))
+
+
+def _straight(term: LinearTerm, row: Floats, places: list[tuple[int, ...]]) -> LinearTerm:
+    """Return a linear term on plain numbers; at a gap, whose input is 1, what it adds there."""
+    (place,) = places[term.column]
+    if not np.isnan(row[term.column]):
+        return replace(term, column=place)
+    gap = float(term.values(row[np.newaxis])[0])
+    return LinearTerm(place, tuple(slope * gap for slope in term.slopes))
 
 
 def _plain(neuron: Neuron, row: Floats, places: list[tuple[int, ...]]) -> Neuron:

@@ -43,9 +43,9 @@ class Problem:
     max_changed: int | None
     barred: tuple[frozenset[int], ...] = ()
 
-    def holds(self, answers: Floats) -> Bools:
-        """Whether the first layer's answers meet the constraints and reach a wanted prediction."""
-        wanted = self.goal.holds(self.network, after_first(self.network, answers[:, : self.network.widths[0]]))
+    def holds(self, answers: Floats, rows: Floats) -> Bools:
+        """Whether the first layer's answers to rows meet the constraints and reach a wanted prediction."""
+        wanted = self.goal.holds(self.network, after_first(self.network, answers[:, : self.network.widths[0]], rows))
         return wanted & (answers[:, self.network.widths[0] :] > 0).all(axis=1)
 
     def allows(self, rows: Floats, wanted: bool = True) -> Bools:
@@ -62,7 +62,7 @@ class Problem:
             fine &= ~changed[:, sorted(barred)].all(axis=1)
         answers = self.layer.fire(rows)
         if wanted:
-            return fine & self.holds(answers)
+            return fine & self.holds(answers, rows)
         return fine & (answers[:, self.network.widths[0] :] > 0).all(axis=1)
 
     def changed(self, rows: Floats) -> Bools:

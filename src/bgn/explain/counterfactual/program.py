@@ -56,18 +56,20 @@ class Program:
         self.scale = np.where(whole | (self.high <= self.low), 1.0, (self.high - self.low) / 100.0)
         count = len(self.columns)
         sizes = [count, count, len(problem.parts), *(len(each.edges) for each in self.axes)]
-        sizes += [*problem.network.widths[1:], 1]
+        self.lines = [term for term in problem.network.linear_terms if term.column in self.columns]
+        sizes += [*problem.network.widths[1:], len(self.lines), 1]
         starts = np.concatenate([[0], np.cumsum(sizes)])
         slices = [slice(a, b) for a, b in pairwise(starts)]
         self.size = int(starts[-1])
         self.rise, self.fall, self.part = slices[:3]
-        self.piece, self.deep = slices[3 : 3 + len(self.axes)], slices[3 + len(self.axes) : -1]
-        self.miss = slices[-1].start
+        self.piece, self.deep = slices[3 : 3 + len(self.axes)], slices[3 + len(self.axes) : -2]
+        self.line, self.miss = slices[-2], slices[-1].start
         self.lower, self.upper = np.zeros(self.size), np.ones(self.size)
         self.lower[self.rise], self.upper[self.rise] = np.maximum(self.low, 0), np.maximum(self.high, 0)
         self.lower[self.fall], self.upper[self.fall] = np.maximum(-self.high, 0), np.maximum(-self.low, 0)
         self.integrality = np.ones(self.size)
         self.integrality[self.miss] = 0
+        self.integrality[self.line], self.lower[self.line], self.upper[self.line] = 0, -np.inf, np.inf
         for side in (self.rise, self.fall):
             self.lower[side] /= self.scale
             self.upper[side] /= self.scale
@@ -80,6 +82,7 @@ class Program:
         self.sides: list[tuple[int, int, int, NDArray[np.bool_]]] = []
         self._add_directions()
         self._add_parts()
+        self._add_lines()
         self._add_prediction()
 
     def _row(self) -> Floats:
@@ -144,6 +147,33 @@ class Program:
             row[self.part.start + np.array(sorted(barred))] = 1.0
             self.rows.append((row, 0.0, len(barred) - 1.0))
 
+    def _add_lines(self) -> None:
+        """For every linear term, how far its value moves, in the scale of its column: along with the column between
+        its ends, not at all beyond them."""
+        for variable, term in zip(range(self.line.start, self.line.stop), self.lines, strict=True):
+            place = int(np.flatnonzero(self.columns == term.column)[0])
+            here, scale = float(self.problem.x[term.column]), float(self.scale[place])
+            start = float(np.clip(here, term.low, term.high))
+            number = next(k for k, each in enumerate(self.axes) if each.column == term.column)
+            piece, edges = self.piece[number], self.axes[number].edges
+            spans = (
+                np.clip(np.clip(edges, here + self.low[place], here + self.high[place]), term.low, term.high) - start
+            )
+            for side, bounds in enumerate(((0.0, np.inf), (-np.inf, 0.0))):
+                row = self._row()
+                row[variable], row[piece] = 1.0, -spans[:, side] / scale
+                self.rows.append((row, *bounds))
+            outside = (edges[:, 1] < term.low) | (edges[:, 0] >= term.high)
+            reach = here + np.array([self.low[place], self.high[place]])
+            most = float(np.abs(np.clip(reach, term.low, term.high) - reach).max()) / scale
+            row = self._row()
+            row[variable], row[self.rise.start + place], row[self.fall.start + place] = 1.0, -1.0, 1.0
+            apart = (here - start) / scale
+            for sign, bounds in ((-1.0, (-np.inf, apart)), (1.0, (apart, np.inf))):
+                held = row.copy()
+                held[piece] = sign * most * outside
+                self.rows.append((held, *bounds))
+
     def _add_prediction(self) -> None:
         """The deeper layers, and the prediction that is wanted."""
         network, problem = self.problem.network, self.problem
@@ -159,13 +189,18 @@ class Program:
             answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
         outputs = network.output_weights.reshape(-1, np.size(network.base))
-        limits = [(outputs @ factors, float(np.ravel(network.base) @ factors), least)
+        limits = [(outputs @ factors, float(np.ravel(network.base) @ factors), float(factors[0]), least)
                   for factors, least in problem.goal.limits(network)]  # fmt: skip
-        unit = max(*(float(np.abs(weights).sum()) for weights, _, _ in limits), 1e-300, 1e-300)
-        for weights, base, least in limits:
+        scale = dict(zip(self.columns.tolist(), self.scale.tolist(), strict=True))
+        slopes = np.array([term.slopes[0] * scale[term.column] for term in self.lines])
+        straight = sum(term.slopes[0] * float(term.values(problem.x[np.newaxis])[0]) for term in network.linear_terms)
+        moved = float(np.abs(slopes).sum()) * 100.0
+        unit = max(*(float(np.abs(weights).sum()) + moved for weights, *_ in limits), 1e-300, 1e-300)
+        for weights, base, sign, least in limits:
             row = (weights @ answers) / unit
             row[self.miss] = 1.0
-            level = base + float(weights @ constant)
+            row[self.line] = sign * slopes / unit
+            level = base + float(weights @ constant) + sign * straight
             self.rows.append((row, (least - level) / unit - _SLACK, np.inf))
         self.upper[self.miss] = np.inf
         self.unit = unit

@@ -22,10 +22,10 @@ from bgn.explain.classes import class_labels, probabilities_of
 from bgn.explain.shap.coalitions import Game, Slots, SortedColumns, add_shares, averages, games
 from bgn.explain.shap.explanation import Explanation as Explanation
 from bgn.explain.shap.sampling import sampled_shares
-from bgn.explain.subject import background_of, binary_network, rows_of
+from bgn.explain.subject import background_of, rows_of, straight_values
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats, any_output
-from bgn.model.terms import outputs_of
+from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
 
 MAX_PLAYERS = 10
@@ -77,7 +77,7 @@ def shap_values(
     >>> float(explanation.base_value + explanation.values.sum()), float(network.predict([[2.0, 4.0]])[0])
     (4.5, 4.5)
     """
-    network = binary_network(model)
+    network = network_of(model, plain=False)
     rows, drawn = rows_of(network, X, "X"), background_of(model, network, background)
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f"method must be 'auto', 'exact' or 'sampled'; got {method!r}.")
@@ -96,7 +96,8 @@ def _explained(
     if len(scores) == 1:
         found = explain_rows(scores[0], rows, drawn, method, n_samples, rng, on_device)
     elif not _sampling(games(_unweighted(network)), method):
-        found = _weighted(explain_rows(_unweighted(network), rows, drawn, method, on_device=on_device), scores)
+        unit = explain_rows(_unweighted(network), rows, drawn, method, on_device=on_device)
+        found = _with_lines(_weighted(unit, scores), network)
     else:
         seed = int(rng.integers(1 << 32))  # the same permutations for all classes
         each = (explain_rows(one, rows, drawn, method, n_samples, np.random.default_rng(seed)) for one in scores)
@@ -140,7 +141,7 @@ def explain_rows(
     totals = np.zeros((network.n_inputs, len(rows)))
     for feature, share in zip(connections[:, 0], shares, strict=True):
         totals[feature] += share
-    return Explanation(
+    found = Explanation(
         values=totals.T,
         base_value=float(network.base + expected @ network.output_weights),
         neuron_values=neuron_values,
@@ -153,12 +154,25 @@ def explain_rows(
         network=network,
         background=background,
     )
+    return _with_lines(found, network)
+
+
+def _with_lines(found: Explanation, network: Network) -> Explanation:
+    """Return an explanation of questions with what slopes add: one column each, so all of it is that column's."""
+    if network.slopes is None:
+        return found
+    mean = straight_values(network, found.background).mean(axis=0)
+    straight = straight_values(network, found.data) - mean
+    return replace(
+        found, network=network, values=found.values + straight, linear_values=straight,
+        base_value=found.base_value + mean.sum(axis=0),
+    )  # fmt: skip
 
 
 def _unweighted(network: Network) -> Network:
     """Return the score whose every question that reaches any output counts for 1: those of all classes follow."""
     alike = any_output(network.output_weights).astype(np.float64)
-    return outputs_of(network)[0].changed(output_weights=alike, base=0.0)
+    return outputs_of(network)[0].changed(output_weights=alike, base=0.0, slopes=None)
 
 
 def _weighted(unit: Explanation, scores: Sequence[Network]) -> Explanation:
@@ -177,7 +191,8 @@ def _weighted(unit: Explanation, scores: Sequence[Network]) -> Explanation:
 
 def _stacked(each: Sequence[Explanation]) -> Explanation:
     """Return the explanations of several scores as one, with a last axis of classes."""
-    parts = ("values", "neuron_values", "connection_values", "standard_error")
+    parts = ["values", "neuron_values", "connection_values", "standard_error"]
+    parts += ["linear_values"] * (each[0].linear_values is not None)
     joined: dict[str, Any] = {name: np.stack([getattr(one, name) for one in each], axis=-1) for name in parts}
     return replace(each[0], base_value=np.array([one.base_value for one in each]), **joined)
 

@@ -52,6 +52,9 @@ class Explanation:
         `connection_values` have a last axis of classes, too.
     probabilities : ndarray of shape (rows, classes), or None
         What is predicted for the rows; with classes only.
+    linear_values : ndarray, shape (rows, features), or None
+        What slopes add to the base value, which is part of `values`; None where there are none. `neuron_values` and
+        these add up to the prediction.
     """
 
     values: Floats
@@ -67,6 +70,7 @@ class Explanation:
     background: Floats
     classes: tuple[Level, ...] | None = None
     probabilities: Floats | None = None
+    linear_values: Floats | None = None
 
     def of_class(self, label: Any) -> Explanation:
         """Return the explanation of one class's score; of two classes, of the log-odds of either.
@@ -86,7 +90,8 @@ class Explanation:
         number, whole = class_number(self.network, label, "label"), self.values.ndim == 2
         if whole and number == 1:
             return self
-        parts = ("values", "neuron_values", "connection_values", "base_value")
+        parts = ["values", "neuron_values", "connection_values", "base_value"]
+        parts += ["linear_values"] * (self.linear_values is not None)
         taken = {name: -getattr(self, name) if whole else getattr(self, name)[..., number] for name in parts}
         error = self.standard_error if whole or self.standard_error is None else self.standard_error[..., number]
         # Two classes: the network whose second class is the one asked for.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import inf
 
-from bgn.export.plan import ExportPlan, PlannedComparison
+from bgn.export.plan import ExportPlan, PlannedComparison, SlopedInput
 
 
 def at(column: int, row: int) -> str:
@@ -102,7 +103,7 @@ class Formulas:
         total = _number(plan.base[output])
         for sloped in plan.slopes:
             if sloped.slopes[output]:
-                total += f"+{_times(sloped.slopes[output], self._value(sloped.input, row))}"
+                total += f"+{_times(sloped.slopes[output], self._between(sloped, row))}"
         if width:
             first, end = self.column(last, 0), self.column(last, width - 1)
             amounts = f"Amounts!${at(0, 1)[:-1]}${output + 1}:${at(width - 1, 1)[:-1]}${output + 1}"
@@ -110,6 +111,16 @@ class Formulas:
         total = total if plan.over == 1.0 else f"({total})/{_number(plan.over)}"
         needed = [self._there(k, row) for k, each in enumerate(plan.inputs) if each.refuses]
         return f'IF(AND({",".join(needed)}),{total},"")' if needed else total
+
+    def _between(self, sloped: SlopedInput, row: int) -> str:
+        """Return an input, no further than the ends of its slope, and what stands in for a gap."""
+        value = there = self._value(sloped.input, row)
+        if sloped.high < inf:
+            value = f"IF({there}>{_number(sloped.high)},{_number(sloped.high)},{value})"
+        if sloped.low > -inf:
+            value = f"IF({there}<{_number(sloped.low)},{_number(sloped.low)},{value})"
+        present = self._there(sloped.input, row)
+        return f"IF({present},{value},{_number(sloped.gap)})" if sloped.gap is not None and present else value
 
     def outputs(self) -> Iterator[tuple[str, Callable[[int], str]]]:
         """Yield titles and formulas of what stands beside a row."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, Summation, plan
+from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, SlopedInput, Summation, plan
 from bgn.export.programs.onnx_graph import Graph
 from bgn.export.programs.onnx_inputs import read_inputs
 from bgn.export.programs.onnx_outputs import outputs_of_scores
@@ -187,6 +187,7 @@ def _chained_total(graph: Graph, planned: ExportPlan) -> str:
     total = graph.base(np.array(planned.base))
     for sloped in planned.slopes:
         row = graph.node("Gather", graph.values[0], graph.constant([graph.rows[0][sloped.input]], np.int64), axis=0)
+        row = _between(graph, sloped, row)
         total = graph.node("Add", total, graph.node("Mul", row, graph.constant([[each] for each in sloped.slopes])))
     answers: dict[int, str] = {}
     for positions, answer in _asked(
@@ -198,6 +199,18 @@ def _chained_total(graph: Graph, planned: ExportPlan) -> str:
         part = graph.node("Where", answers[position], graph.constant(amounts), graph.constant(-amounts))
         total = graph.node("Add", total, part)
     return total
+
+
+def _between(graph: Graph, sloped: SlopedInput, row: str) -> str:
+    """Return an input, no further than the ends of its slope, and what stands in for a gap."""
+    value = row
+    for end, beyond in ((sloped.low, "Less"), (sloped.high, "Greater")):
+        if np.isfinite(end):
+            bound = graph.constant([[end]])
+            value = graph.node("Where", graph.node(beyond, row, bound), bound, value)
+    if sloped.gap is None:
+        return value
+    return graph.node("Where", graph.node("IsNaN", row), graph.constant([[sloped.gap]]), value)
 
 
 def _reasons(graph: Graph, planned: ExportPlan, amounts: Sequence[ReasonAmounts], count: int) -> None:

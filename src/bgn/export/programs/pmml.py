@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from math import isfinite
 from typing import Any
 from xml.etree import ElementTree as etree
 
-from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, Summation, plan
+from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, SlopedInput, Summation, plan
 from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
 from bgn.whole_file import write_whole
 
@@ -75,7 +76,11 @@ def _amounts(planned: ExportPlan, reasons: Any) -> tuple[ReasonAmounts, ...]:
 
 
 class _Models(Document):
-    """A document with one of two kinds of models."""
+    """A document with one of two kinds of models; `lines` are names of inputs between the ends of their slopes."""
+
+    def __init__(self, plan: ExportPlan) -> None:
+        super().__init__(plan)
+        self.lines: dict[int, str] = {}
 
     def written(self, amounts: tuple[ReasonAmounts, ...] | None) -> str:
         """Return the text."""
@@ -201,6 +206,9 @@ class _Models(Document):
         for number, layer in enumerate(plan.layers):
             for place, comparison in enumerate(layer.comparisons):
                 self.derive(derived, f"{self.answers} {number + 1} {place + 1}", self._answer(number, comparison))
+        for sloped in plan.slopes:
+            if (expression := self._between(sloped)) is not None:
+                self.lines[sloped.input] = self.derive(derived, self.free(f"line {sloped.input + 1}"), expression)
         if len(derived):
             model.append(derived)
         if link == "logistic":
@@ -225,12 +233,25 @@ class _Models(Document):
             answer = self.apply("if", self.apply("isMissing", self.ref(self.fields[k])), told, answer)
         return answer
 
+    def _between(self, sloped: SlopedInput) -> etree.Element | None:
+        """Return an input, no further than the ends of its slope, gaps filled; None for it as it is."""
+        name, found = self.fields[sloped.input], None
+        for end, beyond in ((sloped.high, "greaterThan"), (sloped.low, "lessThan")):
+            if isfinite(end):
+                test = self.apply(beyond, self.ref(name), self.number(end))
+                found = self.apply("if", test, self.number(end), self.ref(name) if found is None else found)
+        if sloped.gap is None:
+            return found
+        missing = self.apply("isMissing", self.ref(name))
+        return self.apply("if", missing, self.number(sloped.gap), self.ref(name) if found is None else found)
+
     def _table(self, model: etree.Element, output: int, about: dict[str, str]) -> None:
         plan, last = self.plan, len(self.plan.layers)
         base = plan.base[output] / plan.over
         table = etree.SubElement(model, "RegressionTable", {"intercept": repr(base), **about})
         for sloped in plan.slopes:
-            given = {"name": self.fields[sloped.input], "coefficient": repr(sloped.slopes[output])}
+            name = self.lines.get(sloped.input, self.fields[sloped.input])
+            given = {"name": name, "coefficient": repr(sloped.slopes[output])}
             etree.SubElement(table, "NumericPredictor", given)
         for addend in plan.addends:
             given = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf, nextafter
+from math import inf, isfinite, nextafter
 from typing import Any
 
-from bgn.export.plan import ExportPlan, PlannedComparison, Summation, plan
+from bgn.export.plan import ExportPlan, PlannedComparison, SlopedInput, Summation, plan
 from bgn.export.programs.sql_dialects import DIALECTS, Dialect
 from bgn.export.programs.sql_reasons import reason_stages
 from bgn.export.programs.sql_stages import Stages
@@ -132,10 +132,18 @@ class SqlWriter:
         last = len(self.plan.layers) - 1
         for sloped in self.plan.slopes:
             if sloped.slopes[output]:
-                yield self.product(sloped.slopes[output], self.input(sloped.input))
+                yield self.product(sloped.slopes[output], self._between(sloped))
         for addend in self.plan.addends:
             if addend.amounts[output]:
                 yield self.answer(last, addend.comparison, addend.amounts[output])
+
+    def _between(self, sloped: SlopedInput) -> str:
+        """Write an input, no further than the ends of its slope, and what stands in for a gap."""
+        value = self.input(sloped.input)
+        ends = [(sign, self.number(end)) for sign, end in (("<", sloped.low), (">", sloped.high)) if isfinite(end)]
+        cases = [f"WHEN {value} {sign} {end} THEN {end}" for sign, end in ends]
+        value = f"CASE {' '.join(cases)} ELSE {value} END" if cases else value
+        return value if sloped.gap is None else f"COALESCE({value}, {self.number(sloped.gap)})"
 
     def refused(self, score: str) -> str:
         """Write a score that is NULL where an input that must be there is not."""

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import inf
 
-from bgn.export.plan import Addend, ExportPlan, PlannedComparison, Summation
+from bgn.export.plan import Addend, ExportPlan, PlannedComparison, SlopedInput, Summation
 
 
 class Statements:
     """The statements of a program, in a language that subclasses spell. They are written when they are first needed.
 
-    Answers of hidden layers are called ``h0_3`` (layer, comparison), shared sums ``s0_3``, inputs ``x0``, the sums of
-    outputs ``t0``.
+    Answers of hidden layers are called ``h0_3`` (layer, comparison), shared sums ``s0_3``, inputs ``x0``, or ``v0``
+    between the ends of their slope, the sums of outputs ``t0``.
     """
 
     prefix = "_"
@@ -85,15 +86,28 @@ class Statements:
     def _totals(self, shared: Counter[int]) -> Iterator[str]:
         plan, last = self.plan, len(self.plan.layers) - 1
         for sloped in plan.slopes:
+            name, between = f"x{sloped.input}", self._between(sloped)
+            if between != name:
+                name = f"v{sloped.input}"
+                yield self.assign(name, between)
             for output, slope in enumerate(sloped.slopes):
                 if slope:
-                    yield self.add(f"t{output}", self.product(slope, f"x{sloped.input}"))
+                    yield self.add(f"t{output}", self.product(slope, name))
         for addend in plan.addends:
             comparison = plan.layers[last].comparisons[addend.comparison]
             if addend.comparison in self.kept:
                 yield from self._signed(addend, f"h{last}_{addend.comparison}")
             else:
                 yield self.added(addend.amounts[0], self.condition(last, comparison, shared))
+
+    def _between(self, sloped: SlopedInput) -> str:
+        """Write an input, no further than the ends of its slope, and what stands in for a gap."""
+        value = name = f"x{sloped.input}"
+        if sloped.high < inf:
+            value = self.choice(f"{name} > {self.number(sloped.high)}", self.number(sloped.high), value)
+        if sloped.low > -inf:
+            value = self.choice(f"{name} < {self.number(sloped.low)}", self.number(sloped.low), value)
+        return value if sloped.gap is None else self.choice(f"{name} == {name}", value, self.number(sloped.gap))
 
     def _signed(self, addend: Addend, answer: str) -> Iterator[str]:
         for output, amount in enumerate(addend.amounts):

@@ -49,7 +49,7 @@ class InnerProducts:
     def with_residual(self, output: Output) -> Floats:
         """Mean of every standardised column times the residual that `output` leaves."""
         known, products = self._last
-        if not self._rows.loss.quadratic:
+        if not self._rows.loss.quadratic or output.ramps:
             if known is not output:
                 self._last = output, self._asked(output)
             return self._last[1]

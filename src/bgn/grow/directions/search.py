@@ -36,7 +36,7 @@ _MOST_USED = 4  # but for these, which most neurons ask about: alone they may ha
 _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
-_MOST_JOINT = 100  # neurons: beyond, a question is judged as if the others stayed as they are, which is as good
+_MOST_JOINT = 200  # neurons: beyond, a question is judged as if the others stayed as they are: much quicker
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
@@ -225,34 +225,34 @@ class Search:
         Least squares on all rows leaves nothing of them there, but by chance something in a sample. Without this, a
         question that the others nearly answer would promise much and give nothing.
         """
-        n = len(others.slots)
         if self._sample.total == others.total:
-            return np.zeros(n + 1)
-        fired = self._part.fired_sums(values, len(self._sample.output.weights) if n else 0)
+            return np.zeros(len(others.slots) + 1)
+        fired = self._part.fired_sums(values, len(self._sample.output.weights) if len(others.slots) else 0)
         left = np.append(total, 2 * fired[others.slots] - total) * (others.total / self._sample.total)
         left[1:] -= others.penalty * output.along()[others.slots]
         return np.asarray((others.inverse * left).sum(axis=1))
 
     def _least(self, others: Others) -> float:
         """What a question holds that the others do not, as far as the sample can tell it from nothing."""
-        sample = self._sample.total
-        return max(1e-3, 4 * math.sqrt((1 - sample / others.total) * self._rows.unit / sample)) * others.total
+        rows = self._sample.total
+        return max(1e-3, 4 * math.sqrt((1 - rows / others.total) * self._rows.unit / rows)) * others.total
 
     def _worth_pairing(self, ranked: Integers) -> Integers:
         """The columns that gain most alone, and those that most neurons ask about."""
         if len(ranked) <= _MOST_IN_PAIRS:
             return np.sort(ranked)
-        asked_now = (self._used[k] for k in self._used if k < len(self._sample.output.weights))  # others were given up
-        uses = Counter(j for j in chain.from_iterable(asked_now) if j in self._paired)
+        width = len(self._sample.output.weights)  # slots beyond it were given up
+        asked_now = chain.from_iterable(columns for slot, columns in self._used.items() if slot < width)
+        uses = Counter(j for j in asked_now if j in self._paired)
         asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
     def _beside_gaps(self, singles: Sequence[Projection]) -> list[tuple[int, int]]:
         """Pairs of a column and the marks of another's gaps, of those that gain most alone."""
-        coding, top = self._rows.coding, [direction.columns[0] for direction in singles[:_BESIDE_GAPS]]
+        coding = self._rows.coding
         if coding is None or not coding.marked:
             return []
-        top = [coding.owner(j) for j in top]
+        top = [coding.owner(direction.columns[0]) for direction in singles[:_BESIDE_GAPS]]
         return [(j, coding.mark_of(k)) for j in top for k in top if j != k and k in coding.marked]
 
     def _best_pairs(self, pairs: list[tuple[int, int]], values: Integers, total: int) -> list[Projection]:

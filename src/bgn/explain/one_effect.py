@@ -1,0 +1,82 @@
+"""The effect of one feature: steps, and a straight line beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bgn.model.linear_term import LinearTerm
+from bgn.model.schema import Column
+from bgn.model.step import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """A step function of one feature, and a straight line beside it where the network has a linear term of it.
+
+    Attributes
+    ----------
+    column : Column
+        The feature, as in the network's schema; `feature` is its name.
+    breakpoints : ndarray, shape (steps,)
+        The first value of every new level, in order; for a category the number of the value in ``column.levels``.
+    levels : ndarray, shape (steps + 1,)
+        Mean prediction below the first breakpoint, from it on, and so forth.
+    missing : float or None
+        Mean prediction when the feature has a gap; None where the network refuses a gap in it.
+    target : str or None
+        What the levels are means of: the target's name, "probability of ..." or "log-odds of ...".
+    line : LinearTerm or None
+        What the feature adds per unit, which is not in the levels; calling the effect, and `missing`, include it.
+    standard_error : ndarray, shape (steps + 1,), or None
+        Of the levels, in an average.
+    """
+
+    column: Column
+    breakpoints: Floats
+    levels: Floats
+    missing: float | None = None
+    target: str | None = None
+    line: LinearTerm | None = None
+    standard_error: Floats | None = None
+
+    @property
+    def feature(self) -> str:
+        """Name of the column."""
+        return self.column.name
+
+    def straight(self, values: Floats) -> Floats:
+        """Return what the linear term adds at values of the column, zero where there is none."""
+        return np.zeros(np.shape(values)) if self.line is None else self.line.slopes[0] * self.line.between(values)
+
+    def __call__(self, values: ArrayLike) -> Floats:
+        """Return the mean prediction when the feature is set to each of `values`."""
+        codes = encoded(self.column, values, None if self.missing is None else np.nan)
+        found = self.levels[np.searchsorted(self.breakpoints, codes, side="right")] + self.straight(codes)
+        return found if self.missing is None else np.where(np.isnan(codes), self.missing, found)
+
+    def __repr__(self) -> str:
+        if self.line is not None:
+            return f"Effect({self.feature}: {len(self.breakpoints)} steps, {self.line.slopes[0]:.6g} per unit)"
+        return (
+            f"Effect({self.feature}: {len(self.breakpoints)} steps, from {self.levels.min():.6g} to "
+            f"{self.levels.max():.6g})"
+        )
+
+
+def encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:
+    """Return values of one column as the network reads them, a gap as `gap`; None refuses gaps."""
+    if column.levels is None:
+        codes = np.asarray(values, dtype=np.float64)
+        words: Any = codes
+    else:
+        words = np.asarray(values, dtype=object)
+        codes = column.codes(words.ravel()).reshape(words.shape)
+    missing = np.isnan(codes)
+    if missing.any() and gap is None:
+        known = "finite numbers" if column.levels is None else "among " + ", ".join(map(repr, column.levels))
+        raise ValueError(f"values of {column.name!r} must be {known}; got {words[missing].ravel()[0]!r}.")
+    return np.where(missing, gap, codes) if gap is not None else codes

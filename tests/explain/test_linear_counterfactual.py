@@ -1,0 +1,56 @@
+"""Counterfactuals of networks with linear terms: against a fine grid, and on one column exactly."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bgn import Layer, Network, counterfactual
+
+NUMBERS = st.integers(-3, 3).map(float)
+
+
+@st.composite
+def cases(draw):
+    """A network of two columns with slopes between ends, a row, and a goal."""
+    slopes = [draw(st.sampled_from([-1.5, 0.5, 2.0])), draw(st.sampled_from([0.0, 1.0]))]
+    ranges = [[draw(NUMBERS) - 2.0, 3.0], [-1.0, draw(NUMBERS) + 3.0]]
+    weights = [[draw(st.sampled_from([1.0, 0.0])), 1.0], [1.0, 0.0]]
+    layer = Layer(weights, [draw(NUMBERS), draw(NUMBERS)])
+    network = Network([layer], [draw(NUMBERS), draw(NUMBERS)], 0.0, slopes=slopes, ranges=ranges)
+    return network, np.array([draw(NUMBERS), draw(NUMBERS)]), draw(st.integers(-40, 40)) / 4.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(), st.booleans())
+def test_no_row_of_a_grid_is_cheaper(case, upwards):
+    network, x, wanted = case
+    goal = {"at_least": wanted} if upwards else {"at_most": wanted}
+    found = counterfactual(network, x, bounds={"x0": (-6, 6), "x1": (-6, 6)}, **goal)
+    grid = np.array([*product(np.linspace(-6, 6, 97), repeat=2)])
+    predicted = network.predict(grid)
+    good = predicted >= wanted if upwards else predicted <= wanted
+    assert found.optimal
+    if found.found:
+        row = np.array(found.x, dtype=float)
+        reached = network.predict(row[np.newaxis])[0]
+        assert reached >= wanted if upwards else reached <= wanted
+        assert found.cost == pytest.approx(np.abs(row - x).sum())
+        costs = np.abs(grid[good] - x).sum(axis=1)
+        assert found.cost <= costs.min(initial=np.inf) * (1 + 1e-6) + 1e-9
+    else:
+        assert not good.any()
+
+
+def test_a_straight_line_is_followed_to_the_last_bit():
+    network = Network([Layer.of([], 1)], [], 1.0, slopes=[0.1], ranges=[[0.0, 50.0]])
+    found = counterfactual(network, [3.0], at_least=4.3)
+    assert found.optimal
+    (value,) = found.x
+    assert network.predict([[value]])[0] >= 4.3
+    assert value == pytest.approx(33.0, rel=1e-9)
+    assert counterfactual(network, [3.0], at_least=6.1).unreachable

@@ -1,0 +1,148 @@
+"""Linear terms between two ends, explained: each answer against a slow twin from the definition."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bgn import Layer, Network, certify, effect, extremes, importance, margin, shap_values
+from bgn.model.neuron import Neuron, Projection
+
+VALUES = st.integers(-4, 4).map(float)
+
+
+@st.composite
+def networks(draw, outputs=1):
+    """Small networks of three columns with questions and at least one slope between ends."""
+
+    def numbers(*size):
+        count = int(np.prod(size, dtype=int))
+        return np.array(draw(st.lists(VALUES, min_size=count, max_size=count))).reshape(size)
+
+    signs = st.sampled_from([1.0, -1.0])
+    alone = draw(st.lists(st.integers(0, 2), max_size=2))
+    neurons = [Neuron(Projection((column,), (draw(signs),)), draw(VALUES)) for column in alone]
+    both = Neuron(Projection((0, 1), (1.0, draw(st.sampled_from([0.5, -2.0])))), draw(VALUES))
+    neurons += [both] * draw(st.integers(0, 1))
+    shape = (outputs,) if outputs > 1 else ()
+    slopes = numbers(3, *shape)
+    slopes[draw(st.integers(0, 2))] = 1.5
+    low = numbers(3)
+    ranges = np.stack([low, low + draw(st.integers(0, 5))], axis=1)
+    link = "softmax" if outputs > 1 else "identity"
+    return Network(
+        [Layer.of(neurons, 3)], numbers(len(neurons), *shape), numbers(*shape) if outputs > 1 else draw(VALUES),
+        slopes=slopes, ranges=ranges, link=link,
+    )  # fmt: skip
+
+
+TABLES = st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=4).map(np.array)
+
+
+def score(network, rows):
+    """A score by hand."""
+    total = np.tile(np.asarray(network.base, float), (len(rows), *(1,) * np.ndim(network.base)))
+    for i, row in enumerate(rows):
+        for j, value in enumerate(row):
+            low, high = (-np.inf, np.inf) if network.ranges is None else network.ranges[j]
+            total[i] += (0.0 if network.slopes is None else network.slopes[j]) * min(max(value, low), high)
+        for neuron, weight in zip(network.layers[0].neurons, network.output_weights, strict=True):
+            line = neuron.projection
+            reached = sum(c * row[j] for j, c in zip(line.columns, line.coefficients, strict=True))
+            total[i] += weight if reached >= neuron.threshold else -weight
+    return total
+
+
+def shapley(network, row, background):
+    """SHAP values from the definition."""
+    d, found = len(row), []
+
+    def value(known):
+        mixed = background.copy()
+        mixed[:, list(known)] = row[list(known)]
+        return score(network, mixed).mean(axis=0)
+
+    for i in range(d):
+        others, total = [j for j in range(d) if j != i], 0.0
+        for size in range(d):
+            for known in combinations(others, size):
+                weight = factorial(size) * factorial(d - size - 1) / factorial(d)
+                total = total + weight * (value((*known, i)) - value(known))
+        found.append(total)
+    return np.array(found), value(())
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks(), TABLES)
+def test_a_score_is_what_its_parts_add_up_to(network, rows):
+    assert np.allclose(network.predict(rows), score(network, rows), rtol=0, atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 3).flatmap(lambda k: networks(k)), TABLES, TABLES)
+def test_shap_values_are_those_of_the_definition(network, rows, background):
+    found = shap_values(network, rows, background)
+    for k, row in enumerate(rows):
+        values, base = shapley(network, row, background)
+        assert np.allclose(found.values[k], values, rtol=0, atol=1e-9)
+        assert np.allclose(found.base_value, base, rtol=0, atol=1e-9)
+    total = found.base_value + found.neuron_values.sum(axis=1)
+    if found.linear_values is not None:
+        total = total + found.linear_values.sum(axis=1)
+    assert np.allclose(total, network.raw_score(rows), rtol=0, atol=1e-9)
+    assert found.interaction_values().shape[:3] == (len(rows), 3, 3)
+    assert importance(network, rows, background).features.shape == (3,)
+
+
+@settings(max_examples=40, deadline=None)
+@given(networks(), TABLES, st.integers(0, 2), st.lists(st.floats(-6, 6), min_size=1, max_size=4))
+def test_effects_are_means_over_the_background(network, background, column, places):
+    found, pair = effect(network, column, background), effect(network, (column, (column + 1) % 3), background)
+    for place in places:
+        moved = background.copy()
+        moved[:, column] = place
+        assert found(place) == pytest.approx(network.predict(moved).mean(), abs=1e-9)
+        moved[:, (column + 1) % 3] = 1.0
+        assert float(pair(place, 1.0)) == pytest.approx(network.predict(moved).mean(), abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(networks(), st.booleans())
+def test_nothing_goes_beyond_the_extremes(network, inside):
+    within = dict.fromkeys(network.names, (-2.0, 2.0)) if inside else "all"
+    found = extremes(network, within)
+    reach = np.linspace(-2, 2, 9) if inside else np.linspace(-12, 12, 49)
+    grid = np.stack(np.meshgrid(reach, reach, reach), axis=-1).reshape(-1, 3)
+    predicted = network.predict(grid)
+    assert found.proven
+    assert found.low <= predicted.min() + 1e-6
+    assert predicted.max() - 1e-6 <= found.high
+    assert network.predict([found.low_row])[0] == pytest.approx(found.low, abs=1e-9)
+    assert network.predict([found.high_row])[0] == pytest.approx(found.high, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks())
+def test_certificates_hold_on_a_grid(network):
+    reach = np.linspace(-12, 12, 25)
+    grid = np.stack(np.meshgrid(reach, reach, reach, indexing="ij"), axis=-1)
+    predicted = network.predict(grid.reshape(-1, 3)).reshape(25, 25, 25)
+    for column, told in enumerate(certify(network).values()):
+        steps = np.diff(predicted, axis=column)
+        if told.direction in ("constant", "increasing"):
+            assert steps.min() > -1e-9
+        if told.direction in ("constant", "decreasing"):
+            assert steps.max() < 1e-9
+
+
+def test_margins_tell_the_slope_until_the_next_threshold():
+    network = Network([Layer([[1.0, 0.0]], [-3.0])], [1.0], 0.0, slopes=[0.0, 0.5], ranges=[[0, 1], [0.0, 10.0]])
+    found = margin(network, [[1.0, 5.0], [1.0, 11.0]])
+    assert found.up[0, 0] == 3.0
+    assert found.distance[0, 0] == 2.0
+    assert found.slopes.tolist() == [[0.0, 0.5], [0.0, 0.0]]
