@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bgn import BGNClassifier, BGNRegressor
+from bgn.grow import roles
 from bgn.grow.directions.search import Search
 from bgn.grow.layer import LayerSettings, Monitor
 from bgn.grow.output import Full
 from bgn.grow.roles import Roles
 from bgn.grow.sweeps import Sweeper, how_many
-from tests.growing import engine_of
+from tests.growing import engine_of, same
 
 
 def made_up(rows, seed=0):
@@ -30,7 +31,7 @@ def sweeper(X, y, width=6, ridge=1.0, seed=0):
 
 
 @given(st.integers(0, 2**31), st.integers(0, 3), st.sampled_from([0.0, 1.0, 20.0]))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_a_neuron_taken_out_leaves_the_fit_of_the_others(seed, slot, ridge):
     """From the definition: ridge least squares on the answers of the neurons that are left."""
     X, y = made_up(80, seed)
@@ -92,6 +93,28 @@ def test_short_numbers_are_judged_as_they_are():
         assert np.mean((network.predict(X) - y) ** 2) == pytest.approx(model.history_.paths[0][width].train_loss)
 
 
+@pytest.mark.parametrize("rows", [60, 1000])
+def test_same_bits_wherever_the_rows_live(engine, rows, monkeypatch):
+    """Swept on a sample of the rows, and on all of them."""
+    monkeypatch.setattr(roles, "SAMPLE_ROWS", rows)
+    X, y = made_up(160)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    setting = {
+        "max_width": 3,
+        "sweeps": 1,
+        "max_linear": 0,
+        "max_replacements": 2,
+        "random_state": 2,
+        "cv": None,
+        "shrinkage": 1.0,
+    }
+    model = BGNRegressor(**setting, n_jobs=1)
+    expected = model.fit(X.round(2), y, weight).history_
+    assert same(engine(model, X.round(2), y, weight).history_, expected)
+    once = model.set_params(sweeps=0).fit(X.round(2), y, weight).history_
+    assert not same(once, expected)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_classes_are_swept(classes):
     X, y = made_up(200)
@@ -121,7 +144,8 @@ def test_time_and_callbacks():
     model = BGNRegressor(max_width=5, sweeps=50, max_seconds=0.0, random_state=0).fit(X, y)
     assert model.history_.stopped == "max_seconds"
     told = []
-    BGNRegressor(max_width=5, sweeps=2, callbacks=lambda record: told.append(record.width), random_state=0).fit(X, y)
+    model = BGNRegressor(max_width=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0)
+    model.set_params(callbacks=lambda record: told.append(record.width)).fit(X, y)
     assert told == [1, 2, 3, 4, 5]
 
 
@@ -133,7 +157,7 @@ def test_interrupted_sweeps_leave_what_they_found(monkeypatch):
 
     monkeypatch.setattr(Sweeper, "_down", interrupted)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = BGNRegressor(max_width=5, validation_fraction=0, random_state=0).fit(X, y)
+        model = BGNRegressor(max_width=5, sweeps=2, max_linear=0, validation_fraction=0, random_state=0).fit(X, y)
     assert model.network_.widths == (5,)
     assert model.history_.stopped == "interrupted"
 
