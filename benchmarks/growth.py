@@ -106,12 +106,13 @@ def large() -> None:
 
 
 def compact() -> None:
-    """Default settings with few neurons, beside growing once."""
+    """Few neurons and no linear terms, beside growing once."""
     for width in (5, 10, 20):
-        print(f"Default settings, at most {width} neurons, seeds 0-2; then sweeps=0")
+        print(f"max_linear=0, at most {width} neurons, seeds 0-2; then sweeps=0")
         for name in ("housing", "bike", "power_plant", "parking"):
-            for setting in ({}, {"sweeps": 0}):
-                accuracy(name, range(3), lambda w=width, s=setting, **more: BGNRegressor(max_width=w, **s, **more))
+            for sweeps in ("auto", 0):
+                setting = {"max_width": width, "max_linear": 0, "sweeps": sweeps}
+                accuracy(name, range(3), lambda s=setting, **more: BGNRegressor(**s, **more))
 
 
 def fastest(call: Callable[[], object], repeats: int) -> float:
