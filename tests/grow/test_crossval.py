@@ -99,4 +99,4 @@ def test_noise_is_answered_by_its_mean():
     model = BGNRegressor(random_state=0, max_replacements=0).fit(X, y)
     assert model.history_.best_width <= 2
     assert np.std(model.predict(X)) < 0.5
-    assert model.history_.stopped == "patience"
+    assert model.history_.stopped in ("patience", "no gain")  # lines alone, of which there is one per column

@@ -91,7 +91,8 @@ def test_a_history_too_wide_to_be_saved_is_left_out_and_the_model_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     X, y = table(0, ("fine", "few values"), 60)
-    model = BGNRegressor(max_width=6, max_replacements=0, select="compact", random_state=0, cv=None).fit(X, y)
+    settings = {"max_width": 6, "max_linear": 0, "max_replacements": 0, "random_state": 0}
+    model = BGNRegressor(**settings, select="compact", cv=None).fit(X, y)
     assert model.history_.best_width < len(model.history_.paths[0]) - 1
     assert through_a_file(model, tmp_path).history_
     monkeypatch.setattr("bgn.persist.network.MOST_WEIGHTS", model.network_.layers[0].weights.size)
