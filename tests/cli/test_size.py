@@ -27,7 +27,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = pd.DataFrame(generator.uniform(size=(800, 2)).round(3), columns=["a", "b"])
     table["y"] = 10 * np.sin(6 * table["a"]) + 20 * table["b"]
     table.to_csv(path / "t.csv", index=False)
-    fit = ("fit", path / "t.csv", "-t", "y", "--shrinkage", 1, "--folds", 0, "-q", "--unit", "y=km")
+    fit = ("fit", path / "t.csv", "-t", "y", "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--unit", "y=km")
     (path / "card.txt").write_text(call(*fit, "-o", path / "m.json").out)
     return path
 
