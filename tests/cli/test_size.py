@@ -56,7 +56,8 @@ def test_the_card_says_what_more_would_buy(folder: Path) -> None:
     twice, best, least, now, linear, asked = map(float, told.groups())
     assert best == asked > 2 * SIZE
     assert least < twice < now < linear
-    plain = json.loads(call("fit", folder / "t.csv", "-t", "y", "--shrinkage", 1, "--folds", 0, "-q", "--json").out)
+    options = "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "-q", "--json"
+    plain = json.loads(call("fit", folder / "t.csv", "-t", "y", *options).out)
     assert plain["width"] == SIZE
     errors = plain["mse_by_width"]["test"]
     assert [float(f"{errors[k]:.3g}") for k in (SIZE, 2 * SIZE, int(best))] == [now, twice, least]
