@@ -54,7 +54,7 @@ SCALERS = [
 
 
 def small(**settings):
-    return bgn.BGNRegressor(**{"max_width": 5, "random_state": 0, "n_jobs": 1, "cv": None, **settings})
+    return bgn.BGNRegressor(**{"max_width": 5, "random_state": 0, "n_jobs": 1, "cv": None, "max_linear": 0, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +140,15 @@ def test_slopes_are_undone():
     undone = rescaled(network, [Source(0, (("-", 10.0), ("/", 4.0)))], Schema.of_numbers(1, ["x"]))
     assert undone.slopes.tolist() == [0.75]
     assert undone.predict([[18.0]]) == network.predict([[2.0]])
+
+
+def test_lines_are_undone_up_to_rounding():
+    pipeline = make_pipeline(StandardScaler(), small(max_linear=2)).fit(X[NUMBERS], y)
+    seen = see_through(pipeline)
+    assert seen.model.network_.linear_terms
+    told = seen.model.network_.predict(seen.rows(X[NUMBERS]))
+    np.testing.assert_allclose(told, pipeline.predict(X[NUMBERS]), rtol=1e-9)
+    assert "per unit of" in bgn.equation(pipeline)
 
 
 def test_an_imputer_is_undone_with_its_gaps():
