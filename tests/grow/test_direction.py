@@ -270,7 +270,7 @@ def test_values_far_out_do_not_hide_a_column(levels, far, max_features):
     rng = np.random.default_rng(0)
     X = rng.integers(0, levels, (3000, 3)).astype(float)
     y = X[:, 0] / levels + 0.2 * (2 * X[:, 1] >= levels) + 0.02 * rng.normal(size=3000)
-    model = BGNRegressor(max_width=10, max_features=max_features, random_state=0, cv=None)
+    model = BGNRegressor(max_width=10, max_features=max_features, max_linear=0, random_state=0, cv=None)
     plain = model.fit(X, y).score(X, y)
     X[: len(far), 0] = far
     assert model.fit(X, y).score(X, y) > plain - 0.01

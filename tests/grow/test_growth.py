@@ -86,7 +86,8 @@ def test_full_output_is_ridge_regression_on_the_answers(seed, ridge):
 @pytest.mark.parametrize("setting", SETTINGS, ids=names)
 def test_training_error_falls_and_bounds_hold(setting, engine):
     X, y = table()
-    model = engine(BGNRegressor(**setting, max_width=8, patience=None, random_state=1, cv=None), X, y)
+    limits = {"max_width": 8, "max_linear": 0, "patience": None, "cv": None}
+    model = engine(BGNRegressor(**setting, **limits, random_state=1), X, y)
     for layer in range(len(model.history_.paths)):
         records = [record for record in model.history_.records if record.layer == layer]
         errors = [record.train_mse for record in records]
