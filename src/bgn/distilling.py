@@ -93,7 +93,7 @@ def distil(
     >>> from sklearn.linear_model import LassoCV
     >>> import bgn
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> small = bgn.distil(LassoCV().fit(X, y), X, y, max_width=5, random_state=0)
+    >>> small = bgn.distil(LassoCV().fit(X, y), X, y, max_width=5, max_linear=0, random_state=0)
     >>> small.network_.widths
     (5,)
     >>> small.fidelity_.r2 > 0.7
