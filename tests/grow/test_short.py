@@ -82,7 +82,7 @@ def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
 
 def test_sums_of_short_numbers_are_the_floats_nearest_to_them():
     X, y = table(500)
-    network = BGNRegressor(max_width=20, random_state=0, cv=None).fit(X, y).network_
+    network = BGNRegressor(max_width=20, max_linear=0, random_state=0, cv=None).fit(X, y).network_
     weights = [Decimal(repr(weight)) for weight in network.output_weights.tolist()]
     for row, predicted in zip(network.hidden(X).tolist(), network.predict(X).tolist(), strict=True):
         exact = Decimal(repr(network.base)) + sum(
