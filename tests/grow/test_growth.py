@@ -178,7 +178,8 @@ def test_growth_on_a_sample_does_not_stall_on_questions_already_answered(monkeyp
 
 def test_history_gives_every_width():
     X, y = load_diabetes(return_X_y=True)
-    model = BGNRegressor(max_width=6, patience=None, shrinkage=10.0, random_state=0, cv=None).fit(X, y)
+    limits = {"max_width": 6, "max_linear": 0, "patience": None, "cv": None}
+    model = BGNRegressor(**limits, shrinkage=10.0, random_state=0).fit(X, y)
     history = model.history_
     assert history.network(history.best_width) == model.network_
     for width in range(7):
@@ -194,7 +195,8 @@ def test_history_gives_every_width():
 def test_recorded_errors_are_those_of_the_network(engine):
     X, y = table(500)
     held = slice(400, None)
-    model = engine(BGNRegressor(max_width=5, random_state=0, cv=None), X[:400], y[:400], eval_set=(X[held], y[held]))
+    model = BGNRegressor(max_width=5, max_linear=0, random_state=0, cv=None)  # lines are summed in small steps
+    model = engine(model, X[:400], y[:400], eval_set=(X[held], y[held]))
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
         assert snapshot.train_mse == pytest.approx(np.mean((network.predict(X[:400]) - y[:400]) ** 2), rel=1e-9)
@@ -313,7 +315,7 @@ def test_networks_with_copies_as_one_predict_what_growth_recorded(seed, values, 
     rng = np.random.default_rng(seed)
     X = rng.integers(0, values, (60, 3)).astype(float)
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=60)
-    settings = {"max_width": 8, "shrinkage": 30.0, "patience": None, "random_state": 0, "cv": None}
+    settings = {"max_width": 8, "max_linear": 0, "shrinkage": 30.0, "patience": None, "random_state": 0, "cv": None}
     model = BGNRegressor(direction=direction, **settings).fit(X, y)
     for width, snapshot in enumerate(model.history_.paths[0]):
         network = model.history_.network(width)
