@@ -1,4 +1,4 @@
-"""Learn what houses cost, print ten questions that tell it and what more would buy: what ``make demo`` runs."""
+"""Learn what houses cost, print ten conditions that tell it and what more would buy: what ``make demo`` runs."""
 
 import pandas as pd
 from sklearn.model_selection import train_test_split
@@ -12,7 +12,8 @@ except bgn.datasets.DatasetError as error:
     table = bgn.datasets.load("diabetes", columns="measured")
 y = pd.Series(table.y, name=table.target_name)
 X_train, X_test, y_train, y_test = train_test_split(table.X, y, random_state=0)
-model = bgn.BGNRegressor(random_state=0).fit(X_train, y_train).at_width(10)
+model = bgn.BGNRegressor(random_state=0).fit(X_train, y_train)
+model = model.at_width(min(10, model.history_.best_width))  # a small table may take fewer
 units = {**dict(zip(table.feature_names, table.units, strict=True)), table.target_name: table.target_unit}
 
 print(table.description.partition(".")[0] + ":\n")
@@ -20,7 +21,7 @@ print(bgn.equation(model, units=units))
 
 sizes = bgn.frontier(model, X_train, y_train, X_test, y_test)
 errors = {"the mean": sizes.errors["test"][0], "a linear model": sizes.linear["test"]}
-errors |= {f"{k} questions": sizes.errors["test"][k] for k in (5, 10, 20, sizes.best) if k <= sizes.best}
+errors |= {f"{k} conditions": sizes.errors["test"][k] for k in (5, 10, 20, sizes.best) if k <= sizes.best}
 print(f"\nMean squared error on {len(y_test)} rows set aside, and the share of their variance explained:\n")
 for name, error in errors.items():
     print(f"    {name:<16}{float(f'{error:.3g}'):>8g}{round(100 * (1 - error / y_test.var(ddof=0))):>6}%")

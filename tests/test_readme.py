@@ -31,3 +31,14 @@ def test_the_model_shown_first_is_the_one_that_the_demo_prints(tmp_path):
     assert shown in printed
     assert printed.count("\n", 0, printed.index("Mean squared error")) <= 16
     assert (tmp_path / "report.html").exists()
+
+
+def test_the_demo_runs_where_its_table_cannot_be_had(tmp_path):
+    pytest.importorskip("jinja2")
+    nowhere = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "https_proxy": "http://127.0.0.1:9"}
+    environment = {name: value for name, value in os.environ.items() if name != "BGN_DATA"} | nowhere
+    command = [sys.executable, str(ROOT / "examples" / "demo.py")]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert "Here is a smaller table instead" in done.stdout
+    assert "Mean squared error on" in done.stdout
+    assert (tmp_path / "report.html").exists()
