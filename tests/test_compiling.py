@@ -9,17 +9,7 @@ import numpy as np
 import pytest
 
 from bgn import compiling
-
-KERNELS = """
-from bgn.compiled import compiled
-
-@compiled
-def double(values):
-    total = values[0]
-    for value in values:
-        total += value
-    return 2 * total
-"""
+from tests.test_compiled import KERNELS
 
 
 def test_the_list_can_be_read():
