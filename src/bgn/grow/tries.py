@@ -68,9 +68,9 @@ class GrowthSettings:
 
     @property
     def most_linear(self) -> int:
-        """Most linear terms: none in deep networks and averages, nor where outputs are not refitted, nor beside the
-        Lasso, nor where predictions have bounds."""
-        if self.max_layers > 1 or self.output != "full" or self.direction != "search" or self.n_networks > 1:
+        """Most linear terms: none in deep networks, nor where outputs are not refitted, nor beside the Lasso, nor
+        where predictions have bounds."""
+        if self.max_layers > 1 or self.output != "full" or self.direction != "search":
             return 0
         if self.bounds is not None:
             return 0
