@@ -111,6 +111,15 @@ class Snapshot(_MeanLosses):
         np.add.at(weights, [places[neuron] for neuron in self.neurons], values.reshape(self.output_weights.shape))
         return replace(self, neurons=tuple(places), output_weights=weights / over)
 
+    def with_gaps(self, schema: Schema) -> Snapshot:
+        """The same with gaps under its lines as a schema has them."""
+        if not self.linear_terms:
+            return self
+        typical = [schema.columns[each.column].typical for each in self.linear_terms]
+        pairs = zip(self.linear_terms, typical, strict=True)
+        lines = (replace(line, gap=math.nan if gap is None else float(gap)) for line, gap in pairs)
+        return replace(self, linear_terms=tuple(lines))
+
     def layer(self, n_inputs: int) -> Layer:
         """The neurons as a hidden layer."""
         return Layer.of(self.neurons, n_inputs)
@@ -222,8 +231,9 @@ class History:
         return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link, **straight)
 
     def with_schema(self, schema: Schema) -> History:
-        """The same with other words for the columns."""
-        return replace(self, schema=schema)
+        """The same with other words for the columns, and what their gaps count as."""
+        paths = tuple(tuple(each.with_gaps(schema) for each in path) for path in self.paths)
+        return replace(self, schema=schema, paths=paths)
 
     def __repr__(self) -> str:
         widths = [len(path) - 1 for path in self.paths]

@@ -33,8 +33,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         return _probability_effects(facts)
     curves = _curves(facts)
     gaps = [each.missing for each in curves.values() if each.missing is not None]
-    ends = [(i, each) for i, curve in curves.items() for each in (curve, *(band(curve) or ()))]
-    reached = [each.levels if each.line is None else _reached(each, facts.rows[:, i]) for i, each in ends]
+    reached = [each for i, curve in curves.items() for each in _reached(curve, facts.rows[:, i])]
     levels = np.concatenate([*reached, gaps]) if curves else np.zeros(1)
     up = (float(levels.min()), float(levels.max()))
     room = 0.05 * (up[1] - up[0])
@@ -116,17 +115,20 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], di
     if gaps and curve.missing is not None:
         chart.line([(ends[0], curve.missing), (ends[1], curve.missing)], "bound")
     joined = stepping(curve, column)
-    for end in band(curve) or ():
-        chart.line(_thinned(*corners(end, column)), "band", steps=joined)
+    for end in band(curve, column) or ():
+        chart.line(_thinned(places, end), "band", steps=joined)
     shown = _thinned(places, reached) if joined else list(zip(places.tolist(), reached.tolist(), strict=True))
     chart.line(shown, "first", steps=joined)
     return chart.svg("effect"), text
 
 
-def _reached(curve: Effect, column: Floats) -> Floats:
-    """Return the effects that are drawn of a feature with a linear term."""
+def _reached(curve: Effect, column: Floats) -> list[Floats]:
+    """Return the effects that are drawn of a feature, and the ends of their band."""
+    if curve.column.levels is not None:
+        return [curve.levels]
     known = column[~np.isnan(column)]
-    return corners(curve, known if len(known) else np.zeros(1))[1]
+    known = known if len(known) else np.zeros(1)
+    return [curve.levels if not curve.bent else corners(curve, known)[1], *(band(curve, known) or ())]
 
 
 def _curves(facts: Facts) -> dict[int, Effect]:
