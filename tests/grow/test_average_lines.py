@@ -63,7 +63,7 @@ def test_slopes_that_cancel_out_are_kept_in_the_networks(tmp_path: Any) -> None:
 
 def test_lines_that_end_elsewhere_are_refused() -> None:
     first = Network([Layer.of([], 1)], [], 0.0, ["rooms"], slopes=[1.0], ranges=[[0.0, 5.0]])
-    with pytest.raises(ValueError, match="same ends.*'rooms'"):
+    with pytest.raises(ValueError, match=r"same ends.*'rooms'"):
         mean_of([first, first.changed(ranges=[[0.0, 6.0]])])
 
 

@@ -22,7 +22,7 @@ from bgn.explain.one_effect import encoded
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
 from bgn.explain.spread import with_errors
-from bgn.explain.subject import background_of, column_of, gap_of
+from bgn.explain.subject import background_of, column_of, columns_of, gap_of, straight_values
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -137,7 +137,7 @@ def effect(
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
         With classes, what is averaged over the background: the probability, by default, or the score, for two classes
-        the log-odds. With linear terms the score alone.
+        the log-odds. Of a feature with a linear term the score alone.
 
     Returns
     -------
@@ -169,8 +169,13 @@ def effect(
         return effect_over(network, feature, rows)
     if scale == "score":
         return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
-    if network.slopes is not None:
-        raise ValueError("scale must be 'score' where the model has linear terms: their probabilities do not step.")
+    asked = columns_of(network, [feature] if isinstance(feature, str) or not isinstance(feature, Iterable) else feature,
+                       "feature")  # fmt: skip
+    if any(term.column in asked for term in network.linear_terms):
+        raise ValueError(
+            "scale must be 'score' for a feature with a linear term: probabilities follow it along a curve, not in "
+            "steps."
+        )
     number = 1 if of is None else class_number(network, of, "of")
     return effect_over(network, feature, rows, number)
 
@@ -263,6 +268,7 @@ def _probability_effect(network: Network, column: int, rows: Floats, number: int
         levels = mean_probabilities(network, number, [column], points[:, np.newaxis], rows)
     else:
         places, scores = walks(network, column, rows)
+        scores = scores + straight_values(network, rows).sum(axis=1)[:, np.newaxis]
         found = probabilities_of(network, scores.reshape(-1, *scores.shape[2:]))[:, number]
         points, levels = averaged(places, found.reshape(scores.shape[:2]))
     if gap is not None:

@@ -110,9 +110,8 @@ def extremes(
         sides.append(_told(network, found, sign))
     link = LINKS["identity" if output is not None else network_of(model, plain=False).link]
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
-    sure = not any(domain.gaps[term.column] for term in network.linear_terms)  # rows with such gaps are not looked at
     low, high, *bounds = link(np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])).tolist()
-    return Extremes(low, high, rows[0], rows[1], sure and sides[0][3] and sides[1][3], (bounds[0], bounds[1]))
+    return Extremes(low, high, rows[0], rows[1], sides[0][3] and sides[1][3], (bounds[0], bounds[1]))
 
 
 def score_ends(network: Network, max_seconds: float = 10.0) -> list[tuple[float, Floats | None, float]]:

@@ -13,7 +13,7 @@ from bgn.export.text import Signs
 from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report import svg
-from bgn.report.class_charts import lines_for, probability_curves, reach
+from bgn.report.class_charts import lines_for, probability_corners, probability_curves, reach
 from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
@@ -64,13 +64,16 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             known = known if len(known) else np.zeros(1)
             counts, edges = histogram(known)
             ends = (min(float(known.min()), float(edges[0])), max(float(known.max()), float(edges[-1])))
-            lines = [corners(each, known) for each in curves]
+            lines = [
+                probability_corners(facts, i, k, each, known) for (k, _), each in zip(drawn, curves, strict=True)
+            ]
+            steps = few_wholes(known) or all(term.column != i for term in facts.network.linear_terms)
             told = (reach(words[k], line[1]) for (k, _), line in zip(drawn, lines, strict=True))
             text = f"Probability of {'; '.join(told)}."
             drawing = svg.Chart((320, 170), ends, (0.0, 1.0), f"Effect of {name}. {text}", whole=few_wholes(known))
             drawing.bars(edges.tolist(), counts.tolist())
             for (_, kind), line in zip(drawn, lines, strict=True):
-                drawing.line(_thinned(*line), kind, steps=True)
+                drawing.line(_thinned(*line), kind, steps=steps)
             chart = drawing.svg("effect")
         shown.append({"name": name, "share": share, "text": text, "svg": markup(chart)})
     return shown

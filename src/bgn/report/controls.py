@@ -92,7 +92,7 @@ def plain_network(network: Network) -> dict[str, Any]:
     ]
     base, output, unit = network.summands
     lines = [
-        {"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high,
+        {"column": each.column, "slopes": each.slopes, "low": each.low, "high": each.high,
          "gap": None if each.gap != each.gap else each.gap}
         for each in network.linear_terms
     ]  # fmt: skip
