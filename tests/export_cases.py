@@ -123,6 +123,12 @@ def every_kind(wide: int = 3000) -> dict[str, Network]:
     typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
     found["slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7])
     found["slopes, filled"] = sloped.changed(slopes=[0.3, 0.0, -1.7], schema=replace(sloped.schema, columns=typical))
+    ends = {"slopes": [0.3, 0.0, -1.7], "ranges": [[-0.5, 1.25], [-np.inf, np.inf], [0.1, 2.0]]}
+    found["slopes, clipped"] = sloped.changed(**ends)
+    found["slopes, clipped, filled"] = sloped.changed(**ends, schema=replace(sloped.schema, columns=typical))
+    found["slopes, clipped, yes or no"] = sloped.changed(**ends, link="logistic")
+    steep = classes(2, 3, slopes=True)
+    found["classes, clipped"] = steep.changed(ranges=[[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]])
     found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
     found["dense"] = dense(20, 40, 0)
     for seed in range(4):
@@ -184,7 +190,8 @@ def rows_for(network: Network, count: int, seed: int = 0, extremes: tuple = EXTR
 
 def _cuts(network: Network, column: int) -> np.ndarray:
     """Thresholds on one column, and the floats beside them."""
-    found = [0.0]
+    found = [0.0, *(end for each in network.linear_terms if each.column == column for end in (each.low, each.high))]
+    found = [each for each in found if np.isfinite(each)]
     for neuron in network.layers[0].neurons[:200]:
         if neuron.projection.columns == (column,) and isinstance(neuron.projection.coefficients[0], float):
             found.append(neuron.threshold / (neuron.projection.coefficients[0] or 1.0))

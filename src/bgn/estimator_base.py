@@ -185,7 +185,7 @@ class GrownEstimator(WithIntervals, EveryWidth, BaseEstimator):
             if self.n_networks == 1:
                 self.history_ = grow(source, evaluation, seed, threads, monitor)
             else:
-                self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor)
+                self.history_ = grow_average(grow, source, evaluation, seeds, threads, monitor, self.select)
             self.network_: Network = self.history_.network()
         self._take_out_of_fold()
         apart = self.history_.n_validation > 0 and not self.history_.cross_validated

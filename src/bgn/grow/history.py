@@ -136,6 +136,19 @@ class OutOfFold:
     targets: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Straight:
+    """A network of linear terms alone: its path, penalty and steps, how much worse it validated than the network that
+    was chosen, and the standard error of that one's loss."""
+
+    path: tuple[Snapshot, ...]
+    records: tuple[Record, ...]
+    stopped: str
+    shrinkage: float
+    worse: float
+    noise: float
+
+
 @dataclass(frozen=True, repr=False)
 class History:
     """The growth of a network, step by step and width by width.
@@ -160,6 +173,8 @@ class History:
         What the scores mean: numbers, or log-odds of classes.
     out_of_fold : OutOfFold or None
         What the folds' networks said of the rows they were grown without, while a fit is under way.
+    straight : Straight or None
+        What linear terms alone came to, while an average is under way.
 
     Examples
     --------
@@ -187,6 +202,7 @@ class History:
     schema: Schema
     link: str = "identity"
     out_of_fold: OutOfFold | None = None
+    straight: Straight | None = None
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -229,6 +245,16 @@ class History:
         layers = (*below, snapshot.layer(n_inputs))
         straight: dict[str, Any] = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
         return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link, **straight)
+
+    def of_lines(self, select: str) -> History:
+        """The network of linear terms alone that grew beside this one."""
+        assert self.straight is not None
+        each = self.straight
+        width = choose_width(each.path, select, self.n_validation)
+        return replace(
+            self, records=each.records, paths=(each.path,), inputs=(), best_layer=0, best_width=width,
+            stopped=each.stopped, shrinkage=each.shrinkage, straight=None,
+        )  # fmt: skip
 
     def with_schema(self, schema: Schema) -> History:
         """The same with other words for the columns, and what their gaps count as."""

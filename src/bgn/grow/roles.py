@@ -100,8 +100,7 @@ def assign_roles(
     if not source.kept:
         source.close()
     folds = _folds(sample, plan, cv, 2.0**scaled) if cv else ()
-    same = plan.limit is None and isinstance(train, MemoryEngine)
-    searched = train if same else _engine_of(sample, plan, threads)
+    searched = train if plan.limit is None and isinstance(train, MemoryEngine) else _engine_of(sample, plan, threads)
     return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach), scaled
 
 

@@ -146,6 +146,7 @@ class Tries:
     def __init__(self, rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int) -> None:
         self._rows, self._settings, self._place, self._monitor = rows, settings, (seed, monitor, layer), monitor
         self.best: _Grown | None = None
+        self.alone: _Grown | None = None  # linear terms alone, for an average to choose
 
     def grow(self) -> None:
         """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
@@ -162,7 +163,8 @@ class Tries:
             self._keep(self._grown(settings, penalty, settings.max_replacements))
         if self._settings.most_linear and judged and not self._monitor.out_of_time():
             self._among_questions()
-            self._alone(competing)
+            if not self._monitor.out_of_time():
+                self._straight(competing)
 
     def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
         return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)
@@ -175,7 +177,7 @@ class Tries:
     def _among_questions(self) -> None:
         """Linear terms beside questions, where they are better by more than a part of the noise."""
         assert self.best is not None
-        plain, tried = self.best, []
+        plain, tried = self.best, list[_Grown]()
         for lead in LEADS:
             tried.append(self._grown(replace(self._settings, lead=lead), plain.penalty, 0))
             if self._monitor.out_of_time():
@@ -184,18 +186,21 @@ class Tries:
         if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
             again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
             found = min(found, again, key=lambda each: each.loss)
-        self._keep(found, CLEARLY * self._noise(plain))
+        self._keep(found, 0.0 if self._settings.n_networks > 1 else CLEARLY * self.noise)
 
-    def _alone(self, competing: Sequence[float]) -> None:
-        """Linear terms alone, unless what was found does better by more than noise."""
-        assert self.best is not None
+    def _straight(self, competing: Sequence[float]) -> None:
+        """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
         straight = lines_alone(self._settings)
-        found = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
-        self._keep(found, -self._noise(self.best))
+        self.alone = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
+        if self._settings.n_networks == 1:
+            self._keep(self.alone, -self.noise)
 
-    def _noise(self, found: _Grown) -> float:
+    @property
+    def noise(self) -> float:
+        """The standard error of the least loss."""
         assert self._rows.validation is not None
-        return noise_of(self._rows.validation, self._rows.unit, found.best.validation_deviation)
+        assert self.best is not None
+        return noise_of(self._rows.validation, self._rows.unit, self.best.best.validation_deviation)
 
 
 def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) -> list[float]:

@@ -188,6 +188,6 @@ def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str,
     adds = f"the log-odds of {words[1]}" if len(words) == 2 else f"a score for each of {len(words)} classes"
     area = "" if math.isnan(measure["auc"]) else f", AUC {measure['auc']:.3f}"
     return (
-        f"This model predicts {target} from {adds}: a base value plus {' and '.join(parts)}, about {about}; on {judged} "
-        f"it is right {percent(measure['accuracy'])} of the time{area}."
+        f"This model predicts {target} from {adds}: a base value plus {' and '.join(parts)}, about {about}; on "
+        f"{judged} it is right {percent(measure['accuracy'])} of the time{area}."
     )

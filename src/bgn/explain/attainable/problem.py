@@ -192,8 +192,8 @@ def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
     slopes = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
-    gap = np.array([np.nan])
-    gaps = tuple((each.column, float(each.between(gap)[0])) for each in network.linear_terms if domain.gaps[each.column])
+    seen = [each for each in network.linear_terms if domain.gaps[each.column]]
+    gaps = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
     domain = replace(domain, gaps=domain.gaps & (slopes == 0.0))
     straight: dict[str, Any] = {"ends": network.ranges, "gaps": gaps}
     if network.depth > 1:

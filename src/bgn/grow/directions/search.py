@@ -36,7 +36,8 @@ _MOST_USED = 4  # but for these, which most neurons ask about: alone they may ha
 _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
-_MOST_JOINT = 200  # neurons: beyond, a question is judged as if the others stayed as they are: much quicker
+_MOST_JOINT = 200  # neurons: beyond, questions are judged as if the others stayed as they are, which is much quicker,
+_JOINT = 6  # and but for this many of the best are then judged together with the others
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
@@ -112,7 +113,7 @@ class Search:
         """The best questions about the residual that `output` leaves, as a sample of rows sees them."""
         if len(self._usable) == 0:
             return []
-        others = others if len(others.slots) <= _MOST_JOINT else others.staying()
+        everyone, others = others, others if len(others.slots) <= _MOST_JOINT else others.staying()
         values, total = self._values(output)
         chance = self._chance(output, others, values, total)
         luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
@@ -139,6 +140,9 @@ class Search:
             if not wider or wider[0].promise - best[0].promise <= 0.01 * abs(best[0].promise):
                 break
             best = [wider[0], *best]
+        if others is not everyone:
+            chance, some = self._chance(output, everyone, values, total), best[:_JOINT]
+            best = [*self._judge(output, everyone, chance, [each.projection for each in some], luck), *best[_JOINT:]]
         return [Question(output, self._spelled(each.projection), each.window) for each in best[:_ASKED]]
 
     def _asks(self, direction: Projection) -> int:
