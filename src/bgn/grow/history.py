@@ -137,7 +137,7 @@ class OutOfFold:
 
 
 @dataclass(frozen=True, eq=False)
-class Straight:
+class LinesAlone:
     """A network of linear terms alone: its path, penalty and steps, how much worse it validated than the network that
     was chosen, and the standard error of that one's loss."""
 
@@ -173,7 +173,7 @@ class History:
         What the scores mean: numbers, or log-odds of classes.
     out_of_fold : OutOfFold or None
         What the folds' networks said of the rows they were grown without, while a fit is under way.
-    straight : Straight or None
+    straight : LinesAlone or None
         What linear terms alone came to, while an average is under way.
 
     Examples
@@ -202,7 +202,7 @@ class History:
     schema: Schema
     link: str = "identity"
     out_of_fold: OutOfFold | None = None
-    straight: Straight | None = None
+    straight: LinesAlone | None = None
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bgn.grow.crossval import cross_validated
-from bgn.grow.history import History, Record, Snapshot, Straight, choose_width
+from bgn.grow.history import History, Record, Snapshot, LinesAlone, choose_width
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
 from bgn.grow.tries import GrowthSettings as GrowthSettings
@@ -101,7 +101,7 @@ def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
 
 def _grow_layer(
     rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
-) -> tuple[LayerPath, float, Straight | None]:
+) -> tuple[LayerPath, float, LinesAlone | None]:
     """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best validated
     then grows one with it, and the better of the two is kept. Linear terms compete with that in the same way; in an
     average, what they came to alone is told, too."""
@@ -118,7 +118,7 @@ def _grow_layer(
     straight = None
     if settings.n_networks > 1 and tries.alone is not None:
         alone, worse = tries.alone, tries.alone.loss - tries.best.loss
-        straight = Straight(
+        straight = LinesAlone(
             alone.path.path, alone.path.records, alone.path.stopped, alone.penalty, worse, tries.noise
         )  # fmt: skip
     return tries.best.path, tries.best.penalty, straight

@@ -35,6 +35,8 @@ LEAD_AMONG_FOLDS = 2.0
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than questions with it, they are given up.
 _HOPELESS = 1.15
+# At this width linear terms among questions are given up in an average, if questions alone do better.
+_EARLY = 64
 
 
 @dataclass(frozen=True)
@@ -178,15 +180,27 @@ class Tries:
         """Linear terms beside questions, where they are better by more than a part of the noise."""
         assert self.best is not None
         plain, tried = self.best, list[_Grown]()
-        for lead in LEADS:
+        for lead in LEADS if self._settings.n_networks == 1 else self._promising(plain):
             tried.append(self._grown(replace(self._settings, lead=lead), plain.penalty, 0))
             if self._monitor.out_of_time():
                 return
+        if not tried:
+            return
         found = min(tried, key=lambda each: each.loss)
         if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
             again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
             found = min(found, again, key=lambda each: each.loss)
         self._keep(found, 0.0 if self._settings.n_networks > 1 else CLEARLY * self.noise)
+
+    def _promising(self, plain: _Grown) -> Sequence[float]:
+        """What is tried in an average, whose networks are wide: one lead, unless questions alone do better early on."""
+        path = plain.path.path
+        if len(path) > _EARLY:
+            early = replace(self._settings, lead=LEADS[-1], max_width=_EARLY, digits=None)
+            found = self._grown(early, plain.penalty, 0).path.path
+            if len(found) > _EARLY and found[_EARLY].criterion > path[_EARLY].criterion:
+                return ()
+        return LEADS[-1:]
 
     def _straight(self, competing: Sequence[float]) -> None:
         """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
