@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bgn.grow.crossval import cross_validated
-from bgn.grow.history import History, Record, Snapshot, LinesAlone, choose_width
+from bgn.grow.history import History, LinesAlone, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
 from bgn.grow.tries import GrowthSettings as GrowthSettings

@@ -205,7 +205,9 @@ class Search:
 
         self._share(judge, len(directions), _DIRECTIONS_PER_THREAD)
         judged = [
-            JudgedDirection(self._promise(gain, direction, luck if k < first_fitted else NO_LUCK), direction, (low, high))
+            JudgedDirection(
+                self._promise(gain, direction, luck if k < first_fitted else NO_LUCK), direction, (low, high)
+            )
             for k, (direction, (gain, low, high)) in enumerate(zip(directions, found.tolist(), strict=True))
             if gain > 0
         ]
