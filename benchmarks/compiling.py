@@ -121,7 +121,7 @@ def write_list() -> None:
                 seconds, names, loop = line.split(" ", 2)
                 took[loop] = max(took.get(loop, 0.0), float(seconds))
                 inside[loop] = inside.get(loop, set()) | {*names.split(",")}
-                if loop in asked or float(seconds) > _LONG:
+                if loop in asked or (float(seconds) > _LONG and "Literal" not in loop):
                     kinds.setdefault(loop, set()).add(kind)
     names = {loop: loop.split(" ")[0] for loop in kinds}
     within = {loop: [each for each in kinds if names[each] in inside[loop]] for loop in kinds}
