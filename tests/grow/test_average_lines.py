@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNRegressor, Layer, Network
+from bgn.grow.average import AverageHistory
+from bgn.grow.history import History, LinesAlone, Snapshot
 from bgn.model.mean import mean_of
+from bgn.model.schema import Schema
 from bgn.show.curve import band, corners
 from tests.every_engine import ENGINES
 from tests.round_trips import bits
@@ -145,3 +148,25 @@ def test_proofs() -> None:
     assert network.predict(found.x[np.newaxis])[0] >= wanted
     good = X[network.predict(X) >= wanted]
     assert found.cost <= np.abs(good - low).sum(axis=1).min() + 1e-9
+
+
+def _grown(worse: float, noise: float) -> History:
+    """A member whose lines alone validate so much worse."""
+    path = (Snapshot((), np.zeros(0), 0.0, 1.0, 1.0), Snapshot((), np.zeros(0), 1.0, 0.9, 0.9))
+    alone = LinesAlone(path[:1], (), "patience", 5.0, worse, noise)
+    return History((), (path,), (), 1, 0, 1, "patience", 1.0, 30, Schema.of_numbers(1), straight=alone)
+
+
+@pytest.mark.parametrize(
+    ("worse", "noise", "straight"),
+    [
+        ([-0.1, 0.0, -0.2, 0.1], 0.1, [0, 1, 2, 3]),
+        ([0.1, 0.0, 0.2, 0.1], 0.1, [1, 3]),
+        ([0.2, 0.22, 0.2, 0.18], 0.1, []),
+    ],
+    ids=["better", "noise", "worse"],
+)
+def test_all_networks_decide_on_lines_together(worse: list[float], noise: float, straight: list[int]) -> None:
+    found = AverageHistory.of([_grown(each, noise) for each in worse])
+    assert [k for k, member in enumerate(found.members) if member.shrinkage == 5.0] == straight
+    assert all(member.straight is None for member in found.members)
