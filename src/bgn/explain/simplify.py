@@ -114,7 +114,7 @@ def simplify(
     """
     whole = readable_network(model)
     _check_digits(whole, digits, points)
-    original = whole.changed(slopes=None)
+    original = whole.changed(slopes=None, bounds=None)
     rows, network = rows_of(original, X, "X"), of_codes(original)
     if whole.slopes is not None:  # questions alone are rounded: what they must explain is what slopes leave
         y = _checked_target(y, len(rows)) - straight_values(whole, rows).sum(axis=1)
@@ -123,6 +123,7 @@ def simplify(
     most = (1.0 + max_loss) * before
     simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
     after, parts = loss.of(simple), {"schema": original.schema, "slopes": whole.slopes, "ranges": whole.ranges}
+    parts["bounds"] = whole.bounds
     return Simplified(simple.changed(**parts), free.changed(**parts), before, after, loss.measure)
 
 
