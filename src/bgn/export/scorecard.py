@@ -65,7 +65,7 @@ class Scorecard:
         low, high = self.terms.bounds or (-math.inf, math.inf)
         with localcontext(EXACT):
             found = self.start + self.unit * total
-        return written(low) if found < low else written(high) if found > high else found
+        return written(low if found < low else high).normalize(EXACT) if not low <= found <= high else found
 
     @property
     def target(self) -> str:

@@ -54,8 +54,8 @@ def to_onnx(
     Returns
     -------
     bytes
-        With the output ``prediction``, of shape (rows, 1); for classes ``label``, ``probabilities`` and ``score``. NaN
-        is a gap, and an empty or unknown string; where the model refuses one the prediction is NaN.
+        With the output ``prediction``, of shape (rows, 1), and ``score`` where it has bounds; for classes ``label``,
+        ``probabilities`` and ``score``. NaN is a gap, and an empty or unknown string; where the model refuses one the prediction is NaN.
 
     Examples
     --------

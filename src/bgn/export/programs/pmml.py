@@ -109,6 +109,7 @@ class _Models(Document):
         )  # fmt: skip
         self.mining(card)
         self._output(card)
+        self.targets(card)
         derived, layer = etree.Element("LocalTransformations"), plan.layers[0]
         sums = {}
         for number, summed in enumerate(layer.sums):
@@ -202,6 +203,7 @@ class _Models(Document):
         }
         model = etree.SubElement(self.root, "RegressionModel", about)
         self.mining(model)
+        self.targets(model)
         derived = etree.Element("LocalTransformations")
         for number, layer in enumerate(plan.layers):
             for place, comparison in enumerate(layer.comparisons):

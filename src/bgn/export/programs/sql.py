@@ -145,6 +145,11 @@ class SqlWriter:
         value = f"CASE {' '.join(cases)} ELSE {value} END" if cases else value
         return value if sloped.gap is None else f"COALESCE({value}, {self.number(sloped.gap)})"
 
+    def held(self, score: str) -> str:
+        """Write what a raw score predicts within bounds; GREATEST would make a bound of what is NULL."""
+        cases = [f"WHEN {score} {sign} {self.number(end)} THEN {self.number(end)}" for sign, end in self.plan.bounds]
+        return f"CASE {' '.join(cases)} ELSE {score} END" if cases else score
+
     def refused(self, score: str) -> str:
         """Write a score that is NULL where an input that must be there is not."""
         if self.plan.over != 1.0:
@@ -195,7 +200,7 @@ def to_sql(
     keep : iterable of str, optional
         Columns to return beside the prediction, such as a key.
     form : {"select", "expression"}, default "select"
-        A whole SELECT, or the raw score as one expression to put into a query of your own.
+        A whole SELECT, or one expression to put into a query of your own: the prediction, of classes the raw score.
     reasons : array_like or frame, optional
         Background rows: the SELECT also returns the questions with the largest exact SHAP values, against the mean
         answers over those rows, and these values.
@@ -204,7 +209,7 @@ def to_sql(
     Returns
     -------
     str
-        With the column ``prediction``; for classes ``score``, ``probability`` and ``label``. NULL is a gap, and the
+        With the column ``prediction``, and ``score`` where it has bounds; for classes ``score``, ``probability`` and ``label``. NULL is a gap, and the
         prediction where the model refuses one.
 
     Examples
@@ -244,7 +249,7 @@ def _expression(writer: SqlWriter, reasons: Sequence[Any]) -> str:
         raise ValueError(
             f"model has {len(parts) - 1} summands whose order matters, too many for one expression; use form='select'."
         )
-    return writer.refused(balanced(parts) if planned.whole else " + ".join(parts))
+    return writer.held(writer.refused(balanced(parts) if planned.whole else " + ".join(parts)))
 
 
 def _select(
@@ -310,7 +315,7 @@ def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
     """Return the columns of predictions, by name."""
     planned, number = writer.plan, writer.number
     if planned.link == "identity":
-        return {"prediction": "t0"}
+        return {"prediction": writer.held("t0")} | ({"score": "t0"} if planned.bounds else {})
     words = [writer.dialect.text(word) for word in planned.class_words]
     near = "CASE WHEN {x} < {most} THEN EXP(-{x}) ELSE {none} END"  # PostgreSQL refuses what rounds to nothing
     if planned.link == "logistic":
