@@ -34,8 +34,8 @@ def clear_rows(network, count, seed=0):
 
 @pytest.mark.parametrize(
     "network",
-    [town().changed(link="logistic"), hostile(), classes(1), average(150, 1)],
-    ids=["logistic", "hostile", "classes", "average"],
+    [town().changed(link="logistic"), hostile(), classes(1), average(150, 1), town().changed(bounds=(0, 1.5))],
+    ids=["logistic", "hostile", "classes", "average", "bounded"],
 )
 def test_a_workbook_in_libreoffice(network):
     rows = clear_rows(network, 300 if len(network.layers[0].neurons) < 20 else 40)
@@ -94,7 +94,7 @@ def test_pmml():
         found = engines.in_pmml(network, rows)
         if network.link == "identity":
             got = [next(value for key, value in each.items() if key.startswith("predict")) for each in found]
-            np.testing.assert_allclose(np.array(got, float), want[:, 0], rtol=1e-12, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(np.array(got, float), want[:, -1], rtol=1e-12, atol=1e-12, err_msg=name)
         else:
             words = ("0", "1") if network.link == "logistic" else tuple(map(str, range(want.shape[1])))
             got = np.array([[each[f"probability_{word}"] for word in words] for each in found], float)
