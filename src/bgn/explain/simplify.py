@@ -122,8 +122,8 @@ def simplify(
     free, before = _free(network, rows), loss.of(network)
     most = (1.0 + max_loss) * before
     simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
-    after, parts = loss.of(simple), {"schema": original.schema, "slopes": whole.slopes, "ranges": whole.ranges}
-    parts["bounds"] = whole.bounds
+    after, kept = loss.of(simple), ("slopes", "ranges", "bounds")
+    parts: dict[str, Any] = {"schema": original.schema} | {name: getattr(whole, name) for name in kept}
     return Simplified(simple.changed(**parts), free.changed(**parts), before, after, loss.measure)
 
 

@@ -143,9 +143,7 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
     return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths))
 
 
-def _out_of_fold(
-    rows: Roles, paths: Sequence[tuple[Snapshot, ...]], bounds: tuple[float, float] | None
-) -> OutOfFold:
+def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]], bounds: tuple[float, float] | None) -> OutOfFold:
     """What every fold's layer, at every width, predicts of the rows it was grown without."""
     widths, predictions, targets = max(map(len, paths)), [], []
     for some, path in zip(rows.folds, paths, strict=True):

@@ -83,18 +83,19 @@ def assign_roles(
     sample = _together(source.ask(RawBlock.sample, plan))
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
-    plan = replace(plan, coding=coding_of(columns, gaps, sample.columns, sample.weight))
+    coding = coding_of(columns, gaps, sample.columns, sample.weight)
+    plan = replace(plan, coding=coding, judge=judging(plan.loss, bounds))
     train = source.engine(plan, False)
     validation = None
     if evaluation is not None:
-        validation = evaluation.engine(Plan(seed, None, judging(plan.loss, bounds), coding=plan.coding), False)
+        validation = evaluation.engine(Plan(seed, None, plan.loss_of(True), coding=plan.coding), False)
         if not evaluation.kept:
             evaluation.close()
     elif plan.edge is not None:
-        validation = source.engine(replace(plan, loss=judging(plan.loss, bounds)), True)
+        validation = source.engine(plan, True)
     if not source.kept:
         source.close()
-    folds = _folds(sample, plan, cv, 2.0**scaled, bounds) if cv else ()
+    folds = _folds(sample, plan, cv, 2.0**scaled) if cv else ()
     if plan.limit is None and isinstance(train, MemoryEngine):
         return Roles(train, validation, train, plan.coding, 2.0**scaled, threads, folds), scaled
     return Roles(train, validation, _engine_of(sample, plan, threads), plan.coding, 2.0**scaled, threads, folds), scaled
@@ -139,9 +140,7 @@ def _folding(cv: Folding, rows: float, validation_fraction: float) -> Folding:
     return cv
 
 
-def _folds(
-    sample: Sample, plan: Plan, cv: Folding, unit: float, bounds: tuple[float, float] | None
-) -> tuple[Roles, ...]:
+def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float) -> tuple[Roles, ...]:
     """The rows so many times, each time with other rows to validate on; folds without either kind are left out."""
     assert cv is not None
     assert not isinstance(cv, str)
@@ -150,7 +149,7 @@ def _folds(
         shares = [(dealt != fold, dealt == fold) for fold in range(cv)]
     else:
         shares = [(np.isin(sample.hashes, learn), np.isin(sample.hashes, judge)) for learn, judge in cv]
-    folds, judged = [], replace(plan, loss=judging(plan.loss, bounds))
+    folds, judged = [], replace(plan, loss=plan.loss_of(True))
     for share in shares:
         some = [_some_of(sample, np.flatnonzero(chosen)) for chosen in share]
         if all(len(each.weight) for each in some):

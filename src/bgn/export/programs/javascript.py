@@ -225,7 +225,7 @@ def _predict(written: JavaScriptStatements) -> str:
 def _read_code(k: int, each: Input) -> str:
     """Return the line that reads an input of a row as the network reads it."""
     if each.levels is not None:
-        absent = len(each.levels) if each.fill is None else int(each.fill)
+        absent = str(len(each.levels) if each.fill is None else int(each.fill))
     else:
         absent = "NaN" if each.fill is None else repr(each.fill)
     return f"const x{k} = row[{each.place}] ?? {absent};"

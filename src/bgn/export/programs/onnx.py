@@ -55,7 +55,8 @@ def to_onnx(
     -------
     bytes
         With the output ``prediction``, of shape (rows, 1), and ``score`` where it has bounds; for classes ``label``,
-        ``probabilities`` and ``score``. NaN is a gap, and an empty or unknown string; where the model refuses one the prediction is NaN.
+        ``probabilities`` and ``score``. NaN is a gap, and an empty or unknown string; where the model refuses one the
+        prediction is NaN.
 
     Examples
     --------

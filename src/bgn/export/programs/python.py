@@ -171,8 +171,8 @@ def _module(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
         lines.append(f"_REASONS = (\n{rows},\n)")
     helpers = ["", _LOOK, _CODE if any(map(_needs_place, planned.inputs)) else "", _DATES if dates else ""]
     lines.append("\n".join(filter(str.strip, helpers)))
-    text = "\n".join(lines) + _score(planned, amounts) + (_LINKS[planned.link] if not planned.bounds else _held(planned))
-    return text + (_reasons(planned) if amounts else "")
+    linked = _held(planned) if planned.bounds else _LINKS[planned.link]
+    return "\n".join(lines) + _score(planned, amounts) + linked + (_reasons(planned) if amounts else "")
 
 
 def _held(planned: ExportPlan) -> str:

@@ -209,8 +209,8 @@ def to_sql(
     Returns
     -------
     str
-        With the column ``prediction``, and ``score`` where it has bounds; for classes ``score``, ``probability`` and ``label``. NULL is a gap, and the
-        prediction where the model refuses one.
+        With the column ``prediction``, and ``score`` where it has bounds; for classes ``score``, ``probability`` and
+        ``label``. NULL is a gap, and the prediction where the model refuses one.
 
     Examples
     --------
