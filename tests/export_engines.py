@@ -178,7 +178,8 @@ def in_sqlite(network: Network, rows: np.ndarray) -> np.ndarray:
     return scores(found.fetchall(), [each[0] for each in found.description], network)
 
 
-def in_duckdb(network: Network, rows: np.ndarray) -> np.ndarray:
+def in_duckdb(network: Network, rows: np.ndarray, query: str | None = None) -> np.ndarray:
+    """What DuckDB says of its own SELECT, or of another."""
     duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
     names, table = table_of(network, rows)
     kinds = [pa.int64(), *kinds_of(network, pa.float64(), pa.string(), pa.bool_())]
@@ -188,9 +189,22 @@ def in_duckdb(network: Network, rows: np.ndarray) -> np.ndarray:
     with duckdb.connect() as database:
         database.execute("SET threads = 2")
         database.register("the table", arrow)
-        found = database.execute(export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY]))
+        query = query or export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY])
+        found = database.execute(query)
         names = [each[0] for each in found.description]
         return scores(found.fetchall(), names, network)
+
+
+def translated(dialect: str):
+    """A function that reads SQL as a dialect whose database cannot be had here, and runs it in DuckDB's words."""
+
+    def run(network: Network, rows: np.ndarray) -> np.ndarray:
+        sqlglot = pytest.importorskip("sqlglot")
+        query = export.to_sql(network, dialect=dialect, table="the table", keep=[KEY])
+        (told,) = sqlglot.transpile(query, read=dialect, write="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
+        return in_duckdb(network, rows, told)
+
+    return run
 
 
 class Postgres:

@@ -203,7 +203,7 @@ def to_sql(
         A whole SELECT, or one expression to put into a query of your own: the prediction, of classes the raw score.
     reasons : array_like or frame, optional
         Background rows: the SELECT also returns the questions with the largest exact SHAP values, against the mean
-        answers over those rows, and these values.
+        answers over those rows, and these values; of several classes those of the likeliest.
     count : int, default 3
 
     Returns
@@ -265,8 +265,8 @@ def _select(
         _named_answers(writer, stages, number, {each.comparison for each in amounts} if number == last else set())
     for output in range(planned.outputs):
         _total(writer, stages, output)
-    shown = reason_stages(stages, writer, amounts, count) if amounts else {}
-    return stages.select(_outputs(writer, stages) | shown)
+    outputs = _outputs(writer, stages)
+    return stages.select(outputs | (reason_stages(stages, writer, amounts, count) if amounts else {}))
 
 
 def _named_sums(writer: SqlWriter, stages: Stages, layer: int) -> None:
