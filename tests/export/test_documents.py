@@ -115,6 +115,12 @@ def test_pmml_is_a_scorecard_with_reasons_where_the_network_is_one():
     baselines = [float(each.get("baselineScore")) for each in characteristics]
     np.testing.assert_allclose(baselines, network.output_weights * means, atol=1e-12)
     assert characteristics[5].get("reasonCode") == "grade >= fair"
+    sloped = every_kind(60)["clipped slopes, filled, bounded"]
+    told = export.to_pmml(sloped, reasons=rows_for(sloped, 30, extremes=(0.0,)))
+    card = etree.fromstring(told).find(f"{space}Scorecard")
+    words = [each.get("reasonCode") for each in card.find(f"{space}Characteristics")]
+    assert words[-2:] == ["per unit of a", "per unit of c"]
+    assert card.find(f"{space}Targets")[0].attrib == {"field": "demand", "min": "-0.5", "max": "1.0"}
     deep = random_network(5, ["a", "b"], 1, second=2)
     assert etree.fromstring(export.to_pmml(deep)).find(f"{space}RegressionModel") is not None
     with pytest.raises(ValueError, match="reasons in PMML are for a Scorecard"):
