@@ -80,7 +80,8 @@ def distil(
     random_state : int, optional
         Seeds the choice of these rows, and growth.
     **parameters
-        Of :class:`bgn.BGNRegressor`, or of :class:`bgn.BGNClassifier` for classes.
+        Of :class:`bgn.BGNRegressor`, or of :class:`bgn.BGNClassifier` for classes; `bounds` are those of a network that
+        has some unless told.
 
     Returns
     -------
@@ -108,6 +109,8 @@ def distil(
     parameters |= {"max_width": max_width, "random_state": random_state}
     student: Any
     if teacher.classes is None:
+        ends = getattr(getattr(model, "network_", model), "bounds", None)
+        parameters = {"bounds": ends and tuple(end if np.isfinite(end) else None for end in ends)} | parameters
         student = BGNRegressor(**parameters).fit(_rows_at(X, learn), teacher.values[learn])
     else:
         student = _of_probabilities(BGNClassifier(**parameters), X, teacher, learn, random_state)

@@ -140,8 +140,8 @@ class _Models(Document):
             row = etree.SubElement(rows, "Characteristic", about)
             self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
         for number, (sloped, baseline) in enumerate(zip(plan.slopes, baselines, strict=True), start=1):
-            words = f"per unit of {clean(plan.inputs[sloped.input].name)}"
-            about = {"name": f"line {number}", "reasonCode": text_of_xml(words), "baselineScore": repr(baseline)}
+            reason = text_of_xml(f"per unit of {clean(plan.inputs[sloped.input].name)}")
+            about = {"name": f"line {number}", "reasonCode": reason, "baselineScore": repr(baseline)}
             score = etree.SubElement(etree.SubElement(rows, "Characteristic", about), "Attribute")
             score.append(etree.Element("True"))
             value = self.ref(self.lines.get(sloped.input, self.fields[sloped.input]))
