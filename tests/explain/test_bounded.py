@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.explain.attainable.domain import read_domain
+from bgn.show.curve import corners
 from tests.networks import problems, table_networks, table_rows, town, town_rows
 from tests.reference.attainable import moves, range_of
 from tests.reference.explain import cheapest_table_row
@@ -97,6 +98,40 @@ def test_effects_average_predictions_within(problem, shares, column):
     scores = bgn.effect(network, column, background, scale="score")
     free = bgn.effect(network.changed(bounds=None), column, background)
     np.testing.assert_array_equal(scores(values), free(values))
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), shares=SHARES, column=st.integers(0, 3), slope=st.sampled_from([1.5, -0.4, 1e-3]),
+       endless=st.booleans())  # fmt: skip
+def test_effects_of_lines_that_bounds_cut_off(problem, shares, column, slope, endless):
+    network, X, background = problem
+    count, column = network.n_inputs, column % network.n_inputs
+    slopes = np.where(np.arange(count) == column, slope, 0.25)
+    ends = np.tile([-np.inf if endless else -0.5, 1.25], (count, 1))
+    network = with_bounds(network.changed(slopes=slopes, ranges=ends), shares)
+    found = bgn.effect(network, column, background)
+    beside = [np.nextafter(found.breakpoints, side * np.inf) for side in (-1, 1)]
+    between = (found.breakpoints[1:] + found.breakpoints[:-1]) / 2
+    values = np.concatenate([found.breakpoints, *beside, between, X[:, column], [-9.0, 9.0]])
+    mixed = np.repeat(background[np.newaxis], len(values), axis=0)
+    mixed[:, :, column] = values[:, np.newaxis]
+    want = network.predict(mixed.reshape(-1, count)).reshape(len(values), -1).mean(axis=1)
+    np.testing.assert_allclose(found(values), want, atol=1e-9)
+    if count > 1:
+        pair = [column, (column + 1) % count]
+        points = X[:, pair]
+        mixed = np.repeat(background[np.newaxis], len(points), axis=0)
+        mixed[:, :, pair] = points[:, np.newaxis]
+        want = network.predict(mixed.reshape(-1, count)).reshape(len(points), -1).mean(axis=1)
+        both = bgn.effect(network, pair, background)
+        np.testing.assert_allclose(both(points[:, 0], points[:, 1]), want, atol=1e-9)
+        with pytest.raises(ValueError, match="cut off by bounds"):
+            both.cells([[-1, 1], [-1, 1]])
+    line = np.linspace(-2, 2, 301)
+    places, levels = corners(found, line)
+    inside = (places[:-1] < places[1:]) & (np.diff(places) > 1e-6)
+    middles = (places[:-1] / 2 + places[1:] / 2)[inside]
+    np.testing.assert_allclose((levels[:-1] / 2 + levels[1:] / 2)[inside], found(middles), atol=1e-9)
 
 
 @settings(max_examples=50, deadline=None)

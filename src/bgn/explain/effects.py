@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bgn.explain.bent_effect import bent_effect
 from bgn.explain.classes import class_number, mean_predictions, predicted_of, prediction_title, score_of
 from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
 from bgn.explain.one_effect import Effect as Effect
@@ -106,6 +107,9 @@ class PairEffect:
         if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
             raise ValueError(f"bounds must be two pairs, lowest then highest; got {box.tolist()}.")
         lines = self.lines
+        columns = {term.column for term in self.network.linear_terms}
+        if self.number is not None and columns & {self.network.names.index(name) for name in self.features}:
+            raise ValueError("cells need questions; a feature has a linear term, cut off by bounds. Call the effect.")
         if whole and any(part.line is not None for part in (self.first, self.second)):
             raise ValueError("whole must be False where a feature has a linear term: no level holds on a whole cell.")
         if whole:
@@ -138,8 +142,7 @@ def effect(
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
         With classes, what is averaged over the background: the probability, by default, or the score, for two classes
-        the log-odds. With linear terms the score alone. Where predictions have bounds, "score" leaves these aside, as
-        is done anyway where there are linear terms.
+        the log-odds. With linear terms the score alone. Where predictions have bounds, "score" leaves these aside.
 
     Returns
     -------
@@ -180,11 +183,10 @@ def effect(
 def effect_over(network: Network, feature: Any, rows: Floats, number: int | None = None) -> Effect | PairEffect:
     """Return the effect of a feature, or of a pair, over background rows as the network reads them.
 
-    On the number that is predicted, or on the probability of the class `number`. Bounds are left aside where there are
-    linear terms: the mean of what they cut off has no steps.
+    On the number that is predicted, or on the probability of the class `number`.
     """
     if network.bounds is not None:
-        network, number = (network, 0) if network.slopes is None else (network.changed(bounds=None), None)
+        number = 0
     return with_errors(network, lambda one: _effect_over(one, feature, rows, number))
 
 
@@ -262,17 +264,26 @@ def _stepping(
 
 def _probability_effect(network: Network, column: int, rows: Floats, number: int) -> Effect:
     """Return the effect of a column on the probability of a class, or on a number within bounds."""
-    kind, missing, gap = network.schema.columns[column], None, gap_of(network, column)
+    kind = network.schema.columns[column]
     if kind.levels is not None:
         points = np.arange(max(len(kind.levels), 1), dtype=np.float64)
         levels = mean_predictions(network, number, [column], points[:, np.newaxis], rows)
     else:
         places, scores = walks(network, column, rows)
+        for term in network.linear_terms:  # of a number within bounds
+            scores += term.slopes[0] * term.values(rows)[:, np.newaxis] if term.column != column else 0.0
+        if any(term.column == column for term in network.linear_terms):
+            return bent_effect(network, column, places, scores, _missing(network, column, rows, number))
         found = predicted_of(network, number, scores.reshape(-1, *scores.shape[2:]))
         points, levels = averaged(places, found.reshape(scores.shape[:2]))
-    if gap is not None:
-        missing = float(mean_predictions(network, number, [column], np.array([[gap]]), rows)[0])
+    missing = _missing(network, column, rows, number)
     return _stepping(kind, points, levels, missing, prediction_title(network, number))
+
+
+def _missing(network: Network, column: int, rows: Floats, number: int) -> float | None:
+    """Return the mean prediction where a column has a gap; None where that is refused."""
+    gap = gap_of(network, column)
+    return None if gap is None else float(mean_predictions(network, number, [column], np.array([[gap]]), rows)[0])
 
 
 def _counted(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> tuple[Floats, Floats]:

@@ -60,8 +60,6 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     found = effect_over(network, feature, rows)
     ax = axes(ax, 6.0, 4.0)
     target = f"mean predicted {schema.target or 'value'}"
-    if network.bounds is not None and network.slopes is not None:
-        target = f"mean {schema.target or 'value'} before bounds"
     columns = [network.names.index(name) for name in ([found.feature] if isinstance(found, Effect) else found.features)]
     names = [schema.names[column] for column in columns]
     if isinstance(found, Effect):
