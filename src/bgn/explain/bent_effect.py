@@ -1,4 +1,4 @@
-"""The effect of a number with a linear term on predictions within bounds: steps, slopes, and bends where bounds cut off.
+"""The effect of a number with a linear term on predictions within bounds: it steps, and bends where they cut off.
 
 Along the column every background row has a score that steps at crossings and rises by the linear term between its ends.
 Within bounds that is a line with finitely many bends, and so is the mean over the rows: intercepts and slopes change at
