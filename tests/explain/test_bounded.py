@@ -47,6 +47,10 @@ def test_extremes_and_certificates_of_all_regions(case, shares, within):
             if pair is not None:
                 low, high = network.predict(np.array(pair, dtype=object))
                 assert sign * (high - low) > 0
+                before, after = network.schema.encode(np.array(pair, dtype=object), gaps=True)
+                column = network.names.index(name)
+                assert before[column] < after[column]
+                np.testing.assert_array_equal(np.delete(before, column), np.delete(after, column))
         if told.direction == "neither":
             assert told.rises is not None
             assert told.falls is not None

@@ -21,7 +21,9 @@ def within_bounds(
     """
     rows = _tried(network, domain, column, pair)
     low, high = rows.copy(), rows.copy()
-    ends = np.sort(np.random.default_rng(1).choice(_values(network, domain, column, rows), (len(rows), 2)), axis=1)
+    values = _values(network, domain, column, rows)
+    values = values[~np.isnan(values)]  # gaps have no place in the order
+    ends = np.sort(np.random.default_rng(1).choice(values, (len(rows), 2)), axis=1)
     ends[::2] = pair[0][column], pair[1][column]
     low[:, column], high[:, column] = ends.T
     low[0], high[0] = pair
