@@ -123,13 +123,16 @@ def every_kind(wide: int = 3000) -> dict[str, Network]:
     typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
     found["slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7])
     found["slopes, filled"] = sloped.changed(slopes=[0.3, 0.0, -1.7], schema=replace(sloped.schema, columns=typical))
-    ends = {"slopes": [0.3, 0.0, -1.7], "ranges": [[-0.5, 1.25], [-np.inf, np.inf], [0.1, 2.0]]}
-    found["slopes, clipped"] = sloped.changed(**ends)
-    found["slopes, clipped, filled"] = sloped.changed(**ends, schema=replace(sloped.schema, columns=typical))
-    found["slopes, clipped, yes or no"] = sloped.changed(**ends, link="logistic")
+    ends = [[-1.5, 2.25], [-np.inf, np.inf], [-0.0, 3.0]]
+    found["clipped slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7], ranges=ends)
+    found["clipped slopes, filled, bounded"] = found["slopes, filled"].changed(ranges=ends, bounds=(-0.5, 1.0))
+    found["clipped slopes, yes or no"] = found["clipped slopes"].changed(link="logistic")
     steep = classes(2, 3, slopes=True)
     found["classes, clipped"] = steep.changed(ranges=[[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]])
     found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
+    found["average, bounded"] = average(wide, 2).changed(bounds=(None, 0.5))
+    for name in ("town", "short 3", "grown 1", "odd 1"):
+        found[f"{name}, bounded"] = found[name].changed(bounds=(0.0, None if name == "town" else 0.7))
     found["dense"] = dense(20, 40, 0)
     for seed in range(4):
         found[f"classes {seed}"] = classes(seed, 2 + seed, slopes=seed == 2, whole=seed == 3)
@@ -235,6 +238,7 @@ def _with_gaps(network: Network, rows: np.ndarray, rng: np.random.Generator) -> 
 
 
 def expected(network: Network, rows: np.ndarray) -> np.ndarray:
-    """The raw scores, one column per output."""
+    """The raw scores, one column per output; then predictions, where these have bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return network.raw_score(rows).reshape(len(rows), -1)
+        found = network.raw_score(rows).reshape(len(rows), -1)
+        return np.column_stack([found, network.predict(rows)]) if network.bounds else found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bgn.model.linear_term import LinearTerm
 from bgn.model.schema import Column
@@ -35,6 +35,9 @@ class Effect:
         Of the levels, in an average; None where a straight line is beside them, along which it varies: see `errors`.
     each : tuple of Effect
         The effects in the networks of an average.
+    bends : ndarray, shape (steps + 1,), or None
+        Where a linear term is cut off by bounds: by how much the effect rises per unit behind every breakpoint, at
+        which it has its level; there is no `line` beside it then. Before the first it is what it would be at 0.
     """
 
     column: Column
@@ -44,12 +47,13 @@ class Effect:
     target: str | None = None
     line: LinearTerm | None = None
     standard_error: Floats | None = None
+    bends: Floats | None = None
     each: tuple[Effect, ...] = ()
 
     @property
     def bent(self) -> bool:
         """True where there is more than steps, here or in a network of an average."""
-        return any(one.line is not None for one in (self, *self.each))
+        return any(one.line is not None or one.bends is not None for one in (self, *self.each))
 
     @property
     def feature(self) -> str:
@@ -57,8 +61,17 @@ class Effect:
         return self.column.name
 
     def straight(self, values: Floats) -> Floats:
-        """Return what the linear term adds at values of the column, zero where there is none."""
+        """Return what the linear term adds at values of the column, or the bends behind breakpoints; zero where there
+        is none."""
+        if self.bends is not None:
+            piece = np.searchsorted(self.breakpoints, values, side="right")
+            return self.rise(piece, values)
         return np.zeros(np.shape(values)) if self.line is None else self.line.slopes[0] * self.line.between(values)
+
+    def rise(self, piece: NDArray[np.int64], values: Floats) -> Floats:
+        """Return what bends add at values on pieces, by their numbers."""
+        assert self.bends is not None
+        return np.asarray(self.bends[piece] * (values - np.append(0.0, self.breakpoints)[piece]))
 
     def __call__(self, values: ArrayLike) -> Floats:
         """Return the mean prediction when the feature is set to each of `values`."""

@@ -19,13 +19,14 @@ _MORE_DECIMALS = 4  # than the members have, where their mean has no end
 
 
 def mean_of(networks: Sequence[Network]) -> Network:
-    """Return the mean of networks of the same columns and link as one network, which knows its members.
+    """Return the mean of networks of the same columns, link and bounds as one network, which knows its members.
 
     With one hidden layer, neurons that ask the same question are one, their weights added. Deeper networks stand side
     by side; one of fewer layers passes its answers on. Weights and base are the exact means of what the members'
     decimals write where these have an end, as for 2, 4, 5, 8 or 10 networks; otherwise they have four decimals more
     than the members' and are rounded. Of networks with long numbers they are the nearest floats. Slopes are averaged
-    likewise; the lines of a column must end at the same values in all networks.
+    likewise; the lines of a column must end at the same values in all networks. Where there are bounds, it is the mean
+    of the scores that is held to them.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def mean_of(networks: Sequence[Network]) -> Network:
     members = Members(weights, bases, slopes, ranges)
     return Network(
         layers, values[1:], values[0], schema=first.schema, link=first.link, slopes=lines, ranges=ranges,
-        members=members,
+        bounds=first.bounds, members=members,
     )  # fmt: skip
 
 

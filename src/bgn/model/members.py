@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bgn.model.linear_term import ends_of, linear_terms_of
-from bgn.model.link import LINKS
 from bgn.model.step import Floats, any_output, frozen
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class Members:
         """
         found = self.scores(mean, rows)
         if not scores:
-            found = np.stack([LINKS[mean.link](each) for each in found])
+            found = np.stack([mean.linked(each) for each in found])
         return np.asarray(self.standard_error(found))
 
     def _scores(self, mean: Network, rows: Floats) -> Floats:

@@ -9,13 +9,13 @@ from bgn.persist import strict
 
 
 def ends_out(low: float, high: float) -> list[float | None] | None:
-    """Return the ends of a slope, null for one that it has not; null for both."""
+    """Return the ends of a slope, or of predictions, null for one that is open; null for both."""
     ends = [None if math.isinf(each) else each for each in (low, high)]
     return None if ends == [None, None] else ends
 
 
 def ends_in(value: Any, where: str) -> tuple[float, float]:
-    """Return the ends of a slope, infinite where it has none, or say what is wrong."""
+    """Return the ends of a slope, or of predictions, infinite where they are open, or say what is wrong."""
     if value is None:
         return -math.inf, math.inf
     low, high = strict.array(strict.anything, 2)(value, where)

@@ -64,10 +64,9 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             known = known if len(known) else np.zeros(1)
             counts, edges = histogram(known)
             ends = (min(float(known.min()), float(edges[0])), max(float(known.max()), float(edges[-1])))
-            lines = [
-                probability_corners(facts, i, k, each, known) for (k, _), each in zip(drawn, curves, strict=True)
-            ]
-            steps = few_wholes(known) or all(term.column != i for term in facts.network.linear_terms)
+            steps = few_wholes(known) or bool(curves)
+            each: list[Effect | None] = [*curves] or [None] * len(drawn)
+            lines = [probability_corners(facts, i, k, one, known) for (k, _), one in zip(drawn, each, strict=True)]
             told = (reach(words[k], line[1]) for (k, _), line in zip(drawn, lines, strict=True))
             text = f"Probability of {'; '.join(told)}."
             drawing = svg.Chart((320, 170), ends, (0.0, 1.0), f"Effect of {name}. {text}", whole=few_wholes(known))
@@ -106,7 +105,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], di
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
     between = " and ".join(Signs().number(whole(end)) for end in (low, high))
-    steps = "" if few_wholes(column) or curve.line is not None else f" in {_count(len(places) - 2)}"
+    steps = "" if few_wholes(column) or not stepping(curve, column) else f" in {_count(len(places) - 2)}"
     reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
     text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
     if gaps and curve.missing is not None:
@@ -144,7 +143,7 @@ def _curves(facts: Facts) -> dict[int, Effect]:
     means = facts.coded.hidden(facts.rows).mean(axis=0) * weights
     for i in facts.used:
         part = network
-        if network.depth == 1 and network.members is None:
+        if network.depth == 1 and network.members is None and network.bounds is None:
             reads = network.layers[0].reads[:, i]
             part = network.changed(
                 layers=[network.layers[0].only(np.flatnonzero(reads))],

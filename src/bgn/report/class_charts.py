@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.classes import mean_probabilities
+from bgn.explain.classes import mean_predictions
 from bgn.explain.effects import Effect, effect_over
 from bgn.model.step import Floats
 from bgn.report import svg
@@ -110,22 +110,26 @@ def curves_note(facts: Facts) -> str:
 
 
 def probability_curves(facts: Facts) -> dict[int, list[Effect]]:
-    """Return the effect of every feature in use on the probability of each class that is drawn, lines left aside."""
+    """Return the effect of every feature in use on the probability of each class that is drawn; none of those with
+    linear terms, which do not step."""
     rows, network = _some_rows(facts), facts.network
-    curves: dict[int, list[Effect]] = {}
-    for i in facts.used:
+    straight = [term.column for term in network.linear_terms]
+    curves: dict[int, list[Effect]] = {i: [] for i in facts.used}
+    for i in set(facts.used).difference(straight):
         found = [effect_over(network, i, rows, k) for k, _ in lines_for(len(words_of(network)))]
         curves[i] = [each for each in found if isinstance(each, Effect)]
     return curves
 
 
-def probability_corners(facts: Facts, column: int, number: int, curve: Effect, known: Floats) -> tuple[Floats, Floats]:
+def probability_corners(
+    facts: Facts, column: int, number: int, curve: Effect | None, known: Floats
+) -> tuple[Floats, Floats]:
     """Return where the probability of a class steps along a column, and its levels from there on.
 
     Along a linear term it is a curve, which is worked out at many places, and on both sides of thresholds.
     """
     network = facts.network
-    if all(term.column != column for term in network.linear_terms):
+    if curve is not None:
         return corners(curve, known)
     low, high = float(known.min()), float(known.max())
     if few_wholes(known):
@@ -136,7 +140,7 @@ def probability_corners(facts: Facts, column: int, number: int, curve: Effect, k
         cuts = np.array([each.threshold / each.projection.factors[0] for each in alone])
         cuts = cuts[(cuts > low) & (cuts < high)]
         places = values = np.sort(np.concatenate([np.linspace(low, high, _PIECES), cuts, np.nextafter(cuts, -np.inf)]))
-    return places, mean_probabilities(network, number, [column], values[:, np.newaxis], _some_rows(facts))
+    return places, mean_predictions(network, number, [column], values[:, np.newaxis], _some_rows(facts))
 
 
 def _some_rows(facts: Facts) -> Floats:

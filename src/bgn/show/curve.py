@@ -90,10 +90,12 @@ def _edges(found: Effect, column: Floats) -> Floats:
 
 def _on(found: Effect, edges: Floats, bent: bool) -> Floats:
     """Return an effect from each edge to the next, at both where it is bent; the last closes the line."""
-    levels = found.levels[np.searchsorted(found.breakpoints, edges[:-1], side="right")]
-    if bent:
-        return np.repeat(levels, 2) + found.straight(np.repeat(edges, 2)[1:-1])
-    return np.append(levels, levels[-1])
+    pieces = np.searchsorted(found.breakpoints, edges[:-1], side="right")
+    if not bent:
+        return np.append(found.levels[pieces], found.levels[pieces[-1]])
+    places, pieces = np.repeat(edges, 2)[1:-1], np.repeat(pieces, 2)
+    more = found.straight(places) if found.bends is None else found.rise(pieces, places)
+    return np.asarray(found.levels[pieces] + more)
 
 
 def stepping(found: Effect, column: Floats) -> bool:
