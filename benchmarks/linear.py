@@ -6,9 +6,9 @@ Everything when nothing is named. A quarter of the rows are for testing (``train
 tables a fifth of the rest validates, three seeds; small ones are cross-validated, ten seeds.
 
 Peers (``peers``) have lines, too: APLR, Cubist and RuleFit (``pip install '.[experiments]'``), each with as many
-conditions at most and the settings that validate best. A condition is a question, a hinge or a line, of Cubist each condition
-of a rule and each slope of its line. PILOT and py-earth (MARS) are not there: the first is in no package index under
-that name, and the second cannot be built with today's Python.
+conditions at most and the settings that validate best. A condition is a question, a hinge or a line, of Cubist each
+condition of a rule and each slope of its line. PILOT and py-earth (MARS) are not there: the first is in no package index
+under that name, and the second cannot be built with today's Python.
 """
 
 from __future__ import annotations
