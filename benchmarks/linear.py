@@ -7,8 +7,8 @@ tables a fifth of the rest validates, three seeds; small ones are cross-validate
 
 Peers (``peers``) have lines, too: APLR, Cubist and RuleFit (``pip install '.[experiments]'``), each with as many
 conditions at most and the settings that validate best. A condition is a question, a hinge or a line, of Cubist each
-condition of a rule and each slope of its line. PILOT and py-earth (MARS) are not there: the first is in no package index
-under that name, and the second cannot be built with today's Python.
+condition of a rule and each slope of its line. PILOT and py-earth (MARS) are not there: the first is in no package
+index under that name, and the second cannot be built with today's Python.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import product
 from typing import Any
 
@@ -128,4 +130,6 @@ def test_the_report(model: Any, tmp_path: Any) -> None:
     page = bgn.write_report(fitted, X, y, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "so much per unit of" in page
     assert "per unit of a column as the last lines say" in page
-    assert '"slopes": [' in page or '"slopes":[' in page
+    found = [line.column for line in fitted.network_.linear_terms]
+    blob = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)[1])
+    assert [line["column"] for line in blob["network"]["lines"]] == found
