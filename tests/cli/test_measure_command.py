@@ -49,6 +49,24 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     assert "hue" in ask(folder, "effect", "hue", code=1)
 
 
+def test_effect_and_explain_tell_of_lines_and_bounds(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "houses.csv").write_bytes((folder / "houses.csv").read_bytes())
+    free = bgn.load(folder / "model.json").changed(slopes=[0, 0.25, 0], ranges=[[-np.inf, np.inf], [40, 100], [0, 9]])
+    bgn.save(free, tmp_path / "model.json")
+    assert "+0.25 per unit (40 to 100)" in ask(tmp_path, "effect", "area")
+    assert json.loads(ask(tmp_path, "effect", "area", "--json"))["line"] == {"per_unit": 0.25, "ends": [40, 100]}
+    network = free.changed(bounds=(490, None))
+    bgn.save(network, tmp_path / "model.json")
+    rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
+    plain, found = json.loads(ask(tmp_path, "effect", "area", "--json")), bgn.effect(network, "area", background=rows)
+    assert plain["per_unit"] == found.bends.tolist()
+    assert "per unit" in ask(tmp_path, "effect", "area")
+    told = ask(tmp_path, "explain", "--row", 1)
+    assert told.splitlines()[-1].split()[:2] == ["prediction", "490"]
+    assert "A sum below 490 counts as 490." in told
+    assert json.loads(ask(tmp_path, "explain", "--row", 1, "--json"))["prediction"] == 490.0
+
+
 def test_margin_by_row_and_by_column(folder: Path) -> None:
     plain = json.loads(ask(folder, "margin", "--row", 1, "--json"))
     assert [line["column"] for line in plain] == ["rooms", "area"]
