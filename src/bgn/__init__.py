@@ -88,11 +88,13 @@ __getattr__, __dir__, __all__ = lazy_names(
 
 def _answer(home: str, name: str) -> None:
     """Let networks ask a function of a room above them, which is loaded when they do."""
-    ANSWERS[name] = lambda *arguments: getattr(importlib.import_module(home), name)(*arguments)
+    ANSWERS[name] = lambda *given, **named: getattr(importlib.import_module(home), name)(*given, **named)
 
 
 _answer("bgn.report.notebook", "picture")
 _answer("bgn.report", "card")
+_answer("bgn.report.write", "write_report")
+_answer("bgn.persist", "save")
 _answer("bgn.pipelines", "network_within")
 _answer("bgn.persist", "plain_content")
 _answer("bgn.tensors", "hidden")

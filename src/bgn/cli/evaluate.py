@@ -16,7 +16,6 @@ from bgn.model.schema import level_word
 from bgn.persist import ModelFile
 from bgn.printable import clean
 
-
 _TITLES = {
     "r2": "share of variance explained, R2", "rmse": "root mean squared error, RMSE", "mse": "mean squared error, MSE",
     "mae": "mean absolute error, MAE",

@@ -11,7 +11,7 @@ import numpy as np
 import bgn
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.margin import Margin
+from bgn.explain.row_margins import Margin
 from bgn.explain.subject import decoded
 from bgn.model.schema import level_word
 from bgn.model.step import Floats

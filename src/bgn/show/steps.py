@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,7 +20,7 @@ MOST = 10
 
 @dataclass(frozen=True)
 class EffectLines:
-    """What is printed of an effect: where, the mean prediction there, and how many steps there are if not all are shown.
+    """What is printed of an effect: where, and the mean prediction there.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
         return _with_gap(found, [_place(found, each) for each in places.tolist()], found(places).tolist())
     if found.line is None and len(inside) < MOST:
         words = [_place(found, each) for each in inside.tolist()]
-        places_said = [f"{a} to {b}" for a, b in zip(words[:-1], words[1:], strict=True)]
+        places_said = [f"{a} to {b}" for a, b in pairwise(words)]
         places_said = [f"below {words[0]}", *places_said, f"from {words[-1]}"] if words else ["anywhere"]
         return _with_gap(found, places_said, found(np.concatenate([[low], inside])).tolist())
     places = _spread(values, found.column.whole)
@@ -99,7 +100,7 @@ def _spread(values: Floats, whole: bool) -> Floats:
     if step > 0.0:
         decimals = 0 if whole else 1 - math.floor(math.log10(step))
         inner = np.round(inner, decimals) if abs(decimals) < 300 else inner
-    return np.unique(np.clip([*ends, *inner], *ends))
+    return np.unique(np.clip(np.array([*ends, *inner]), ends[0], ends[1]))
 
 
 def decimals_of(values: Sequence[float]) -> int:
