@@ -59,7 +59,8 @@ def test_the_background_is_some_training_rows(model: Any, houses: tuple[pd.DataF
     importances = model.feature_importances_
     assert importances.sum() == pytest.approx(1.0)
     assert importances.argmax() == 0
-    selected = SelectFromModel(bgn.BGNRegressor(max_width=3, cv=None, random_state=0), max_features=1, threshold=-np.inf)
+    small = bgn.BGNRegressor(max_width=3, cv=None, random_state=0)
+    selected = SelectFromModel(small, max_features=1, threshold=-np.inf)
     assert selected.fit(X[["rooms", "age"]], y).get_support().tolist() == [True, False]
     many = np.random.default_rng(1).normal(size=(1500, 2))
     fitted = bgn.BGNRegressor(max_width=2, cv=None, random_state=0).fit(many, many[:, 0])
@@ -77,11 +78,12 @@ def test_a_pipeline_does_not_compare_with_scaled_rows(houses: tuple[pd.DataFrame
 
 
 def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
-    simple = bgn.simplify(model, X, y, points=5)
+    simple, predicted = bgn.simplify(model, X, y, points=5), model.predict(X)
+    changes = model.counterfactual(X.iloc[int(predicted.argmin())], at_least=float(predicted.max()))
     found = {
         "effect": model.effect("rooms"), "levels": model.effect("city"), "pair": model.effect(("rooms", "city")),
         "shap": model.explain(X), "importance": model.importance(), "margin": model.margin(X),
-        "changes": model.counterfactual(X.iloc[0], at_least=float(model.predict(X).max())), "extremes": model.extremes(),
+        "changes": changes, "extremes": model.extremes(),
         "certificates": model.certify(), "frontier": model.frontier(), "simple": simple,
         "card": bgn.scorecard(simple.network), "check": bgn.check(X), "history": model.history_,
         "comparison": bgn.compare_groups(model, X, X["city"], between=("Lille", "Nice")),
@@ -104,7 +106,7 @@ def test_every_result_is_a_frame_and_html(model: Any, houses: tuple[pd.DataFrame
 
 
 def test_frames_say_what_results_hold(model: Any, houses: tuple[pd.DataFrame, pd.Series]) -> None:
-    X, y = houses
+    X, _ = houses
     shap = model.explain(X)
     frame = shap.to_frame()
     assert list(frame) == ["base value", "rooms", "age", "city"]
