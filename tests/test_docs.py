@@ -115,7 +115,7 @@ def kind(block: Block) -> str:
         return "shell"
     if block.language == "text":
         return "output"
-    if block.language == "json" or re.match(TEXT, first):
+    if block.language in ("json", "none") or re.match(TEXT, first):
         return "text"
     compile(block.code, "a block that is neither Python nor for a shell; say in this test what it is", "exec")
     return "python"
