@@ -1,9 +1,9 @@
 """Every block of code in the README and the documentation runs as it stands, in the order of its page.
 
 A block is Python, a session (``>>>``) or lines for a shell. What a page takes as given, files and names, is made here,
-out of the reader's sight; what is too large for a test is made smaller by `SMALLER`. A block in the language ``text`` is
-what the block before it prints, with ``...`` for what differs from run to run. There are no exceptions: a block that is
-none of these fails until somebody says here what it is.
+out of the reader's sight; what is too large for a test is made smaller by `SMALLER`. A block in the language ``text``
+is what the block before it prints, with ``...`` for what differs from run to run. There are no exceptions: a block that
+is none of these fails until somebody says here what it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the README points to is there, and the demo runs; that its code prints what is shown is tested in test_docs.py."""
+"""What the README points to is there, and the demo runs; what its code prints is tested with all of the documentation."""
 
 import os
 import re
