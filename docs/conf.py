@@ -89,7 +89,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "results/*": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -171,8 +171,8 @@ LEADERS = (
     "BGN / those",
 )  # fmt: skip
 EQUAL_NOTES = (
-    "Means over seeds ± their standard deviation; the lowest is bold. A condition is a split, a stump that differs from "
-    "the others, a condition of a rule or a "
+    "Means over seeds ± their standard deviation; the lowest is bold. A condition is a split, a stump that differs "
+    "from the others, a condition of a rule or a "
     "neuron. Linear terms count as a condition each, and are no thresholds.",
 )
 FREE_NOTES = (

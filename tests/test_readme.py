@@ -1,4 +1,4 @@
-"""What the README points to is there, and the demo runs; what its code prints is tested with all of the documentation."""
+"""What the README points to is there, and the demo runs; its code is tested with all of the documentation's."""
 
 import os
 import re

@@ -165,7 +165,7 @@ _machine_options = grouped(
         "--accurate", is_flag=True,
         help="The mean of eight wide networks, for accuracy whatever the size; other options still override.",
     ),
-    click.option("--paper", is_flag=True, help="The paper's algorithm as its text has it; other options still override."),
+    click.option("--paper", is_flag=True, help="The paper's algorithm, as its text has it; other options override."),
 )  # fmt: skip
 _result_options = grouped(
     click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
