@@ -25,7 +25,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
-    "sphinx.ext.doctest",
     "numpydoc",
     "sphinx_design",
     "sphinx.ext.mathjax",
