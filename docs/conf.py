@@ -88,7 +88,9 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "results/*": []},
+    "secondary_sidebar_items": {
+        "*": ["page-toc"], "index": [], "api/*": ["page-toc"], "auto_examples/*": ["page-toc"], "results/*": [],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
 }

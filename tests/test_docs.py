@@ -284,7 +284,7 @@ def test_blocks_run(page: Path, some: list[Block], tmp_path: Path, monkeypatch: 
 
 def printed_as(shown: str, printed: str) -> bool:
     """Tell whether a page shows what is printed; ``...`` stands for anything."""
-    lines = ("\n".join(line.rstrip() for line in each.strip("\n").splitlines()) + "\n" for each in (shown, printed))
+    lines = ("\n".join(line.rstrip() for line in each.splitlines()).strip("\n") + "\n" for each in (shown, printed))
     return doctest.OutputChecker().check_output(*lines, doctest.ELLIPSIS)
 
 
