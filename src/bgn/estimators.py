@@ -134,10 +134,11 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
 
     @classmethod
     def as_in_paper(cls, **changes: Any) -> Self:
-        """Return an estimator that runs the paper's algorithm to the letter.
+        """Return an estimator that runs the paper's algorithm as its text has it.
 
         Lasso directions with at most two features, stagewise outputs, as many replacement attempts as neurons,
-        up to three hidden layers of up to 1000 neurons, patience 100, numbers as they come out.
+        up to three hidden layers of up to 1000 neurons, patience 100, numbers as they come out. Each layer is cut to
+        the width that validates best before the next begins, which the text leaves open.
 
         Parameters
         ----------

@@ -30,10 +30,11 @@ from bgn.model.schema import Column
 from bgn.model.step import Floats, any_output
 from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class PairEffect:
+class PairEffect(Tabular):
     """The effect of two features: ``base + first(a) + second(b) + joint(a, b)``.
 
     Attributes
@@ -60,6 +61,19 @@ class PairEffect:
     network: Network
     background: Floats
     number: int | None = None
+
+    def _columns(self) -> Columns:
+        drawn = self.background[:, [self.network.names.index(name) for name in self.features]]
+        ends = []
+        for part, column in zip((self.first, self.second), drawn.T, strict=True):
+            values = column[~np.isnan(column)]
+            deciles = np.unique(np.quantile(values, np.linspace(0.0, 1.0, 11))).tolist() if len(values) else []
+            ends.append(list(part.column.levels) if part.column.levels is not None else deciles)
+        pairs = [(a, b) for a in ends[0] for b in ends[1]]
+        first, second = [a for a, _ in pairs], [b for _, b in pairs]
+        of_words = [np.array(each, dtype=object if each and isinstance(each[0], str) else None)
+                    for each in (first, second)]  # fmt: skip
+        return {self.features[0]: first, self.features[1]: second, "mean prediction": self(*of_words).tolist()}
 
     @property
     def features(self) -> tuple[str, str]:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bgn.model.linear_term import LinearTerm
-from bgn.model.schema import Column
+from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats
+from bgn.tabular import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Effect:
+class Effect(Tabular):
     """A step function of one feature, and a straight line beside it where the network has a linear term of it.
 
     Attributes
@@ -54,6 +55,21 @@ class Effect:
     def bent(self) -> bool:
         """True where there is more than steps, here or in a network of an average."""
         return any(one.line is not None or one.bends is not None for one in (self, *self.each))
+
+    def _columns(self) -> Columns:
+        mean = f"mean {self.target}" if self.target else "mean prediction"
+        if self.column.levels is not None:
+            levels = np.array(self.column.levels, dtype=object)
+            words, means = list(map(level_word, self.column.levels)), self(levels).tolist()
+            gap = self.missing is not None
+            return {self.feature: [*words, *["missing"] * gap], mean: [*means, *[self.missing] * gap]}
+        told: dict[str, Any] = {f"{self.feature} from": [-np.inf, *self.breakpoints.tolist()]}
+        told[mean] = self.levels.tolist()
+        if self.line is not None:
+            told["and per unit"] = [float(self.line.slopes[0])] * len(self.levels)
+        if self.standard_error is not None:
+            told["standard error"] = self.standard_error.tolist()
+        return told
 
     @property
     def feature(self) -> str:

@@ -28,6 +28,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 # Most significant digits to which directions are rounded; beyond, they stay as they are.
 _MOST_DIGITS = 6
@@ -37,7 +38,7 @@ _ROUNDING = 1e-12  # relative difference below which two sums of answers are the
 
 
 @dataclass(frozen=True, eq=False)
-class Simplified:
+class Simplified(Tabular):
     """A network with rounder numbers, and what that cost on the rows it was rounded for.
 
     Attributes
@@ -57,6 +58,10 @@ class Simplified:
     before: float
     after: float
     measure: str = "mean squared error"
+
+    def _columns(self) -> Columns:
+        told: dict[str, Any] = {"measure": [self.measure], "before": [self.before], "after": [self.after]}
+        return told | {"relative rise": [self.loss], "questions": [self.network.widths[-1]]}
 
     @property
     def loss(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any
@@ -22,6 +22,7 @@ from bgn.grow.layer import Monitor
 from bgn.model.mean import mean_of
 from bgn.model.network import Network
 from bgn.model.schema import Schema
+from bgn.tabular import Columns, Tabular
 
 # Rows to learn from and to validate on, a seed, threads and who watches: what came of them.
 Grow = Callable[[RowSource, RowSource | None, int, int, Monitor], History]
@@ -31,7 +32,7 @@ _SURE = 4.0
 
 
 @dataclass(frozen=True, repr=False)
-class AverageHistory:
+class AverageHistory(Tabular):
     """The growth of several networks whose mean was taken.
 
     Attributes
@@ -72,6 +73,10 @@ class AverageHistory:
         reasons = list(dict.fromkeys(each.stopped for each in members))
         stopped = stopped or next((reason for reason in _REASONS if reason in reasons), ", ".join(reasons))
         return cls(tuple(each.with_schema(schema) for each in members), layer, width, stopped)
+
+    def _columns(self) -> Columns:
+        names = [field.name for field in fields(Record)]
+        return {name: [getattr(record, name) for record in self.records] for name in names}
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from bgn.model.linear_term import LinearTerm, as_slopes
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron
 from bgn.model.schema import Schema
+from bgn.tabular import Columns, Tabular
 
 
 class _MeanLosses:
@@ -150,7 +151,7 @@ class LinesAlone:
 
 
 @dataclass(frozen=True, repr=False)
-class History:
+class History(Tabular):
     """The growth of a network, step by step and width by width.
 
     Attributes
@@ -206,6 +207,10 @@ class History:
     out_of_fold: OutOfFold | None = None
     bounds: tuple[float, float] | None = None
     straight: LinesAlone | None = None
+
+    def _columns(self) -> Columns:
+        names = [field.name for field in fields(Record)]
+        return {name: [getattr(record, name) for record in self.records] for name in names}
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)

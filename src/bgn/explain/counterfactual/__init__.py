@@ -19,10 +19,11 @@ from bgn.explain.subject import clipped_network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Counterfactual:
+class Counterfactual(Tabular):
     """An answer to "what would have to change?".
 
     Changes of one part, and of two, are found by trying every candidate; larger ones by a mixed-integer program over
@@ -74,6 +75,11 @@ class Counterfactual:
     plain: Floats | None = field(default=None, repr=False)
     miss: float = field(default=0.0, repr=False)
     label: Any = None
+
+    def _columns(self) -> Columns:
+        moves = list(self.changes.values())
+        told = {"column": list(self.changes), "from": [old for old, _ in moves], "to": [new for _, new in moves]}
+        return told | {"prediction": [self.prediction] * len(moves), "cost": [self.cost] * len(moves)}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer, and its alternatives, in plain types: what JSON can hold."""
