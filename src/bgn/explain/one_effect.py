@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bgn.model.linear_term import LinearTerm
 from bgn.model.schema import Column, level_word
@@ -34,6 +34,9 @@ class Effect(Tabular):
         What the feature adds per unit, which is not in the levels; calling the effect, and `missing`, include it.
     standard_error : ndarray, shape (steps + 1,), or None
         Of the levels, in an average.
+    bends : ndarray, shape (steps + 1,), or None
+        Where a linear term is cut off by bounds: by how much the effect rises per unit behind every breakpoint, at
+        which it has its level; there is no `line` beside it then. Before the first it is what it would be at 0.
     """
 
     column: Column
@@ -43,6 +46,7 @@ class Effect(Tabular):
     target: str | None = None
     line: LinearTerm | None = None
     standard_error: Floats | None = None
+    bends: Floats | None = None
 
     def _columns(self) -> Columns:
         mean = f"mean {self.target}" if self.target else "mean prediction"
@@ -55,6 +59,8 @@ class Effect(Tabular):
         told[mean] = self.levels.tolist()
         if self.line is not None:
             told["and per unit"] = [float(self.line.slopes[0])] * len(self.levels)
+        elif self.bends is not None:
+            told["and per unit"] = self.bends.tolist()
         if self.standard_error is not None:
             told["standard error"] = self.standard_error.tolist()
         return told
@@ -65,8 +71,17 @@ class Effect(Tabular):
         return self.column.name
 
     def straight(self, values: Floats) -> Floats:
-        """Return what the linear term adds at values of the column, zero where there is none."""
+        """Return what the linear term adds at values of the column, or the bends behind breakpoints; zero where there
+        is none."""
+        if self.bends is not None:
+            piece = np.searchsorted(self.breakpoints, values, side="right")
+            return self.rise(piece, values)
         return np.zeros(np.shape(values)) if self.line is None else self.line.slopes[0] * self.line.between(values)
+
+    def rise(self, piece: NDArray[np.int64], values: Floats) -> Floats:
+        """Return what bends add at values on pieces, by their numbers."""
+        assert self.bends is not None
+        return np.asarray(self.bends[piece] * (values - np.append(0.0, self.breakpoints)[piece]))
 
     def __call__(self, values: ArrayLike) -> Floats:
         """Return the mean prediction when the feature is set to each of `values`."""

@@ -67,4 +67,4 @@ class RowsInMemory(OneBlock):
         return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)
 
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
-        return MemoryEngine(self._rows.part(plan, held_out, self._threads), plan.loss)
+        return MemoryEngine(self._rows.part(plan, held_out, self._threads), plan.loss_of(held_out))

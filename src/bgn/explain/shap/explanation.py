@@ -24,8 +24,8 @@ class Explanation(Tabular):
     Attributes
     ----------
     values : ndarray, shape (rows, features), or (rows, features, classes) where there are more than two
-        SHAP values: ``base_value + values.sum(axis=1)`` is the prediction; with classes the score, which for two
-        classes is the log-odds of the second.
+        SHAP values: ``base_value + values.sum(axis=1)`` is the prediction; where it has bounds, the score before them;
+        with classes the score, which for two classes is the log-odds of the second.
     base_value : float, or ndarray of shape (classes,)
         Mean prediction, or score, over the background.
     neuron_values : ndarray, shape (rows, neurons)
@@ -53,6 +53,8 @@ class Explanation(Tabular):
         `connection_values` have a last axis of classes, too.
     probabilities : ndarray of shape (rows, classes), or None
         What is predicted for the rows; with classes only.
+    predictions : ndarray of shape (rows,), or None
+        What is predicted for the rows, where bounds may keep it from being the sum.
     linear_values : ndarray, shape (rows, features), or None
         What slopes add to the base value, which is part of `values`; None where there are none. `neuron_values` and
         these add up to the prediction.
@@ -72,6 +74,7 @@ class Explanation(Tabular):
     classes: tuple[Level, ...] | None = None
     probabilities: Floats | None = None
     linear_values: Floats | None = None
+    predictions: Floats | None = None
 
     def _columns(self) -> Columns:
         if self.values.ndim == 2:
