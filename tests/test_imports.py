@@ -82,7 +82,7 @@ def test_exports_load_nothing_heavy_and_name_the_extra():
         made = "from bgn import Layer, Network, export\nnetwork = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)\n"
         asked = f"{made}try: export.{write}(network)\n"
         extra = {"onnx": "onnx", "openpyxl": "excel"}[package]
-        assert f"bgn's extra '{extra}'" in fresh(f"{asked}except ImportError as error: print(error)", without=package)
+        assert f"bgn's extra {extra!r}" in fresh(f"{asked}except ImportError as error: print(error)", without=package)
 
 
 def test_the_core_works_without_any_extra(tmp_path):
