@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from bgn.report import svg
 from bgn.report.class_charts import lines_for, probability_curves, reach
 from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
+from bgn.report.quantities import Quantity
 from bgn.require import require
 from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.drawing import percent
@@ -23,6 +25,7 @@ from bgn.show.labels import title
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600
+_FEW = 20  # steps that are worth counting
 _MOST_LEVELS = 24  # of a category that are drawn
 
 
@@ -42,9 +45,32 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     for i, curve in curves.items():
         name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
         draw = _steps if curve.column.levels is None else _levels
-        drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), digits)
-        shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn)})
+        drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), _Written(facts.quantity, digits))
+        shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
     return shown
+
+
+@dataclass(frozen=True)
+class _Written:
+    """How effects are written: in the target's unit, to so many digits, or as probabilities."""
+
+    quantity: Quantity
+    digits: int | None
+
+    def bare(self, value: float) -> str:
+        """Write an effect without its unit."""
+        if self.digits is None:
+            return chance(value)
+        return self.quantity.bare(number(float(f"{value:.{self.digits}g}"), self.digits))
+
+    def __call__(self, value: float) -> str:
+        return self.bare(value) + ("" if self.digits is None else self.quantity.suffix)
+
+
+def _about(facts: Facts, i: int) -> dict[str, str]:
+    """Return the unit of a column and what the author says of it."""
+    unit = facts.network.schema.columns[i].unit.strip()
+    return {"unit": clean(unit) if unit else "", "about": facts.labels.columns[i]}
 
 
 def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
@@ -59,7 +85,7 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
             start = f"Probability of {words[drawn[most][0]]} from"
-            chart, text = _levels(curves[most], column, name, (0.0, 1.0), None, start)
+            chart, text = _levels(curves[most], column, name, (0.0, 1.0), _Written(facts.quantity, None), start)
         else:
             known = column[~np.isnan(column)]
             known = known if len(known) else np.zeros(1)
@@ -73,19 +99,19 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             for (_, kind), line in zip(drawn, lines, strict=True):
                 drawing.line(_thinned(*line), kind, steps=True)
             chart = drawing.svg("effect")
-        shown.append({"name": name, "share": share, "text": text, "svg": markup(chart)})
+        shown.append({"name": name, "share": share, "text": text, "svg": markup(chart), **_about(facts, i)})
     return shown
 
 
 def _levels(
-    curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int | None, start: str = "From"
+    curve: Effect, column: Floats, name: str, up: tuple[float, float], write: _Written, start: str = "From"
 ) -> tuple[str, str]:
-    """Return the effect of a category as a drawing, one line per level, and in words; without `digits` in per cent."""
+    """Return the effect of a category as a drawing, one line per level, and in words."""
     words, found, counts = levels_of(curve, column)
     order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
     order = order if len(words) > _MOST_LEVELS else np.arange(len(words))
     least, most = int(np.argmin(found)), int(np.argmax(found))
-    low, high = (chance(found[k]) if digits is None else _number(found[k], digits) for k in (least, most))
+    low, high = write(found[least]), write(found[most])
     text = f"{start} {low} ({clean(words[least], 24)}) to {high} "
     text += (
         f"({clean(words[most], 24)})."
@@ -96,19 +122,19 @@ def _levels(
     return svg.level_chart(shown, up, f"Effect of {name}. {text}"), text
 
 
-def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int) -> tuple[str, str]:
+def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], write: _Written) -> tuple[str, str]:
     """Return the effect of a number as a drawing of its steps, and in words."""
     known = column[~np.isnan(column)]
     gaps, column = len(known) < len(column) and curve.missing is not None, known if len(known) else np.zeros(1)
     low, high = float(column.min()), float(column.max())
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
-    between = " and ".join(Signs().number(whole(end)) for end in (low, high))
+    between = " and ".join(Signs().number(whole(end)) for end in (low, high)) + Quantity(curve.column.unit).suffix
     steps = "" if few_wholes(column) or curve.line is not None else f" in {_count(len(places) - 2)}"
-    reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
-    text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
+    reach = f"from {write.bare(least)} to {write(most)}{steps}"
+    text = f"Between {between}: {reach if least < most else f'always {write(least)}'}."
     if gaps and curve.missing is not None:
-        text += f" Missing: {_number(curve.missing, digits)} (dotted)."
+        text += f" Missing: {write(curve.missing)} (dotted)."
     counts, edges = histogram(column)
     ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
     chart = svg.Chart((320, 170), ends, up, f"Effect of {name}. {text}", whole=few_wholes(column))
@@ -160,12 +186,8 @@ def _thinned(places: Floats, levels: Floats) -> list[tuple[float, float]]:
     return list(zip(places[shown].tolist(), levels[shown].tolist(), strict=True))
 
 
-def _number(value: float, digits: int) -> str:
-    return Signs().number(number(float(f"{value:.{digits}g}"), digits))
-
-
 def _count(steps: int) -> str:
-    return "one step" if steps == 1 else f"{steps} steps"
+    return "one step" if steps == 1 else f"{steps} steps" if steps <= _FEW else "many steps"
 
 
 def growth(facts: Facts) -> dict[str, Any] | None:

@@ -182,9 +182,9 @@ def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str,
     if not count:
         return f"This model gives every row the same probabilities of {target}: it asks no question."
     questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
-    adds = f"the log-odds of {words[1]}" if len(words) == 2 else f"a score for each of {len(words)} classes"
+    adds = f"the probability of “{words[1]}”" if len(words) == 2 else f"the probability of each of {len(words)} classes"
     area = "" if math.isnan(measure["auc"]) else f", AUC {measure['auc']:.3f}"
     return (
-        f"This model predicts {target} from {adds}: a base value plus a fixed amount for each of {questions} answered "
-        f"yes, about {about}; on {judged} it is right {percent(measure['accuracy'])} of the time{area}."
+        f"This model predicts {target}: {adds} follows from a sum of fixed amounts, one for each of {questions} "
+        f"answered yes, about {about}. On {judged} it is right {percent(measure['accuracy'])} of the time{area}."
     )

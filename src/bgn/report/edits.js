@@ -8,6 +8,8 @@
   const minus = (text) => text.replace("-", "\u2212");
 
   const MOST_DECIMALS = 22;
+  const FOLDED = 20;
+  let all = false;
 
   // -- decimals: a whole number and how many of its digits stand after the point -------------------------------
 
@@ -152,9 +154,10 @@
     }
     return box;
   }
-  function cell(line, content, kind = "") {
+  function cell(line, content, kind = "", of = "") {
     const made = document.createElement("td");
     made.className = kind;
+    if (of) made.dataset.of = of;
     made.append(content);
     line.append(made);
   }
@@ -163,8 +166,8 @@
     if (line.changed) made.classList.add("on");
     cell(made, String(line.number), "number");
     cell(made, line.text, "name");
-    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.levels ? sides(line) : "");
-    cell(made, field(line, "amount", line.amount, amount), "number");
+    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.levels ? sides(line) : "", "", "threshold or levels");
+    cell(made, field(line, "amount", line.amount, amount), "number", "adds");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Drop";
@@ -175,16 +178,19 @@
   }
   function show() {
     const state = now();
-    byId("edit-lines").replaceChildren(...state.lines.map(shownLine));
+    const shown = all ? state.lines : state.lines.slice(0, FOLDED);
+    byId("edit-lines").replaceChildren(...shown.map(shownLine));
+    byId("edit-more").hidden = shown.length === state.lines.length;
+    byId("edit-more").textContent = `Show ${state.lines.length - shown.length} more questions`;
     const [old, found] = [predictions(first), predictions(state)];
     const round = (value) => minus(String(Number(value.toPrecision(6))));
     byId("edit-rows").replaceChildren(...editing.rows.map((row, k) => {
       const made = document.createElement("tr");
       cell(made, row.name);
-      cell(made, row.told, "number");
-      cell(made, round(old[k]), "number");
-      cell(made, round(found[k]), "number");
-      cell(made, found[k] === old[k] ? "" : `${found[k] > old[k] ? "+" : ""}${round(found[k] - old[k])}`, "number");
+      cell(made, row.told, "number", "is");
+      cell(made, round(old[k]), "number", "predicted");
+      cell(made, round(found[k]), "number", "edited");
+      cell(made, found[k] === old[k] ? "" : `${found[k] > old[k] ? "+" : ""}${round(found[k] - old[k])}`, "number", "change");
       return made;
     }));
     const steps = states.length - 1;
@@ -216,6 +222,7 @@
     return JSON.stringify(made, null, 1);
   }
 
+  byId("edit-more").addEventListener("click", () => { all = true; show(); });
   byId("edit-undo").addEventListener("click", () => { states.pop(); show(); });
   byId("edit-save").addEventListener("click", () => {
     const link = document.createElement("a");

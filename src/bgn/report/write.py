@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from bgn.explain.subject import readable_network
 from bgn.model.edits import Edit
 from bgn.pipelines import through_pipelines
+from bgn.printable import clean
 from bgn.report.facts import Facts
-from bgn.report.page import render
+from bgn.report.page import PageSettings, render
 from bgn.whole_file import check_place, write_whole
 
 _LARGEST = 1e150
@@ -33,13 +34,19 @@ def write_report(
     title: str | None = None,
     digits: int = 3,
     units: Mapping[str, str] | None = None,
+    labels: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     edits: Sequence[Edit] | None = None,
+    names: Sequence[Any] | None = None,
+    names_test: Sequence[Any] | None = None,
+    rows: int | None = None,
+    learnt: int | None = None,
 ) -> Path:
     """Write one HTML file that tells the whole story of a model to somebody who has no Python.
 
     The file opens from disk, asks nothing of any network, prints well, and holds the model itself: readers change a row
-    and see the prediction, to the last bit that of ``predict``. Of the data it holds ranges, counts and ten rows with
-    the largest errors; leave it at home if those are secret.
+    and see the prediction, to the last bit that of ``predict``. Of the data it holds ranges, counts, ten rows with the
+    largest errors and, unless `rows` is 0, the columns in use of the rows that readers can start from; leave it at home
+    if those are secret.
 
     Parameters
     ----------
@@ -56,9 +63,20 @@ def write_report(
     digits : int, default 3
         Significant digits of what is measured, such as errors. The model's own numbers, and its rows', are whole.
     units : mapping of str to str, optional
-        Units by column name, written after thresholds.
+        Units by column name, written after thresholds; the target's by its name.
+    labels : mapping or path, optional
+        What the page calls things: ``title``, ``description``, ``target`` and ``columns``, by name, the latter two with
+        ``label``, ``unit``, ``description`` and ``levels`` (a word per level); or a TOML or JSON file of the same.
     edits : sequence of Edit, optional
         What an expert changed, from :func:`bgn.edit`; an estimator's own ``edits_`` unless told.
+    names, names_test : sequence, optional
+        What the rows of `X` and `X_test` are called, such as a key: readers find rows by them. The rows to judge by are
+        called by their number, the first being 1, unless told.
+    rows : int, optional
+        Most rows that readers can start from; all that fit into some 400 kB unless told, 0 for those of the largest
+        errors alone.
+    learnt : int, optional
+        Without `X_test`: how many of the rows the model learnt from, where that is known.
 
     Returns
     -------
@@ -71,16 +89,30 @@ def write_report(
     >>> model = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
     >>> X = np.array([[70.0, 30.0], [20.0, 40.0], [80.0, 50.0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     written = bgn.write_report(model, X, [1.5, 0.4, 1.6], os.path.join(folder, "report.html"))
-    ...     "What if" in written.read_text(encoding="utf-8")
+    ...     words = {"title": "What houses cost", "target": {"unit": "k$"}, "columns": {"income": "income of the block"}}
+    ...     written = bgn.write_report(model, X, [1.5, 0.4, 1.6], os.path.join(folder, "report.html"), labels=words)
+    ...     "What houses cost" in written.read_text(encoding="utf-8")
     True
     """
     _check(digits, model, y, y_test)
+    _check_rows(rows)
     check_place(path)
     log: Sequence[Edit] = getattr(model, "edits_", ()) if edits is None else edits
-    facts = replace(Facts.of(model, X, y, X_test, y_test), edits=tuple(log))
-    write_whole(path, render(facts, title, digits, units).encode("utf-8"))
+    facts = Facts.of(model, X, y, X_test, y_test, labels, units)
+    called = (_called(names, len(facts.rows), "names"),
+              _called(names_test, len(facts.judged_rows) if facts.held_out else 0, "names_test"))  # fmt: skip
+    facts = replace(facts, edits=tuple(log), names=called, learnt=learnt)
+    write_whole(path, render(facts, PageSettings(title, digits, rows)).encode("utf-8"))
     return Path(path)
+
+
+def _called(names: Sequence[Any] | None, count: int, argument: str) -> list[str] | None:
+    """Return names of rows as text, one per row."""
+    if names is None:
+        return None
+    if isinstance(names, str) or len(names) != count:
+        raise ValueError(f"{argument} must have one name per row, {count}; got {len(names)}.")
+    return [clean(str(name), 80) for name in names]
 
 
 def _check(digits: int, model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
@@ -92,6 +124,11 @@ def _check(digits: int, model: Any, y: ArrayLike, y_test: ArrayLike | None) -> N
     reach = reach + sum(abs(each.slopes[0]) * max(abs(each.low), abs(each.high)) for each in network.linear_terms)
     targets = {"y": y, "y_test": y_test} if network.link == "identity" else {}
     _measurable({"model": reach, **targets})
+
+
+def _check_rows(rows: int | None) -> None:
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
+        raise ValueError(f"rows must be a whole number from 0 on, or None for as many as fit; got {rows!r}.")
 
 
 def _measurable(numbers: Mapping[str, ArrayLike | None]) -> None:

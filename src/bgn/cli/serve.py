@@ -1,0 +1,5 @@
+"""``bgn serve``: to be written."""
+import click
+@click.command()
+def serve() -> None:
+    """x"""
