@@ -52,6 +52,7 @@
     base: editing.file.network.base,
     lines: editing.questions.map((each, k) => ({ ...each, number: k + 1 })),
     log: editing.file.edits ?? [],
+    done: [],  // as a server is told
   };
   let states = [first];
   const now = () => states[states.length - 1];
@@ -105,7 +106,7 @@
     line.levels.find((each) => each.code === code).yes = yes;
   }
 
-  function apply(number, what, change) {
+  function apply(number, what, change, done) {
     const before = now();
     const after = copy(before);
     const line = after.lines.find((each) => each.number === number);
@@ -118,6 +119,7 @@
     const [was, is] = [error(old), error(found)];
     if (was !== null) Object.assign(entry, { before: was, after: is });
     after.log = [...before.log, entry];
+    after.done = [...before.done, { question: number, why, ...done }];
     states.push(after);
     show();
   }
@@ -133,7 +135,7 @@
     input.addEventListener("change", () => {
       const value = input.valueAsNumber;
       if (!Number.isFinite(value) || (name === "amount" && value <= 0)) { input.value = String(number); return; }
-      if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value));
+      if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value), { do: name, value });
     });
     return input;
   }
@@ -148,7 +150,7 @@
       tick.type = "checkbox";
       tick.checked = each.yes;
       tick.addEventListener("change", () => apply(line.number,
-        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => level(state, other, each.code, tick.checked)));
+        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => level(state, other, each.code, tick.checked), { do: "level", level: each.code, yes: tick.checked }));
       label.append(tick, ` ${each.name}`);
       box.append(label, document.createElement("br"));
     }
@@ -172,7 +174,7 @@
     button.type = "button";
     button.textContent = "Drop";
     button.setAttribute("aria-label", `Drop question ${line.number}`);
-    button.addEventListener("click", () => apply(line.number, `question ${line.number} dropped`, drop));
+    button.addEventListener("click", () => apply(line.number, `question ${line.number} dropped`, drop, { do: "drop" }));
     cell(made, button);
     return made;
   }
@@ -203,6 +205,7 @@
     }));
     const moved = found.filter((each, k) => each !== old[k]).length;
     byId("edit-note").textContent = steps ? `${steps} ${steps === 1 ? "change" : "changes"}; ${moved} of ${found.length} rows below are predicted otherwise than at the start.` : "Nothing is changed yet.";
+    if (window.bgn.edited?.listen) window.bgn.edited.listen(state.done);
   }
 
   // -- the file: what bgn.load reads -----------------------------------------------------------------------------
@@ -224,13 +227,17 @@
 
   byId("edit-more").addEventListener("click", () => { all = true; show(); });
   byId("edit-undo").addEventListener("click", () => { states.pop(); show(); });
-  byId("edit-save").addEventListener("click", () => {
+  function download(text) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([file()], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
     link.download = "edited.json";
     link.click();
     URL.revokeObjectURL(link.href);
+  }
+  byId("edit-save").addEventListener("click", async () => {
+    const fetched = window.bgn.edited.fetch ? await window.bgn.edited.fetch(now().done) : file();
+    if (fetched !== null) download(fetched);
   });
-  window.bgn.edited = { file, predictions: () => predictions(now()) };
+  window.bgn.edited = { file, predictions: () => predictions(now()), done: () => now().done };
   show();
 })();

@@ -25,7 +25,7 @@ def starts(facts: Facts, most: int | None) -> dict[str, Any] | None:
     """Return the rows for the page's script, or None where there are to be none."""
     if most == 0:
         return None
-    rows, names, truth = _named(facts)
+    rows, names, truth = all_starts(facts)
     count = len(rows) if most is None else min(most, len(rows))
     count = min(count, _FIRST_TRY)
     while True:
@@ -38,7 +38,7 @@ def starts(facts: Facts, most: int | None) -> dict[str, Any] | None:
     return {"packed": packed, "count": len(some), "of": len(rows), "numbered": numbered, "columns": facts.used}
 
 
-def _named(facts: Facts) -> tuple[Floats, list[str], Floats]:
+def all_starts(facts: Facts) -> tuple[Floats, list[str], Floats]:
     """Return all rows that have names, in the order of their numbers where they are numbers."""
     parts = [(facts.judged_rows, facts.judged_names, facts.judged_target)]
     if facts.held_out and facts.names[0] is not None:
