@@ -243,12 +243,12 @@ def test_sliders_fields_and_lights(opened) -> None:
         page.locator(f"#s{i}").fill(str(new))
         full[order[i]] = float(page.input_value(f"#c{i}"))
         assert value(page) == network.predict([full])[0]
-        lit = [line.get_attribute("class") == "lit" for line in page.locator(".outcome tbody tr").all()]
+        lit = [line.get_attribute("class") == "lit" for line in page.locator(".terms tbody tr").all()]
         assert lit == terms.holds([full])[0].tolist()
     page.fill("#c0", "99")
     full[order[0]] = 99.0
     assert value(page) == network.predict([full])[0]
-    assert "outside the data" in page.inner_text("#o0")
+    assert "Outside the data" in page.inner_text("#o0")
     page.click("#reset")
     assert page.inner_text("#prediction-change") == "no change"
     assert [float(page.input_value(f"#c{i}")) for i in range(len(names))] == row.tolist()
@@ -353,7 +353,7 @@ def luminance(colour: str) -> float:
 def test_light_and_dark_are_legible(opened, scheme) -> None:
     page = opened(*small(), scheme=scheme)
     style = "element => [getComputedStyle(element).color, getComputedStyle(document.body).backgroundColor]"
-    for selector in ("body", "h1", "figcaption", "nav a", "#prediction", "td", ".outcome tr:not(.lit) td"):
+    for selector in ("body", "h1", "figcaption", "nav a", "#prediction", "td", ".terms tr:not(.lit) td"):
         ink, paper = (luminance(colour) for colour in page.locator(selector).first.evaluate(style))
         assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) > 4.5, selector
     assert (luminance(page.locator("body").evaluate(style)[1]) < 0.1) == (scheme == "dark")

@@ -107,8 +107,8 @@ def report(
     bgn report churn.json customers.csv --labels labels.toml --key customerID
     """
     rows = ReportedRows.of(file, data, which, key)
-    more = {"title": title, "labels": labels, "rows": start_rows, "units": file.units, "edits": file.edits}
-    bgn.write_report(file.model(), path=out, **rows.arguments, **more)
+    more: dict[str, Any] = {"title": title, "labels": labels, "rows": start_rows}
+    bgn.write_report(file.model(), path=out, units=file.units, edits=file.edits, **rows.arguments, **more)
     if start_rows != 0:
         note(f"{clean(out)} holds rows of {data.name}, for readers to start from; --start-rows 0 leaves them out.")
     show(f"report written to {clean(out)}")

@@ -18,7 +18,7 @@ from bgn.whole_file import check_place
 @model_and_data
 @page_options
 @click.option("--save", metavar="FILE", help="The file that edited models are written to; without it, downloads alone.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; any that is free unless told.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; any free one unless told.")
 @click.option(
     "--host", default="127.0.0.1", show_default=True, help="Address to listen at; others can reach it unless local."
 )

@@ -40,12 +40,12 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     reached = [each.levels if each.line is None else _reached(each, facts.rows[:, i]) for i, each in ends]
     levels = np.concatenate([*reached, gaps]) if curves else np.zeros(1)
     up = (float(levels.min()), float(levels.max()))
-    room = 0.05 * (up[1] - up[0])
+    room, write = 0.05 * (up[1] - up[0]), _Written(facts.quantity, digits)
     shown = []
     for i, curve in curves.items():
         name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
         draw = _steps if curve.column.levels is None else _levels
-        drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), _Written(facts.quantity, digits))
+        drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), write)
         shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
     return shown
 
@@ -218,7 +218,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
         )
     measure = "Mean squared error" if history.link == "identity" else "Log loss"
     label = f"{measure} against the number of neurons. {text}"
-    chart = svg.Chart((640, 280), (0.0, float(settled[-1][0])), up, label, log=log)
+    chart = svg.Chart((480, 260), (0.0, float(settled[-1][0])), up, label, log=log, letter=7.8)
     chart.upright(float(history.best_width), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)

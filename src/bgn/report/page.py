@@ -22,11 +22,11 @@ from bgn.printable import clean, visible
 from bgn.report import classes, sentences, svg
 from bgn.report import controls as offers
 from bgn.report import facts as told
-from bgn.report.card import ModelCard, lines_of
 from bgn.report.charts import effects, growth
 from bgn.report.class_charts import curves_note, judging, lines_for
 from bgn.report.editing import editing
 from bgn.report.facts import Facts, quality
+from bgn.report.model_card import ModelCard, lines_of
 from bgn.report.starts import starts
 from bgn.require import require
 from bgn.show.drawing import Drawing, draw, percent
@@ -236,10 +236,10 @@ def _details(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> tuple[li
         f"({round(holds * len(facts.rows)):,})."
         for term, add, holds in zip(terms.terms, card.adds, facts.holds, strict=True)
     ]
-    groups = [
-        {"neurons": box.members, "detail": f"{box.text.capitalize()}: {percent(box.share or 0.0)} of how far predictions move."}
-        for each in drawings[:1] for box in each.boxes if box.kind == "group"
-    ]  # fmt: skip
+    boxes = [box for each in drawings[:1] for box in each.boxes if box.kind == "group"]
+    moved = "of how far predictions move from their mean"
+    groups = [{"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {percent(box.share or 0.0)} {moved}."}
+              for box in boxes]  # fmt: skip
     return single, groups
 
 

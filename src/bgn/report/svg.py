@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from bgn.export.text import Signs
-from bgn.show.drawing import LINE, PAD, Box, Drawing, percent
+from bgn.show.drawing import LINE, PAD, Box, Drawing, percent, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -92,6 +92,7 @@ class Chart:
         label: str,
         log: bool = False,
         whole: bool = False,
+        letter: float = 6.4,
     ) -> None:
         self.width, self.height = size
         self.log = log
@@ -99,7 +100,7 @@ class Chart:
         self.label = label
         self.parts: list[str] = []
         ticks = _ticks(*self.up, count=4) if not log else _decades(*self.up)
-        self.left = 10 + 6.4 * max((len(_short(t)) for t in ticks), default=1)
+        self.left = 10 + letter * max((len(_short(t)) for t in ticks), default=1)
         self._axes(ticks, [tick for tick in _ticks(*self.across, count=4) if not whole or tick.is_integer()])
 
     def x(self, value: float) -> float:
@@ -178,7 +179,7 @@ class Chart:
 def level_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
     """Return the effect of a category: one line per level with its word, mean prediction and, faintly, rows."""
     low, high = _spread(up)
-    left, line = 12 + 6.4 * max((len(word) for word, _, _ in levels), default=1), 18
+    left, line = 12 + 1.12 * max((text_width(word) for word, _, _ in levels), default=6.0), 18
     height, most = line * len(levels) + 28, max([1.0, *(rows for _, _, rows in levels)])
     room = 320 - 12 - left
     parts = []

@@ -151,7 +151,7 @@ class ModelApp:
         return found | {"reasons": self._reasons(table)}
 
     def _reasons(self, table: Any) -> list[dict[str, Any]]:
-        """Return what the columns that matter most add to the mean, by exact SHAP values; of one layer, and one score."""
+        """Return what the columns that matter most add to the mean, by exact SHAP values, where they are quick."""
         network, facts = self._network, self.facts
         if network.depth > 1 or network.link == "softmax" or network.max_features > 6:
             return []

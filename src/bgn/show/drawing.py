@@ -254,10 +254,10 @@ def _lines(
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
             found.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
     last = len(boxes) - 1
-    for place, line in enumerate(terms.linear_terms):
+    for place, straight in enumerate(terms.linear_terms):
         box = places[network.depth, place + 1]
-        found.append(Line(places[-1, line.column], box, 1.0))
-        found.append(Line(box, last, 0.6, None, slope_of(line), room))
+        found.append(Line(places[-1, straight.column], box, 1.0))
+        found.append(Line(box, last, 0.6, None, slope_of(straight), room))
     for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True)):
         start = places[term.condition.layer, term.neuron]
         found.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))
