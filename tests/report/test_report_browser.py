@@ -5,9 +5,7 @@ These need Playwright and Debian's Chromium (``make browser``); where either is 
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -18,31 +16,14 @@ from bgn.explain.subject import of_codes
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema
+from tests.browser import launched
 from tests.networks import NASTY, network_of, rows_for, town, town_rows
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="module")
 def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: the report was not tried in a browser (make browser installs it)")
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not installed: the report was not tried in a browser"
-    )
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
