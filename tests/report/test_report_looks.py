@@ -1,4 +1,4 @@
-"""How pages look to a reader: no label over another, nothing that keeps people out, every line in view, on any screen."""
+"""How pages look to a reader: no label over another, nothing that keeps people out, every line in view."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def prices() -> tuple[object, object, np.ndarray, dict]:
 
     sides = tuple(float(k % 3 == 0) for k in range(28))
     asked = [
-        Neuron(Projection((5,), (sides,)), 0.5), Neuron(Projection((0, 5), (1.0, tuple(900.0 * s for s in sides))), 2500.0),
+        Neuron(Projection((5,), (sides,)), 0.5),
+        Neuron(Projection((0, 5), (1.0, tuple(900.0 * s for s in sides))), 2500.0),
         Neuron(Projection((1, 2), (1.0, -0.25)), 700.0), Neuron(Projection((3,), (1.0,)), 1234.5),
     ]  # fmt: skip
     ends = [[0.0, 5000.0]] * 6
