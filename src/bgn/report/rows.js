@@ -59,7 +59,7 @@
     const truth = known.truth[place];
     const said = typeof truth === "number" ? window.bgn.amount(truth) + data.unit : truth;
     byId("rows").selectedIndex = -1;
-    window.bgn.load(values, `Row ${known.names[place]}${truth === null ? "" : `, which is ${said}`}.`);
+    window.bgn.load(values, `Row ${known.names[place]}${starts.which}${truth === null ? "" : `, which is ${said}`}.`);
   }
   byId("find-row").addEventListener("submit", find);
   window.bgn.rows = rows;

@@ -35,7 +35,8 @@ def starts(facts: Facts, most: int | None) -> dict[str, Any] | None:
             break
         count = int(0.95 * count * _MOST_BYTES / len(packed))
     numbered = facts.names == (None, None) or all(map(_number, names))
-    return {"packed": packed, "count": len(some), "of": len(rows), "numbered": numbered, "columns": facts.used}
+    return {"packed": packed, "count": len(some), "of": len(rows), "numbered": numbered, "columns": facts.used,
+            "which": " of the rows held out" if facts.held_out and facts.names == (None, None) else ""}  # fmt: skip
 
 
 def all_starts(facts: Facts) -> tuple[Floats, list[str], Floats]:
