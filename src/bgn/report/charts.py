@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.effects import Effect, effect_over
-from bgn.export.numbers import number, whole
+from bgn.export.numbers import number
 from bgn.export.text import Signs
 from bgn.model.step import Floats
 from bgn.printable import clean
@@ -129,7 +129,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
     low, high = float(column.min()), float(column.max())
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
-    between = " and ".join(Signs().number(whole(end)) for end in (low, high)) + Quantity(curve.column.unit).suffix
+    between = " and ".join(Signs().number(number(end, 8)) for end in (low, high)) + Quantity(curve.column.unit).suffix
     steps = "" if few_wholes(column) or curve.line is not None else f" in {_count(len(places) - 2)}"
     reach = f"from {write.bare(least)} to {write(most)}{steps}"
     text = f"Between {between}: {reach if least < most else f'always {write(least)}'}."
@@ -226,5 +226,5 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     chart.dots([(float(one.width), one.train_loss) for one in swaps], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
-    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure}
+    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure, "bound": bool(lines["bound"])}
     return {"svg": markup(chart.svg("growth"))} | told

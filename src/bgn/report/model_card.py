@@ -17,6 +17,7 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.terms import Terms
 from bgn.report import classes
 from bgn.report.facts import Facts
+from bgn.report.quantities import Quantity
 from bgn.require import require
 from bgn.show.drawing import slope_of
 from bgn.show.labels import title as title_of
@@ -123,9 +124,9 @@ def lines_of(facts: Facts) -> list[dict[str, Any]]:
 def _words(term: LinearTerm, terms: Terms) -> Any:
     markup = require("markupsafe", extra="report").Markup
     column = terms.schema.columns[term.column]
-    unit = column.unit.strip()
+    unit = Quantity(column.unit).suffix
     name, (low, high) = Html().name(title_of(column)), ends(term)
     words = f"per unit of {name}"
     if low or high:
-        return markup(words + Html().between(low, high).removesuffix(")") + Html().words(f" {unit})" if unit else ")"))
-    return markup(words + Html().words(f" ({unit})" if unit else ""))
+        return markup(words + Html().between(low, high).removesuffix(")") + Html().words(f"{unit})"))
+    return markup(words + Html().words(Quantity(column.unit).title))

@@ -14,7 +14,7 @@ from typing import Any
 
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
-from bgn.export.numbers import aligned, amounts, number, places, whole
+from bgn.export.numbers import aligned, amounts, number, places
 from bgn.export.remarks import remarks
 from bgn.export.text import Signs
 from bgn.model.terms import outputs_of
@@ -34,6 +34,7 @@ from bgn.show.labels import cell, shortened
 
 _MOST_OUTPUTS = 6  # classes whose network is drawn
 _MOST_BOXES = 150  # questions of a deep network that is drawn
+_MOST_CELLS = 6  # columns of a row that is told
 _FOLDED = 20  # questions that are seen before the others are unfolded
 
 
@@ -86,7 +87,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         unused=", ".join(clean(facts.network.names[i]) for i in _unused(facts)),
         controls=controls,
         growth=growth(facts),
-        worst_names=[shortened(facts.network.schema).names[i] for i in facts.used[:8]],
+        worst_names=[shortened(facts.network.schema).names[i] for i in facts.used[:_MOST_CELLS]],
         worst=worst,
         data_note=sentences.data_note(facts),
         ranges=told.ranges(facts),
@@ -107,7 +108,7 @@ def _template() -> Any:
     """Return the page's template, compiled once."""
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "percent": percent, "number": _number, "whole": _whole}
+    environment.filters |= {"clean": clean, "percent": percent, "number": _number}
     return environment.from_string(_part("template.html"))
 
 
@@ -117,10 +118,6 @@ def _part(name: str) -> str:
 
 def _float(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def _whole(value: float) -> str:
-    return Signs().number(whole(value))
 
 
 def _number(value: float, digits: int) -> str:
@@ -189,7 +186,7 @@ def _tried(facts: Facts, worst: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _cells(facts: Facts, values: list[float | None]) -> list[str]:
-    return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:8]]
+    return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:_MOST_CELLS]]
 
 
 def _classes(facts: Facts, measures: list[dict[str, Any]]) -> dict[str, Any] | None:
