@@ -133,6 +133,14 @@ def test_every_line_of_what_if_is_in_view_and_many_are_folded(opened, written) -
     assert not page.locator("#made dl").is_visible()
 
 
+def test_an_average_tells_the_standard_error_of_a_prediction(opened, tmp_path) -> None:
+    network, rows, target, _ = average()
+    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html"))
+    row = np.array([page.evaluate("window.bgn.row()")])
+    expected = network.members.prediction_error(network, row)[0]
+    assert float(page.inner_text("#member-error").replace(",", "")) == pytest.approx(expected, rel=1e-3)
+
+
 def test_the_card_prints_on_one_page(opened, tmp_path) -> None:
     model, rows, target, settings = churn()
     page = opened(bgn.write_report(model, rows, target, tmp_path / "r.html", **settings))

@@ -262,6 +262,7 @@ def test_the_address_of_others_is_theirs() -> None:
         assert not server.knows(f"evil.example:{server.server_port}")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is sent as a signal")
 def test_the_command_serves_until_it_is_told_to_end(tmp_path) -> None:
     network = network_of(["a", "b"], 4, target="y")
     rows, y = rows_for(network, 60)

@@ -226,5 +226,5 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     chart.dots([(float(one.width), one.train_loss) for one in swaps], "swap")
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
-    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure, "bound": bool(lines["bound"])}
-    return {"svg": markup(chart.svg("growth"))} | told
+    told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure}
+    return {"svg": markup(chart.svg("growth")), "bound": bool(lines["bound"])} | told

@@ -201,11 +201,20 @@
     byId("range").hidden = byId("range-ends").hidden = false;
   }
 
+  // The standard deviation of what the networks of an average predict.
+  function memberError() {
+    const said = answers(row);
+    const found = data.members.weights.map((weights, k) => weights.reduce((total, weight, i) => total + said[i] * weight, data.members.bases[k]));
+    const mean = found.reduce((a, b) => a + b, 0) / found.length;
+    return Math.sqrt(found.reduce((total, each) => total + (each - mean) ** 2, 0) / (found.length - 1));
+  }
+
   function showNumber(now) {
     const before = predict(start);
     byId("prediction").textContent = amount(now);
     const far = data.interval ? data.interval.reach * between(data.interval.at, data.interval.sizes, now) : 0;
     if (data.interval) byId("interval").textContent = `${short(now - far)} to ${short(now + far)}${data.unit}`;
+    if (data.members) byId("member-error").textContent = short(memberError()) + data.unit;
     showRange(now, before, far);
     byId("prediction-start").textContent = amount(before) + data.unit;
     byId("prediction-change").textContent = now === before ? "no change" : change(now - before) + data.unit;
@@ -466,6 +475,14 @@
     for (const event of ["mouseenter", "focus", "click"]) group.addEventListener(event, () => point(group.dataset.neuron));
     for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
   });
+
+  // On paper nothing can be unfolded: how the model was made is printed.
+  let unfolded = [];
+  window.addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("#made details:not([open])")];
+    for (const each of unfolded) each.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const each of unfolded) each.open = false; });
 
   const own = (compute) => (row) => compute(row);  // Array.map hands over more than a row
   window.bgn = {

@@ -33,7 +33,8 @@ from bgn.show.drawing import Drawing, draw, percent
 from bgn.show.labels import cell, shortened
 
 _MOST_OUTPUTS = 6  # classes whose network is drawn
-_MOST_BOXES = 150  # questions of a deep network that is drawn
+_MOST_BOXES = 48  # questions of a deep network that is drawn
+_MOST_WEIGHTS = 5000  # of the networks of an average, for the error of every prediction
 _MOST_CELLS = 6  # columns of a row that is told
 _FOLDED = 20  # questions that are seen before the others are unfolded
 
@@ -82,6 +83,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         judged=sentences.judged(facts),
         sure=sentences.sure(facts),
         spread=sentences.spread(facts),
+        members=_members(facts) is not None,
         drawings=[markup(svg.drawing(each, _drawing_label(facts), focus=True)) for each in drawings],
         effects=effects(facts, settings.digits),
         unused=", ".join(clean(facts.network.names[i]) for i in _unused(facts)),
@@ -215,6 +217,16 @@ def _interval(facts: Facts) -> dict[str, Any] | None:
     return {"reach": found.calibrations[None].quantile(told.SHARE), "at": points[0], "sizes": points[1]}
 
 
+def _members(facts: Facts) -> dict[str, Any] | None:
+    """Return what the networks of an average give its questions, for the standard error of a prediction."""
+    members = facts.network.members
+    plain = members is not None and facts.network.link == "identity" and members.slopes is None
+    if members is None or not plain or len(members) < 2 or members.weights.size > _MOST_WEIGHTS:
+        return None
+    short = [[float(f"{each:.6g}") for each in row] for row in members.weights.tolist()]
+    return {"weights": short, "bases": members.bases.tolist()}
+
+
 def _scale(facts: Facts) -> list[float] | None:
     """Return the least and the greatest number on the scale of predictions; None for classes, and where all agree."""
     if facts.classes:
@@ -265,6 +277,7 @@ def _data(
         "scale": _scale(facts),
         "classes": classes.words_of(facts.network) if facts.classes else None,
         "interval": _interval(facts),
+        "members": _members(facts),
         "starts": starts(facts, settings.most_rows),
         "editing": editable,
         "live": settings.told,
