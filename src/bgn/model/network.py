@@ -27,10 +27,9 @@ from bgn.model.linear_term import LinearTerm, ends_of, linear_terms_of
 from bgn.model.link import LINKS
 from bgn.model.members import Members
 from bgn.model.schema import Schema
-from bgn.model.step import Bools, Floats, any_output, frozen, shaped
+from bgn.model.scores import raw_scores
+from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped
 from bgn.printable import clean
-
-_MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -212,6 +211,8 @@ class Network:
         """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
         rows = X if encoded else self.schema.encode(X, gaps=~(self.refuses_gaps & np.isnan(typical)))
+        if all_finite(rows):
+            return rows
         gaps = np.isnan(rows) & self.layers[0].refuses_gaps
         return np.where(gaps, typical, rows) if gaps.any() else rows
 
@@ -246,16 +247,7 @@ class Network:
         return self._raw_score(self._rows(X))
 
     def _raw_score(self, rows: Floats) -> Floats:
-        if len(rows) > (at_once := max(1, _MOST_ANSWERS // max(1, *self.widths))):
-            return np.concatenate([self._raw_score(rows[k : k + at_once]) for k in range(0, len(rows), at_once)])
-        base, weights, over = self.summands
-        total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
-        sums = total.T  # one contiguous sum per output, added to in a fixed order
-        for term in self.linear_terms:
-            sums += np.multiply.outer(term.slopes if sums.ndim > 1 else term.slopes[0], term.values(rows))
-        for answers, weight in zip(self._hidden(rows).T, weights, strict=True):
-            sums += np.multiply.outer(weight, answers)
-        return total if over == 1.0 else total / over
+        return raw_scores(self, rows)
 
     @cached_property
     def summands(self) -> tuple[Floats, Floats, float]:

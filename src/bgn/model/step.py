@@ -53,3 +53,9 @@ def shaped(value: ArrayLike, name: str, shape: tuple[int, ...]) -> Floats:
 def any_output(numbers: Floats) -> Bools:
     """Return where a number, or a row of them, is not zero."""
     return np.asarray((numbers != 0) if numbers.ndim == 1 else (numbers != 0).any(axis=1))
+
+
+def all_finite(numbers: NDArray[np.floating]) -> bool:
+    """Return whether all numbers are finite; mostly their sum tells."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(numbers.sum()) or np.isfinite(numbers).all())
