@@ -29,7 +29,7 @@ from bgn.grow.tries import (
     noise_of,
     penalties,
 )
-from bgn.model.link import LINKS
+from bgn.model.link import LINKS, bounded
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
@@ -72,7 +72,7 @@ class _CrossValidated:
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
     """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
     competing = len(penalties(rows, settings, True))
-    short = replace(settings, digits=None, bounds=None)  # proofs take long
+    short = replace(settings, digits=None)
     plain = replace(short, max_linear=0)
     best = min((_judge(rows, plain, place, seed, monitor) for place in range(competing)), key=_least)
     if settings.max_features > 1 and not monitor.out_of_time():
@@ -82,14 +82,14 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
         best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
     width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)
+    final = replace(best.settings, digits=settings.digits, max_width=width)
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
     path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
-    out_of_fold = _out_of_fold(rows, best.paths)
+    out_of_fold = _out_of_fold(rows, best.paths, settings.bounds)
     return replace(path, path=told, records=known, stopped=stopped, out_of_fold=out_of_fold), penalty
 
 
@@ -143,7 +143,7 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
     return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths))
 
 
-def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> OutOfFold:
+def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]], bounds: tuple[float, float] | None) -> OutOfFold:
     """What every fold's layer, at every width, predicts of the rows it was grown without."""
     widths, predictions, targets = max(map(len, paths)), [], []
     for some, path in zip(rows.folds, paths, strict=True):
@@ -159,7 +159,7 @@ def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]]) -> OutOfFol
             scores = answers @ snapshot.output_weights + snapshot.base
             for term in snapshot.linear_terms:
                 scores += np.multiply.outer(term.values(table), term.slopes if scores.ndim > 1 else term.slopes[0])
-            said.append(LINKS[loss.link](scores))
+            said.append(bounded(LINKS[loss.link](scores), bounds))
         said += [said[-1]] * (widths - len(said))
         predictions.append(np.stack(said, axis=1))
         targets.append(loss.targets.centre + loss.targets.value(part.target))

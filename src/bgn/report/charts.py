@@ -130,7 +130,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
     between = " and ".join(Signs().number(number(end, 8)) for end in (low, high)) + Quantity(curve.column.unit).suffix
-    steps = "" if few_wholes(column) or curve.line is not None else f" in {_count(len(places) - 2)}"
+    steps = "" if few_wholes(column) or not stepping(curve, column) else f" in {_count(len(places) - 2)}"
     reach = f"from {write.bare(least)} to {write(most)}{steps}"
     text = f"Between {between}: {reach if least < most else f'always {write(least)}'}."
     if gaps and curve.missing is not None:
@@ -165,7 +165,7 @@ def _curves(facts: Facts) -> dict[int, Effect]:
     means = facts.coded.hidden(facts.rows).mean(axis=0) * weights
     for i in facts.used:
         part = network
-        if network.depth == 1 and network.members is None:
+        if network.depth == 1 and network.members is None and network.bounds is None:
             reads = network.layers[0].reads[:, i]
             part = network.changed(
                 layers=[network.layers[0].only(np.flatnonzero(reads))],

@@ -15,6 +15,8 @@ from typing import Any
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places
+from bgn.export.plan import plan
+from bgn.export.programs.javascript import page_functions
 from bgn.export.remarks import remarks
 from bgn.export.text import Signs
 from bgn.model.terms import outputs_of
@@ -56,7 +58,8 @@ class PageSettings:
 def render(facts: Facts, settings: PageSettings) -> str:
     """Return the whole report as HTML."""
     markup = require("markupsafe", extra="report").Markup
-    script = "".join(map(_part, ("page.js", "rows.js", "edits.js"))) + settings.live
+    own = map(_part, ("page.js", "rows.js", "edits.js"))
+    script = "".join(['"use strict";\n', page_functions(plan(facts.original)), *own, settings.live])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures = classes.quality(facts) if facts.classes else quality(facts)
     target, controls, card = sentences.target_of(facts), offers.controls(facts), ModelCard.of(facts)
@@ -258,13 +261,16 @@ def _data(
 ) -> str:  # fmt: skip
     """Return what the page's script reads, as JSON that cannot end its own element."""
     details, groups = _details(facts, card, drawings)
+    several = len(outputs_of(facts.network)) > 1
+    fires = [] if several else (facts.network.output_weights > 0).tolist()
     terms = [
-        {"neuron": term.neuron, "adds": add, "detail": detail}
+        {"neuron": term.neuron, "adds": add, "detail": detail, "fires": several or fires[term.neuron]}
         for term, add, detail in zip(facts.terms.terms, card.numbers, details, strict=True)
     ]
     written = aligned([facts.terms.start, *(term.amount for term in facts.terms.terms)])
     blob = {
-        "network": offers.plain_network(facts.network),
+        "network": offers.thresholds(facts.network),
+        "bounds": [end if math.isfinite(end) else None for end in facts.network.bounds or ()] or None,
         "controls": controls,
         "terms": terms,
         "groups": groups,
