@@ -12,6 +12,7 @@ import string
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -225,14 +226,12 @@ def test_no_noise_breaks_the_server(server) -> None:
         if rng.random() < 0.5:
             sent += f"\r\nHost: 127.0.0.1:{server.server_port}\r\n".encode() * rng.choice([1, 2, 150])
         with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
-            connection.sendall(sent)
-            connection.shutdown(socket.SHUT_WR)
             answer = b""
-            try:
+            with suppress(OSError):  # the server may hang up while it is still spoken to
+                connection.sendall(sent)
+                connection.shutdown(socket.SHUT_WR)
                 while part := connection.recv(65536):
                     answer += part
-            except ConnectionError:
-                pass
             assert b"root:" not in answer
             assert b"Traceback" not in answer
     assert ask(server, f"/{token}/api/row", b'{"name": "1"}')[0] == 200
