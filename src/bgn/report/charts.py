@@ -10,14 +10,13 @@ import numpy as np
 
 from bgn.explain.effects import Effect, effect_over
 from bgn.export.numbers import number
-from bgn.export.text import Signs
 from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report import svg
 from bgn.report.class_charts import lines_for, probability_curves, reach
 from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
-from bgn.report.quantities import Quantity
+from bgn.report.quantities import Quantity, value_of
 from bgn.require import require
 from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.drawing import percent
@@ -129,7 +128,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
     low, high = float(column.min()), float(column.max())
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
-    between = " and ".join(Signs().number(number(end, 8)) for end in (low, high)) + Quantity(curve.column.unit).suffix
+    between = " and ".join(map(value_of, (low, high))) + Quantity(curve.column.unit).suffix
     steps = "" if few_wholes(column) or not stepping(curve, column) else f" in {_count(len(places) - 2)}"
     reach = f"from {write.bare(least)} to {write(most)}{steps}"
     text = f"Between {between}: {reach if least < most else f'always {write(least)}'}."

@@ -29,6 +29,7 @@ from bgn.report.class_charts import curves_note, judging, lines_for
 from bgn.report.editing import editing
 from bgn.report.facts import Facts, quality
 from bgn.report.model_card import ModelCard, lines_of
+from bgn.report.quantities import value_of
 from bgn.report.starts import starts
 from bgn.require import require
 from bgn.show.drawing import Drawing, draw, percent
@@ -113,7 +114,7 @@ def _template() -> Any:
     """Return the page's template, compiled once."""
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "percent": percent, "number": _number}
+    environment.filters |= {"clean": clean, "percent": percent, "number": _number, "value": value_of}
     return environment.from_string(_part("template.html"))
 
 

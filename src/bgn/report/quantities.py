@@ -5,10 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bgn.export.numbers import whole
 from bgn.export.text import Signs
 from bgn.printable import clean
 
 _PLAIN = re.compile(r"([+-]?)(\d{4,})(\.\d+)?")
+
+
+def value_of(value: float) -> str:
+    """Write a value of a column, without the last digits of what a computer made of it.
+
+    Examples
+    --------
+    >>> value_of(4.999000000000001), value_of(2011.0), value_of(-124.35)
+    ('4.999', '2011', '−124.35')
+    """
+    return Signs().number(whole(float(f"{value:.10g}")))
 
 
 @dataclass(frozen=True)
