@@ -9,8 +9,8 @@ import click
 import pyarrow as pa
 
 import bgn
-from bgn.cli.source import CompleteRows, DataFile, grouped, model_and_data, reads_data, rows_option
-from bgn.cli.terminal import note, show
+from bgn.cli.source import CompleteRows, DataFile, grouped, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs import cells
 from bgn.inputs.refusal import check_there
@@ -91,10 +91,11 @@ def _word(value: Any) -> str:
     help="Most rows of DATA in the page, for readers to start from; all that fit unless told, 0 for none but the ten "
     "with the largest errors.",
 )  # fmt: skip
+@json_option
 @reads_data
 def report(
     file: ModelFile, data: DataFile, out: str, title: str | None, labels: str | None, key: str | None,
-    which: str | None, start_rows: int | None,
+    which: str | None, start_rows: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 
@@ -111,4 +112,7 @@ def report(
     bgn.write_report(file.model(), path=out, units=file.units, edits=file.edits, **rows.arguments, **more)
     if start_rows != 0:
         note(f"{clean(out)} holds rows of {data.name}, for readers to start from; --start-rows 0 leaves them out.")
-    show(f"report written to {clean(out)}")
+    if as_json:
+        show_json({"report": out, "rows": len(rows.arguments["y"]), "test_rows": len(rows.arguments.get("y_test", ()))})
+    else:
+        show(f"report written to {clean(out)}: open it in a browser")

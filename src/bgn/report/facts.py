@@ -18,7 +18,7 @@ from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.subject import of_codes, readable_network, rows_and_target, rows_of
+from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
 from bgn.model.edits import Edit
 from bgn.model.network import Network
@@ -73,7 +73,7 @@ class Facts:
         units: Mapping[str, str] | None = None,
     ) -> Facts:  # fmt: skip
         """Check the arguments of a report and work out what it needs."""
-        original = readable_network(model)
+        original = clipped_network(model)
         told = PageLabels.of(original.schema, labels, units)
         network, coded = original.changed(schema=told.schema), of_codes(original)
         rows, target = _rows_and_target(original, X, y, "X", "y")
@@ -131,8 +131,8 @@ class Facts:
         """How far each linear term moves predictions from their mean, on average over the rows."""
         found = []
         for term in self.network.linear_terms:
-            moved = term.slopes[0] * term.values(self.rows)
-            found.append(float(np.mean(np.abs(moved - moved.mean()))))
+            values = term.values(self.rows)
+            found.append(float(np.mean(np.abs(values - values.mean())) * np.mean(np.abs(term.slopes))))
         return found
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any
 
 from bgn.export.class_card import common_unit
 from bgn.export.html import Html
-from bgn.export.numbers import aligned, places, plain
+from bgn.export.numbers import aligned, places, plain, whole
 from bgn.export.numbers import percent as chance_of
 from bgn.export.remarks import ends
 from bgn.export.scorecard import Scorecard, scorecard
@@ -19,7 +19,6 @@ from bgn.report import classes
 from bgn.report.facts import Facts
 from bgn.report.quantities import Quantity
 from bgn.require import require
-from bgn.show.drawing import slope_of
 from bgn.show.labels import title as title_of
 
 _MOST_POINTS = 999
@@ -68,6 +67,8 @@ class ModelCard:
 
 def _pointed(facts: Facts, amounts: ModelCard) -> ModelCard:
     """Return a card of points, or the same where amounts have no common unit that is large enough."""
+    if facts.network.slopes is not None:
+        return amounts
     if facts.network.link == "softmax":
         return _of_classes(amounts)
     try:
@@ -115,9 +116,9 @@ def _of_classes(amounts: ModelCard) -> ModelCard:
 def lines_of(facts: Facts) -> list[dict[str, Any]]:
     """Return the linear terms as the card shows them."""
     return [
-        {"slope": facts.quantity.bare(slope_of(term).replace("\N{MINUS SIGN}", "-")),
-         "words": _words(term, facts.terms), "share": share, "place": k}
-        for k, (term, share) in enumerate(zip(facts.terms.linear_terms, facts.shares[1], strict=True))
+        {"slopes": [facts.quantity.bare(("+" if slope > 0 else "") + whole(slope)) for slope in term.slopes],
+         "words": _words(term, facts.terms), "share": share}
+        for term, share in zip(facts.network.linear_terms, facts.shares[1], strict=True)
     ]  # fmt: skip
 
 
