@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(bgn.__file__).parent
 
 # What each part of the package may not know of, whoever writes it.
-_SEEN = ("bgn.export", "bgn.show", "bgn.plots", "bgn.report", "bgn.cli")
+_SEEN = ("bgn.export", "bgn.show", "bgn.plots", "bgn.report", "bgn.serve", "bgn.cli")
 _CALLED = ("bgn.estimators", "bgn.dask", "bgn.persist", "bgn.baselines", "bgn.datasets")
 _GROWN = ("bgn.grow", "bgn.engines", "bgn.tensors", "numba", "torch")
 FORBIDDEN = {
@@ -31,12 +31,13 @@ FORBIDDEN = {
     "explain": (*_SEEN, *_CALLED, "bgn.grow"),
     "export": (*_SEEN[1:], *_CALLED, *_GROWN, "bgn.explain", "sklearn", "matplotlib"),
     "show": (*_SEEN[2:], *_CALLED, *_GROWN, "sklearn", "matplotlib"),
-    "plots": ("bgn.report", "bgn.cli", *_CALLED, *_GROWN),
-    "report": ("bgn.plots", "bgn.cli", *_CALLED, *_GROWN, "matplotlib"),
+    "plots": ("bgn.report", "bgn.serve", "bgn.cli", *_CALLED, *_GROWN),
+    "report": ("bgn.plots", "bgn.serve", "bgn.cli", *_CALLED, *_GROWN, "matplotlib"),
+    "serve": ("bgn.plots", "bgn.cli", "bgn.estimators", "bgn.dask", *_CALLED[3:], *_GROWN, "matplotlib"),
     "persist": (*_SEEN, "bgn.explain", "bgn.engines", "bgn.baselines", "bgn.datasets"),
     "baselines": (*_SEEN, "bgn.explain", "bgn.persist", "bgn.grow", "bgn.estimators"),
     "datasets": (*_SEEN, *_CALLED[:-1], *_GROWN, "bgn.explain"),
-    "estimators": ("bgn.plots", "bgn.cli", "bgn.persist", "bgn.baselines", "bgn.datasets"),
+    "estimators": ("bgn.plots", "bgn.serve", "bgn.cli", "bgn.persist", "bgn.baselines", "bgn.datasets"),
 }
 
 
