@@ -182,8 +182,8 @@ def evaluation(judged: JudgedRows, threshold: float = 0.5, bins: int = BINS) -> 
     confusion = np.bincount(judged.codes * count + said, weight, minlength=count * count).reshape(count, count)
     scores = {name: each[0] for name, each in measured.items()}
     errors = {name: each[1] for name, each in measured.items()}
-    confusion = np.asarray(confusion, np.float64)
-    return Evaluation(judged.classes, len(rows), threshold, scores, errors, calibrated.by_chance, confusion)
+    known = np.asarray(confusion, np.float64)
+    return Evaluation(judged.classes, len(rows), threshold, scores, errors, calibrated.by_chance, known)
 
 
 def _share(holds: Any, among: Any, weight: Floats) -> tuple[float, float]:
