@@ -34,6 +34,8 @@ from bgn.grow.tries import (
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
+# So many penalties beyond the least are tried for classes, and more while the last is the best.
+_ENOUGH = 2
 # Differences of losses count from so many of their standard errors on.
 _SURE = 2.0
 
@@ -80,12 +82,15 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None, bounds=None)  # proofs take long
     plain = replace(short, max_linear=0)
-    judged = [_judge(rows, plain, place, seed, monitor) for place in range(competing)]
+    classes, judged = not rows.train.loss.quadratic, list[_CrossValidated]()
+    for place in range(competing):
+        if classes and place > _ENOUGH and min(judged, key=_least) is not judged[-1]:
+            break  # a larger penalty would do worse still
+        judged.append(_judge(rows, plain, place, seed, monitor))
     best = min(judged, key=_least)
     if settings.max_features > 1 and not monitor.out_of_time():
         judged.append(_judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor))
         best = min(best, judged[-1], key=_least)
-    classes = not rows.train.loss.quadratic
     searched = settings.direction == "search" and settings.output == "full"
     if classes and searched and not monitor.out_of_time():
         teachers = tuple(zip(*(each.chosen for each in judged), strict=True))
