@@ -23,7 +23,7 @@ from bgn.grow.straight import in_steps
 from bgn.model.neuron import Neuron
 
 # Probabilities count in parts of one, two to this power, fewer where rows are heavy: their sum has so many bits.
-_PARTS, _WEIGHT_BITS = 10, 36
+_PARTS, _WEIGHT_BITS = 10, 40
 
 
 def taught(rows: Roles, teachers: Sequence[Snapshot]) -> Roles:
