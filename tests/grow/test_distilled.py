@@ -26,7 +26,8 @@ def _teachers(rng: np.random.Generator, classes: int, number: int) -> list[Snaps
     made = []
     for _ in range(number):
         width = int(rng.integers(0, 4))
-        neurons = [Neuron(Projection((int(rng.integers(2)),), (1.0,)), float(rng.integers(-1, 2))) for _ in range(width)]
+        places = rng.integers(0, 2, width).tolist()
+        neurons = [Neuron(Projection((place,), (1.0,)), float(rng.integers(-1, 2))) for place in places]
         weights = rng.normal(size=(width, *several)) * rng.choice([0.3, 3.0, 30.0])
         made.append(Snapshot(tuple(neurons), weights, rng.normal(size=several) if several else 0.5, 0.0, 0.0))
     return made

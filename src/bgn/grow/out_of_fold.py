@@ -22,6 +22,8 @@ from bgn.model.link import LINKS
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
+# Gains count from so many of their standard errors on.
+_CLEAR = 2
 # A stretch is a whole number of these parts, between so many of them.
 _PARTS, _LEAST, _MOST = 16, 8, 32
 
@@ -74,17 +76,23 @@ def _scores(table: Floats, snapshot: Snapshot, known: dict[Neuron, Floats]) -> F
 
 
 def stretches(folds: Sequence[FoldScores], widths: int) -> list[float]:
-    """For every width the stretch of the least loss on all rows; 1 where stretches that all folds but one tell would
-    not lower the loss of that one, all of them taken together."""
-    found, parts = [], _PARTS
+    """For every width the stretch of the least loss on all rows; 1 unless what all folds but one tell lowers the loss
+    of that one by more than noise, as the folds differ."""
+    found, parts, every = [], _PARTS, range(len(folds))
+    others = [(fold, [other for other in every if other != fold]) for fold in every]
     for width in range(widths):
         losses = _Losses(folds, width)
-        parts = losses.best([*range(len(folds))], parts) if width else _PARTS
-        others = [[other for other in range(len(folds)) if other != fold] for fold in range(len(folds))]
-        told = sum(losses.at(fold, losses.best(some, parts)) for fold, some in enumerate(others) if some)
-        sure = told < sum(losses.at(fold, _PARTS) for fold in range(len(folds)))
-        found.append(parts / _PARTS if sure and parts != _PARTS else 1.0)
+        parts = losses.best(every, parts) if width else _PARTS
+        gains = [losses.at(fold, _PARTS) - losses.at(fold, losses.best(some, parts)) for fold, some in others]
+        found.append(parts / _PARTS if _sure(gains) else 1.0)
     return found
+
+
+def _sure(gains: Sequence[int]) -> bool:
+    """Whether gains are positive by more than twice the standard error of their mean."""
+    number, total = len(gains), sum(gains)
+    squares = sum((number * each - total) ** 2 for each in gains)  # of the deviations, times the number squared
+    return total > 0 and number > 1 and total * total * number * (number - 1) > _CLEAR * _CLEAR * squares
 
 
 class _Losses:
