@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import bgn
 from bgn import BGNClassifier
 from bgn.engines.memory.engine import RowsInMemory
+from bgn.grow import crossval
 from bgn.grow.distilled import probabilities, taught
 from bgn.grow.history import Snapshot
 from bgn.grow.loss import loss_of
@@ -94,10 +95,11 @@ def test_scores_too_near_to_each_other_are_stretched():
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_the_same_bits_wherever_rows_with_classes_live(engine, classes):
+def test_the_same_bits_wherever_rows_with_classes_live(engine, classes, monkeypatch):
     rng = np.random.default_rng(classes)
     X = rng.normal(size=(150, 3)).round(1)
     y = ((X[:, 0] + X[:, 1] * (X[:, 2] > 0) + rng.normal(size=150)) > 0).astype(int) + (classes > 2) * (X[:, 1] > 1)
+    monkeypatch.setattr(crossval, "_TEACHERS", 1)
     model = BGNClassifier(max_width=4, max_replacements=2, cv=2, random_state=0, n_jobs=1)
     expected = model.fit(X, y).history_
     assert same(engine(model, X, y, None).history_, expected)

@@ -3,7 +3,7 @@
 Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
 The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
 do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
-others do better by more than the noise of their loss. For classes, all layers that competed are teachers too: questions
+others do better by more than the noise of their loss. For classes, wide layers that competed are teachers too: questions
 that explain best what they predict, on average, are asked instead if these do better, and scores are stretched as the
 folds tell. Neurons are not replaced meanwhile, which would take ten times as long. The layer is then grown on all rows,
 and every width of it carries the loss that cross-validation found for it.
@@ -34,6 +34,8 @@ from bgn.grow.tries import (
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
+# Layers of at least so many neurons can teach: smaller ones know too little.
+_TEACHERS = 15
 # So many penalties beyond the least are tried for classes, and more while the last is the best.
 _ENOUGH = 2
 # Differences of losses count from so many of their standard errors on.
@@ -92,7 +94,7 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
         judged.append(_judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor))
         best = min(best, judged[-1], key=_least)
     searched = settings.direction == "search" and settings.output == "full"
-    if classes and searched and not monitor.out_of_time():
+    if classes and searched and settings.max_width >= _TEACHERS and not monitor.out_of_time():
         teachers = tuple(zip(*(each.chosen for each in judged), strict=True))
         best = min(best, _judge(rows, best.settings, best.penalty, seed, monitor, teachers), key=_least)
     if settings.most_linear and not monitor.out_of_time():
