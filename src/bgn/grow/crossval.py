@@ -3,10 +3,10 @@
 Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
 The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
 do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
-others do better by more than the noise of their loss. For classes, wide layers that competed are teachers too: questions
-that explain best what they predict, on average, are asked instead if these do better, and scores are stretched as the
-folds tell. Neurons are not replaced meanwhile, which would take ten times as long. The layer is then grown on all rows,
-and every width of it carries the loss that cross-validation found for it.
+others do better by more than the noise of their loss. For classes, wide layers that competed are teachers too: the
+questions that explain best what they predict, on average, are asked instead if these do better, and scores are
+stretched as the folds tell. Neurons are not replaced meanwhile, which would take ten times as long. The layer is then
+grown on all rows, and every width of it carries the loss that cross-validation found for it.
 """
 
 from __future__ import annotations
