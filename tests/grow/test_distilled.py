@@ -109,7 +109,10 @@ def test_the_same_bits_wherever_rows_with_classes_live(engine, classes, monkeypa
 
 def test_monotone_classes_stay_monotone_when_stretched():
     rng = np.random.default_rng(3)
-    X = pd.DataFrame(rng.normal(size=(300, 2)).round(1), columns=["x0", "x1"])
-    y = rng.random(300) < 1 / (1 + np.exp(-3 * X.x0.to_numpy()))
-    model = BGNClassifier(max_width=6, monotonic_cst=[1, 0], random_state=0).fit(X, y)
+    X = pd.DataFrame(rng.normal(size=(2500, 2)).round(1), columns=["x0", "x1"])
+    y = rng.random(2500) < 1 / (1 + np.exp(-3 * X.x0.to_numpy()))
+    model = BGNClassifier(max_width=6, monotonic_cst=[1, 0], cv=3, shrinkage=600, random_state=0).fit(X, y)
+    scores, weights = model.network_.raw_score(X), model.history_.paths[0][-1].output_weights
+    assert (weights >= 0).all()
+    assert np.ptp(scores) > 2
     assert bgn.certify(model)["x0"].direction in ("increasing", "constant")

@@ -4,9 +4,9 @@ Each competing setting grows a layer on all rows but one fold, once per fold, an
 The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
 do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
 others do better by more than the noise of their loss. For classes, wide layers that competed are teachers too: the
-questions that explain best what they predict, on average, are asked instead if these do better, and scores are
-stretched as the folds tell. Neurons are not replaced meanwhile, which would take ten times as long. The layer is then
-grown on all rows, and every width of it carries the loss that cross-validation found for it.
+questions that explain best what they predict, on average, are asked instead if these do better; and where rows are not
+too few, scores are stretched as the folds tell. Neurons are not replaced meanwhile, which would take ten times as long.
+The layer is then grown on all rows, and every width of it carries the loss that cross-validation found for it.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from bgn.grow.tries import (
 _SHARE_OF_TIME = 0.6
 # Layers of at least so many neurons can teach: smaller ones know too little.
 _TEACHERS = 15
+# From so many rows on, folds tell how far scores are to be stretched.
+_TELLING = 2000
 # So many penalties beyond the least are tried for classes, and more while the last is the best.
 _ENOUGH = 2
 # Differences of losses count from so many of their standard errors on.
@@ -109,7 +111,8 @@ def _grown_on_all(
     """The layer that all rows grow as the folds have chosen, with what these say of it."""
     scores = [*map(FoldScores.of, rows.folds, best.paths)]
     stretch = [1.0] * len(best.losses)
-    if not rows.train.loss.quadratic and settings.bounds is None and settings.output == "full":
+    enough = not rows.train.loss.quadratic and rows.train.total >= _TELLING * rows.unit
+    if enough and settings.bounds is None and settings.output == "full":
         stretch = stretches(scores, len(best.losses))
     width = max(1, min(settings.max_width, len(best.losses) - 1))
     final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)

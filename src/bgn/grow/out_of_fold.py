@@ -23,7 +23,7 @@ from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
 # Gains count from so many of their standard errors on.
-_CLEAR = 2
+_CLEAR = 1
 # A stretch is a whole number of these parts, between so many of them.
 _PARTS, _LEAST, _MOST = 16, 8, 32
 
@@ -89,7 +89,7 @@ def stretches(folds: Sequence[FoldScores], widths: int) -> list[float]:
 
 
 def _sure(gains: Sequence[int]) -> bool:
-    """Whether gains are positive by more than twice the standard error of their mean."""
+    """Whether gains are positive by more than the standard error of their mean."""
     number, total = len(gains), sum(gains)
     squares = sum((number * each - total) ** 2 for each in gains)  # of the deviations, times the number squared
     return total > 0 and number > 1 and total * total * number * (number - 1) > _CLEAR * _CLEAR * squares
