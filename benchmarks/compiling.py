@@ -12,9 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+# Loops inside others that take longer than this many seconds are compiled by themselves, and so many lines before.
+_LONG = 0.5
+_BETWEEN = 3
 LIST = Path(__file__).parents[1] / "src" / "bgn" / "loops.txt"
 # Fits that a newcomer may begin with, by what they predict: of a few rows, which are cross-validated, and of many.
 FITS = {
@@ -76,7 +80,7 @@ def called() -> list[str]:
 
 
 def tell(estimator: str, rows: int) -> None:
-    """Fit, and print the loops that were asked for, each with the seconds it took to compile."""
+    """Fit, and print the loops that were asked for, each with the seconds it took and the loops compiled inside it."""
     from numba.core import event
 
     import bgn.compiling
@@ -84,35 +88,55 @@ def tell(estimator: str, rows: int) -> None:
     bgn.compiling._done |= {*FITS}  # each when it is called
     with event.install_recorder("numba:compile") as recorded:
         fit(estimator, rows)
+    spans = list(_spans(recorded.buffer))
     for line in called():
-        print(_seconds(recorded.buffer, line), line)
+        mine = [(began, ended) for began, ended, name in spans if name == line.split(" ")[0]]
+        inside = {name for began, ended, name in spans for low, high in mine if low < began and ended < high}
+        print(sum(ended - began for began, ended in mine), ",".join(sorted(inside)) or "-", line)
 
 
-def _seconds(events: Any, line: str) -> float:
-    """How long the compiler was at the loop that a line names, those inside it included."""
-    total, began = 0.0, 0.0
+def _spans(events: Any) -> Iterator[tuple[float, float, str]]:
+    """Yield when the compiler began a loop of ours, when it ended, and the loop's name."""
+    begun = []
     for moment, each in events:
         kernel = each.data["dispatcher"].py_func
-        if line.startswith(f"{kernel.__module__}.{kernel.__name__} "):
-            began, total = (moment, total) if each.is_start else (began, total + moment - began)
-    return total
+        if each.is_start:
+            begun.append(moment)
+        elif kernel.__module__.startswith("bgn."):
+            yield begun.pop(), moment, f"{kernel.__module__}.{kernel.__name__}"
+        else:
+            begun.pop()
 
 
 def write_list() -> None:
-    """Find out what each kind of fit asks for, and write it down, the longest first."""
-    took, kinds = dict[str, float](), dict[str, set[str]]()
+    """Find out what each kind of fit asks for, and write it down: the longest first, after the long ones inside it."""
+    took, kinds, inside = dict[str, float](), dict[str, set[str]](), dict[str, set[str]]()
     for kind, fits in FITS.items():
         for estimator, rows in fits:
             code = f"from benchmarks.compiling import tell; tell({estimator!r}, {rows})"
             with tempfile.TemporaryDirectory() as cache:
                 first, second = (_run(code, cache).splitlines()[1:] for _ in range(2))
+            asked = {line.split(" ", 2)[2] for line in second}  # now that all is on disk, no loop asks for those inside
             for line in first:
-                seconds, loop = line.split(" ", 1)
+                seconds, names, loop = line.split(" ", 2)
                 took[loop] = max(took.get(loop, 0.0), float(seconds))
-            for line in second:  # now that all is on disk, no loop asks for those inside it
-                kinds.setdefault(line.split(" ", 1)[1], set()).add(kind)
-    ordered = sorted(kinds, key=lambda loop: -took.get(loop, 0.0))
+                inside[loop] = inside.get(loop, set()) | {*names.split(",")}
+                if loop in asked or (float(seconds) > _LONG and "Literal" not in loop):
+                    kinds.setdefault(loop, set()).add(kind)
+    names = {loop: loop.split(" ")[0] for loop in kinds}
+    within = {loop: [each for each in kinds if names[each] in inside[loop]] for loop in kinds}
+    own = {loop: took[loop] - sum(took[each] for each in _outermost(within[loop], within)) for loop in kinds}
+    ordered = list[str]()
+    for loop in sorted(kinds, key=lambda loop: (len(within[loop]), -own[loop])):
+        place = next((k for k, each in enumerate(ordered) if own[each] < own[loop]), len(ordered))
+        after = max((ordered.index(each) + 1 + _BETWEEN for each in within[loop]), default=0)
+        ordered.insert(max(place, after), loop)
     LIST.write_text("".join(f"{'+'.join(sorted(kinds[loop]))} {loop}\n" for loop in ordered))
+
+
+def _outermost(loops: list[str], within: dict[str, list[str]]) -> list[str]:
+    """Those of some loops that are inside no other of them."""
+    return [each for each in loops if not any(each in within[other] for other in loops)]
 
 
 if __name__ == "__main__":

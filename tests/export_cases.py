@@ -123,7 +123,13 @@ def every_kind(wide: int = 3000) -> dict[str, Network]:
     typical = tuple(replace(column, typical=0.7) for column in sloped.schema.columns)
     found["slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7])
     found["slopes, filled"] = sloped.changed(slopes=[0.3, 0.0, -1.7], schema=replace(sloped.schema, columns=typical))
+    ends = [[-1.5, 2.25], [-np.inf, np.inf], [-0.0, 3.0]]
+    found["clipped slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7], ranges=ends)
+    found["clipped slopes, filled, bounded"] = found["slopes, filled"].changed(ranges=ends, bounds=(-0.5, 1.0))
     found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
+    found["average, bounded"] = average(wide, 2).changed(bounds=(None, 0.5))
+    for name in ("town", "short 3", "grown 1", "odd 1"):
+        found[f"{name}, bounded"] = found[name].changed(bounds=(0.0, None if name == "town" else 0.7))
     found["dense"] = dense(20, 40, 0)
     for seed in range(4):
         found[f"classes {seed}"] = classes(seed, 2 + seed, slopes=seed == 2, whole=seed == 3)
@@ -228,6 +234,7 @@ def _with_gaps(network: Network, rows: np.ndarray, rng: np.random.Generator) -> 
 
 
 def expected(network: Network, rows: np.ndarray) -> np.ndarray:
-    """The raw scores, one column per output."""
+    """The raw scores, one column per output; then predictions, where these have bounds."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return network.raw_score(rows).reshape(len(rows), -1)
+        found = network.raw_score(rows).reshape(len(rows), -1)
+        return np.column_stack([found, network.predict(rows)]) if network.bounds else found

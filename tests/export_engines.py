@@ -1,4 +1,5 @@
-"""Exported programs run where they belong: each function returns the raw scores of rows, one column per output."""
+"""Exported programs run where they belong: each function returns the raw scores of rows, one column per output; then,
+where a network has bounds, the predictions within them."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def records(network: Network, rows: np.ndarray) -> list[dict[str, Any]]:
 def in_python(network: Network, rows: np.ndarray) -> np.ndarray:
     names: dict[str, Any] = {}
     exec(compile(export.to_python(network), "exported", "exec"), names)
-    return np.array([names["score"](row) for row in records(network, rows)], np.float64).reshape(len(rows), -1)
+    told = [names["score"], names["predict"]] if network.bounds else [names["score"]]
+    given = records(network, rows)
+    return np.column_stack([np.array([each(row) for row in given], np.float64).reshape(len(rows), -1) for each in told])
 
 
 def needs(program: str) -> str:
@@ -50,7 +53,9 @@ _NODE = """
 import fs from "node:fs";
 const model = await import(process.argv[2]);
 const {names, rows} = JSON.parse(fs.readFileSync(process.argv[3]));
-const found = rows.map((row) => model.score(Object.fromEntries(names.map((name, k) => [name, row[k]])))).flat();
+const all = [model.score, ...(process.argv[5] === "bounds" ? [model.predict] : [])];
+const told = rows.map((row) => Object.fromEntries(names.map((name, k) => [name, row[k]])));
+const found = told.map((row) => all.map((each) => each(row)).flat()).flat();
 fs.writeFileSync(process.argv[4], Buffer.from(new Float64Array(found).buffer));
 """
 
@@ -63,7 +68,7 @@ def in_node(network: Network, rows: np.ndarray) -> np.ndarray:
         (place / "run.mjs").write_text(_NODE)
         table = {"names": network.names, "rows": [list(map(cell, row)) for row in rows.tolist()]}
         (place / "rows.json").write_text(json.dumps(table))
-        command = [node, "run.mjs", str(place / "model.mjs"), "rows.json", "scores"]
+        command = [node, "run.mjs", str(place / "model.mjs"), "rows.json", "scores", "bounds" if network.bounds else ""]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
         return np.fromfile(place / "scores").reshape(len(rows), -1)
@@ -84,6 +89,8 @@ def compiled(network: Network, folder: str, *flags: str, driver: str = "") -> ct
     planned = plan(network)
     call = f"bgn_scores(rows + k * columns, out + k * {planned.outputs})"
     call = call if network.link == "softmax" else "out[k] = bgn_score(rows + k * columns)"
+    if network.bounds:
+        call = "out[2 * k] = bgn_score(rows + k * columns), out[2 * k + 1] = bgn_predict(rows + k * columns)"
     (place / "driver.c").write_text((_DRIVER % call) + driver)
     command = [gcc, "-Wall", "-Wextra", "-Werror", *flags, "-shared", "-fPIC", "driver.c", "-o", "model.so", "-lm"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -106,7 +113,7 @@ def in_c(*flags: str):
     def run(network: Network, rows: np.ndarray) -> np.ndarray:
         with tempfile.TemporaryDirectory() as folder:
             library = compiled(network, folder, *flags)
-            given, out = coded(network, rows), np.empty((len(rows), np.size(network.base)))
+            given, out = coded(network, rows), np.empty((len(rows), 2 if network.bounds else np.size(network.base)))
             pointer = ctypes.POINTER(ctypes.c_double)
             library.run(
                 given.ctypes.data_as(pointer),
@@ -147,7 +154,7 @@ def outputs_of(network: Network) -> list[str]:
     """The columns of a SELECT that hold raw scores."""
     if network.link == "softmax":
         return [f"score of {word}" for word in plan(network).class_words]
-    return ["score" if network.link == "logistic" else "prediction"]
+    return ["score", "prediction"] if network.bounds else ["score" if network.link == "logistic" else "prediction"]
 
 
 def scores(found: list[tuple], names: list[str], network: Network) -> np.ndarray:
@@ -171,7 +178,8 @@ def in_sqlite(network: Network, rows: np.ndarray) -> np.ndarray:
     return scores(found.fetchall(), [each[0] for each in found.description], network)
 
 
-def in_duckdb(network: Network, rows: np.ndarray) -> np.ndarray:
+def in_duckdb(network: Network, rows: np.ndarray, query: str | None = None) -> np.ndarray:
+    """What DuckDB says of its own SELECT, or of another."""
     duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
     names, table = table_of(network, rows)
     kinds = [pa.int64(), *kinds_of(network, pa.float64(), pa.string(), pa.bool_())]
@@ -181,9 +189,22 @@ def in_duckdb(network: Network, rows: np.ndarray) -> np.ndarray:
     with duckdb.connect() as database:
         database.execute("SET threads = 2")
         database.register("the table", arrow)
-        found = database.execute(export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY]))
+        query = query or export.to_sql(network, dialect="duckdb", table="the table", keep=[KEY])
+        found = database.execute(query)
         names = [each[0] for each in found.description]
         return scores(found.fetchall(), names, network)
+
+
+def translated(dialect: str):
+    """A function that reads SQL as a dialect whose database cannot be had here, and runs it in DuckDB's words."""
+
+    def run(network: Network, rows: np.ndarray) -> np.ndarray:
+        sqlglot = pytest.importorskip("sqlglot")
+        query = export.to_sql(network, dialect=dialect, table="the table", keep=[KEY])
+        (told,) = sqlglot.transpile(query, read=dialect, write="duckdb", unsupported_level=sqlglot.ErrorLevel.RAISE)
+        return in_duckdb(network, rows, told)
+
+    return run
 
 
 class Postgres:
@@ -306,9 +327,12 @@ def feed(network: Network, rows: np.ndarray, session: Any) -> dict[str, np.ndarr
 
 def in_onnx(network: Network, rows: np.ndarray, inputs: str | None = None) -> np.ndarray:
     session = session_of(export.to_onnx(network, inputs=inputs))
-    wanted = "prediction" if network.link == "identity" else "score"
-    output = next(each.name for each in session.get_outputs() if each.name.startswith(wanted))  # "... of bgn" if taken
-    return session.run([output], feed(network, rows, session))[0].reshape(len(rows), -1)
+    wanted = ["prediction"] if network.link == "identity" else ["score"]
+    wanted = ["score", "prediction"] if network.bounds else wanted
+    names = [each.name for each in session.get_outputs()]
+    outputs = [next(name for name in names if name.startswith(each)) for each in wanted]  # "... of bgn" if taken
+    found = session.run(outputs, feed(network, rows, session))
+    return np.column_stack([each.reshape(len(rows), -1) for each in found])
 
 
 # -- workbooks and PMML ------------------------------------------------------------------------------------------
@@ -345,7 +369,8 @@ def in_workbook(network: Network, rows: np.ndarray) -> list[list[Any]]:
         shown = excel.load_workbook(f"{folder}/out/filled.xlsx", data_only=True)["Input"]
         first = len(planned.inputs) + 1
         count = {"identity": 1, "logistic": 2, "softmax": 2 * planned.outputs}[network.link]
-        return [[shown.cell(k, first + j).value for j in range(count)] for k in range(4, 4 + len(rows))]
+        places = [1, 0] if network.bounds else range(count)  # the prediction stands before the score
+        return [[shown.cell(k, first + j).value for j in places] for k in range(4, 4 + len(rows))]
 
 
 def in_pmml(network: Network, rows: np.ndarray) -> list[dict[str, Any]]:

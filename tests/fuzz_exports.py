@@ -69,10 +69,13 @@ def any_network(seed: int) -> Network:
     slopes = rng.normal(size=(len(levels), *shape[1:])) if rng.random() < 0.2 else None
     if slopes is not None:
         slopes[[j for j, each in enumerate(levels) if each is not None]] = 0.0
-    outputs = outputs.round(2) if rng.random() < 0.5 else outputs
-    return Network(
-        layers, outputs, np.round(rng.normal(size=shape[1:]), 2), schema=Schema(columns, "y"), link=link, slopes=slopes
-    )
+    outputs, base = outputs.round(2) if rng.random() < 0.5 else outputs, np.round(rng.normal(size=shape[1:]), 2)
+    more = {}
+    if slopes is not None and rng.random() < 0.7:
+        more["ranges"] = np.sort(rng.choice([-2.0, -0.5, 0.0, 1.25, 3.0], (len(levels), 2)), axis=1)
+    if link == "identity" and rng.random() < 0.4:
+        more["bounds"] = (0.0, None) if rng.random() < 0.5 else (-0.25, 1.5)
+    return Network(layers, outputs, base, schema=Schema(columns, "y"), link=link, slopes=slopes, **more)
 
 
 def cases(first: int, count: int) -> Iterator[tuple[str, Network]]:

@@ -27,12 +27,18 @@ def double(values):
 """
 
 
+def cache_at(monkeypatch, folder):
+    """Have numba keep code in a folder; it looks at the environment again when that has changed."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with a module of kernels and a cache."""
     (tmp_path / "kernels.py").write_text(KERNELS)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    cache_at(monkeypatch, tmp_path / "cache")
     monkeypatch.setattr(bgn.compiled, "_told", False)
     return tmp_path
 
@@ -65,7 +71,7 @@ def test_code_is_kept_and_found_again(folder):
 
 def test_without_a_folder_to_write_to_it_is_said_once(folder, monkeypatch):
     a_file = folder / "kernels.py"  # no folder can be made below it, by root neither
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(a_file / "cache"))
+    cache_at(monkeypatch, a_file / "cache")
     monkeypatch.setenv("HOME", str(a_file))
     monkeypatch.setenv("XDG_CACHE_HOME", str(a_file))
     (folder / "__pycache__").write_text("a file where numba wants a folder")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bgn import compiling
-from tests.test_compiled import KERNELS
+from tests.test_compiled import KERNELS, cache_at
 
 
 def test_the_list_can_be_read():
@@ -57,8 +57,7 @@ def loops(tmp_path, monkeypatch):
     (tmp_path / "some_loops.py").write_text(KERNELS)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    cache_at(monkeypatch, tmp_path / "cache")
     sys.modules.pop("some_loops", None)
     yield ["some_loops.double float64[1C]", "some_loops.double int64[1C]"]
     sys.modules.pop("some_loops", None)

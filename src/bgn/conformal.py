@@ -148,7 +148,8 @@ class Intervals:
         Returns
         -------
         ndarray of float64, shape (rows, 2), or of bool, shape (rows, classes)
-            Lower and upper ends, infinite where there were too few rows to tell; or which classes are in the set.
+            Lower and upper ends, infinite where there were too few rows to tell, and within the bounds that the network
+            has; or which classes are in the set.
         """
         return self.predict_encoded(rows_of(self.network, X, "X"), level, groups)
 
@@ -158,12 +159,12 @@ class Intervals:
             raise ValueError(f"interval must be a share between 0 and 1, such as 0.9; got {level!r}.")
         predictions = self.network.predict_encoded(rows)
         if self.folds:
-            return self._by_folds(rows, predictions, level)
+            return self.network.linked(self._by_folds(rows, predictions, level))
         reach = self._reach(level, groups, len(rows))
         if self.network.link != "identity":
             return 1.0 - _of_classes(predictions) <= reach[:, np.newaxis]
         width = reach if self.spread is None else reach * self.spread.at(predictions)
-        return np.column_stack([predictions - width, predictions + width])
+        return self.network.linked(np.column_stack([predictions - width, predictions + width]))
 
     def _reach(self, level: float, groups: Any, count: int) -> Floats:
         """Return the score that is not exceeded, row by row."""

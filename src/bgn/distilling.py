@@ -80,7 +80,7 @@ def distil(
     random_state : int, optional
         Seeds the choice of these rows, and growth.
     **parameters
-        Of :class:`bgn.BGNRegressor`, or of :class:`bgn.BGNClassifier` for classes.
+        Of :class:`bgn.BGNRegressor`, with a network's `bounds`, or of :class:`bgn.BGNClassifier` for classes.
 
     Returns
     -------
@@ -108,13 +108,19 @@ def distil(
     parameters |= {"max_width": max_width, "random_state": random_state}
     student: Any
     if teacher.classes is None:
-        student = BGNRegressor(**parameters).fit(_rows_at(X, learn), teacher.values[learn])
+        student = BGNRegressor(**_bounds(model) | parameters).fit(_rows_at(X, learn), teacher.values[learn])
     else:
         student = _of_probabilities(BGNClassifier(**parameters), X, teacher, learn, random_state)
     found = _Predictions.of(student, _rows_at(X, judge))
     known = None if y is None else np.asarray(array_of(y))[judge]
     student.fidelity_ = _fidelity(found, _Predictions(teacher.values[judge], teacher.classes), known)
     return student
+
+
+def _bounds(model: Any) -> dict[str, Any]:
+    """What predictions of a network do not go beyond, as a parameter."""
+    ends = getattr(getattr(model, "network_", model), "bounds", None)
+    return {} if ends is None else {"bounds": tuple(end if np.isfinite(end) else None for end in ends)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from bgn.engines.row_hashes import find_edge, row_hashes
 from bgn.grow.history import OutOfFold
 from bgn.grow.roles import _few_and_often
 from bgn.inputs.per_row import weights
-from bgn.model.link import LINKS
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
@@ -81,7 +80,7 @@ class WithIntervals:
         if len(seen):
             seen = np.sort(seen[np.argsort(row_hashes(X.T, y, seeds[0])[seen], kind="stable")[-_MOST_ROWS:]])
             means = (total[seen].T / count[seen]).T
-            found, targets = LINKS[self.network_.link](means), np.asarray(y[seen], np.float64)
+            found, targets = self.network_.linked(means), np.asarray(y[seen], np.float64)
             self.intervals_ = of_predictions(self.network_, found, targets)
 
     def _take_out_of_fold(self) -> None:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import partial
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.engines.memory.engine import RowsInMemory
-from bgn.explain.extremes import score_ends
-from bgn.grow.bounds import Bounds, End
 from bgn.grow.constraints import Constraints
 from bgn.grow.network import GrowthSettings
 from bgn.inputs import arguments
-from bgn.inputs.constraints import interaction_groups, monotone_columns, prediction_bounds
-from bgn.model.layer import Layer
-from bgn.model.network import Network
-from bgn.model.neuron import Neuron
+from bgn.inputs.constraints import interaction_groups, monotone_columns
+from bgn.model.link import prediction_bounds
 from bgn.model.schema import Schema
 
 _Class = TypeVar("_Class", bound=type)
@@ -134,9 +128,9 @@ def _check_linear(estimator: Any) -> None:
         raise ValueError(f"max_linear must be a whole number, at least 0, or 'auto'; got {most!r}.")
     arguments.whole("max_linear", most, 0)
     needs = {"max_layers": 1, "output": "full", "direction": "search", "n_networks": 1}
-    for name, needed in (needs | {"bounds": None}).items():
+    for name, needed in needs.items():
         given = getattr(estimator, name)
-        if most and (given is not None if needed is None else given != needed):
+        if most and given != needed:
             raise ValueError(
                 f"max_linear must be 0 or 'auto' where {name} is not {needed!r}; got {most} and {given!r}."
             )
@@ -160,22 +154,12 @@ def constraints_of(estimator: Any, schema: Schema) -> Constraints:
     return wanted
 
 
-def bounds_of(estimator: Any, schema: Schema) -> Bounds | None:
+def bounds_of(estimator: Any, schema: Schema) -> tuple[float, float] | None:
     """What predictions may not go beyond, as an estimator was told."""
     ends = prediction_bounds(estimator.bounds)
-    if ends is None:
-        return None
-    if schema.classes is not None:
+    if ends is not None and schema.classes is not None:
         raise ValueError(f"bounds are for numbers: probabilities lie between 0 and 1; got {estimator.bounds!r}.")
-    if estimator.max_layers > 1 or estimator.output != "full":
-        raise ValueError("bounds need max_layers=1 and output='full': what one layer predicts can be proven.")
-    return Bounds(*ends, partial(_ends_of, schema))
-
-
-def _ends_of(schema: Schema, neurons: Sequence[Neuron], base: float, weights: Any) -> tuple[End, End]:
-    """The lowest and the highest prediction of a layer with these outputs."""
-    low, high = score_ends(Network([Layer.of(neurons, len(schema))], weights, base, schema=schema))
-    return End(*low), End(*high)
+    return ends
 
 
 def folds_of(cv: Any, source: Any, given: Any, seed: int) -> Any:

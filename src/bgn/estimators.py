@@ -77,8 +77,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
         have, beside the questions. Each counts as one condition: `max_width` and every width of the path include it.
         They join where the validation error says clearly that they are better, and stand alone where questions are not
-        clearly better. 0 for none, which is what "auto" means for classes, several layers, averages, and beside
-        `monotonic_cst` and `bounds`.
+        clearly better. 0 for none, which is what "auto" means for classes, several layers and averages.
     simplicity : float, default 0.0
         What a question about several columns must gain more than one about a single column, to be asked first
         (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns
@@ -94,9 +93,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Which columns a question may ask about together: any two, none, or those of one set. Columns that no set names
         make up one more.
     bounds : (float or None, float or None) or None, default None
-        What no prediction may go beyond, whatever the row, such as ``(0, None)``. At every width the output weights are
-        refitted so that :func:`bgn.extremes` proves it; the network stays a plain sum. It costs time, and accuracy
-        where many combinations of answers would go beyond.
+        What no prediction may go beyond, whatever the row, such as ``(0, None)``: where the sum of the questions does,
+        the network predicts the nearer bound. Widths are chosen by predictions within the bounds.
     max_seconds : float or None, default None
         Stop growing after so many seconds and keep the best network so far.
     callbacks : callable or sequence of callables, optional

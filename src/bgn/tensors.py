@@ -129,6 +129,9 @@ def predict(network: Network, X: Tensor, scores: bool = False) -> Tensor:
             one = rows.new_tensor(np.atleast_1d(weight), dtype=torch.float64)
             out += answers * one if base.ndim == 0 else torch.outer(answers.double(), one)
     found = total / torch.tensor([over], dtype=torch.float64, device=rows.device)
+    if not scores and network.bounds is not None:
+        low, high = network.bounds
+        found = torch.where(found < low, low, torch.where(found > high, high, found))
     if scores or network.link == "identity":
         return found
     return torch.sigmoid(found) if network.link == "logistic" else torch.softmax(found, dim=-1)

@@ -250,7 +250,7 @@ def _outputs(network: Network, patterns: NDArray[np.int8]) -> Floats:
     total = np.full(len(patterns), network.base)
     for column, weight in zip(patterns.T, network.output_weights, strict=True):
         total += column * weight
-    return total
+    return network.linked(total)
 
 
 def _answers(network: Network, X: Any) -> Iterator[tuple[slice, list[NDArray[np.uint8]]]]:

@@ -113,7 +113,7 @@ def test_categories_and_gaps_stay_and_numbers_move(data, depth):
         steps = rng.normal(size=(200, len(free)))
         steps /= np.maximum(np.linalg.norm(steps, axis=1, keepdims=True), 1e-300)
         around[:, free] += steps * reach * (1 - 1e-6) * rng.random((200, 1))
-        if reach > 1e-9:
+        if reach > 1e-7:  # regions of deep networks are entered by a billionth of the sizes at hand
             np.testing.assert_allclose(network.predict(table_rows_of(network, around)), before[k])
         if np.isfinite(found.euclidean[k]):
             around[:] = found.nearest[k]

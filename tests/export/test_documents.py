@@ -34,8 +34,8 @@ def clear_rows(network, count, seed=0):
 
 @pytest.mark.parametrize(
     "network",
-    [town().changed(link="logistic"), hostile(), classes(1), average(150, 1)],
-    ids=["logistic", "hostile", "classes", "average"],
+    [town().changed(link="logistic"), hostile(), classes(1), average(150, 1), town().changed(bounds=(0, 1.5))],
+    ids=["logistic", "hostile", "classes", "average", "bounded"],
 )
 def test_a_workbook_in_libreoffice(network):
     rows = clear_rows(network, 300 if len(network.layers[0].neurons) < 20 else 40)
@@ -94,7 +94,7 @@ def test_pmml():
         found = engines.in_pmml(network, rows)
         if network.link == "identity":
             got = [next(value for key, value in each.items() if key.startswith("predict")) for each in found]
-            np.testing.assert_allclose(np.array(got, float), want[:, 0], rtol=1e-12, atol=1e-12, err_msg=name)
+            np.testing.assert_allclose(np.array(got, float), want[:, -1], rtol=1e-12, atol=1e-12, err_msg=name)
         else:
             words = ("0", "1") if network.link == "logistic" else tuple(map(str, range(want.shape[1])))
             got = np.array([[each[f"probability_{word}"] for word in words] for each in found], float)
@@ -115,6 +115,12 @@ def test_pmml_is_a_scorecard_with_reasons_where_the_network_is_one():
     baselines = [float(each.get("baselineScore")) for each in characteristics]
     np.testing.assert_allclose(baselines, network.output_weights * means, atol=1e-12)
     assert characteristics[5].get("reasonCode") == "grade >= fair"
+    sloped = every_kind(60)["clipped slopes, filled, bounded"]
+    told = export.to_pmml(sloped, reasons=rows_for(sloped, 30, extremes=(0.0,)))
+    card = etree.fromstring(told).find(f"{space}Scorecard")
+    words = [each.get("reasonCode") for each in card.find(f"{space}Characteristics")]
+    assert words[-2:] == ["per unit of a", "per unit of c"]
+    assert card.find(f"{space}Targets")[0].attrib == {"field": "demand", "min": "-0.5", "max": "1.0"}
     deep = random_network(5, ["a", "b"], 1, second=2)
     assert etree.fromstring(export.to_pmml(deep)).find(f"{space}RegressionModel") is not None
     with pytest.raises(ValueError, match="reasons in PMML are for a Scorecard"):

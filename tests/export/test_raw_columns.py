@@ -78,6 +78,20 @@ def test_dates_in_duckdb():
     assert [each[0] for each in found] == network.predict(frame).tolist()
 
 
+@pytest.mark.parametrize("dialect", ["bigquery", "snowflake"])
+def test_dates_in_dialects_that_are_translated(dialect):
+    duckdb, sqlglot = pytest.importorskip("duckdb"), pytest.importorskip("sqlglot")
+    network, frame = network_of_dates(duration=False), table(dates(300, False))[["sold on"]]
+    given = frame.assign(n=np.arange(len(frame)), **{"sold on": pd.to_datetime(frame["sold on"])})
+    (query,) = sqlglot.transpile(export.to_sql(network, dialect=dialect, keep=["n"]), read=dialect, write="duckdb")
+    # BigQuery counts days of the week from 1 and DuckDB from 0, which the translation leaves as it is.
+    query = query.replace("EXTRACT(DAYOFWEEK FROM", "1 + EXTRACT(DAYOFWEEK FROM")
+    with duckdb.connect() as database:
+        database.register("rows", given)
+        found = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
+    assert [each[0] for each in found] == network.predict(frame).tolist()
+
+
 def test_dates_in_postgresql(tmp_path_factory):
     import tempfile
 

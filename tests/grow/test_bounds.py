@@ -1,6 +1,4 @@
-"""Bounds that no prediction goes beyond, whatever the row."""
-
-from itertools import product
+"""Bounds that no prediction goes beyond, whatever the row: part of the link, seen where widths are chosen."""
 
 import numpy as np
 import pytest
@@ -9,95 +7,124 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import BGNClassifier, BGNRegressor
-from bgn.grow.bounds import Bounded, Bounds, End
-from bgn.model.neuron import Neuron, Projection
-from tests.every_engine import in_blocks, in_tensors
+from bgn.engines.integers import Grid
+from bgn.grow.loss import BoundedSquares, Squared
+from tests.every_engine import ENGINES
 from tests.grow.test_constraints import QUICK, houses, proven
 from tests.growing import table
 
 
-def within(model, low, high):
-    """Check that every width is proven to stay within bounds."""
-    for width in range(len(model.history_.paths[0])):
-        ends = bgn.extremes(model.history_.network(width), max_seconds=60)
-        assert ends.proven
-        assert low <= ends.low
-        assert ends.high <= high
-
-
-@pytest.mark.parametrize("change", [{}, {"digits": None}, {"cv": 3}, {"max_features": 1, "sweeps": 1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {}, {"digits": None}, {"cv": 3}, {"max_features": 1, "sweeps": 1}, {"max_layers": 2}, {"n_networks": 2},
+        {"output": "stagewise"}, {"select": "compact"},
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("bounds", [(20, None), (None, 40), (10, 45.5)])
-def test_every_width_is_proven(change, bounds):
+def test_every_width_stays_within(change, bounds):
     X, y = houses(150)
-    free = BGNRegressor(**QUICK | change).fit(X, y)
     model = BGNRegressor(**QUICK | change, bounds=bounds).fit(X, y)
     low, high = (np.inf * side if end is None else end for side, end in zip((-1, 1), bounds, strict=True))
-    ends = bgn.extremes(free)
-    assert ends.low < low or ends.high > high
-    within(model, low, high)
-    assert len(model.network_.features_used) > 0
+    assert model.network_.bounds == (low, high)
+    for width in range(len(model.history_.paths[-1])):
+        network = model.history_.network(width)
+        predictions = network.predict(X)
+        assert predictions.min() >= low
+        assert predictions.max() <= high
+        np.testing.assert_array_equal(predictions, np.clip(network.raw_score(X), low, high))
+    interval = model.predict(X, interval=0.9)[1] if hasattr(model, "intervals_") else np.zeros((1, 2)) + max(low, 0.0)
+    assert interval.min() >= low
+    assert interval.max() <= high
+
+
+def test_widths_are_judged_by_predictions_within():
+    X, y = houses(200)
+    y = np.maximum(y, np.quantile(y, 0.4))
+    model = BGNRegressor(**QUICK | {"digits": None}, bounds=(float(y.min()), None)).fit(X, y)
+    rows, targets = model.validation_rows_
+    for width, snapshot in enumerate(model.history_.paths[0]):
+        network = model.history_.network(width)
+        errors = network.predict_encoded(network._rows(rows, encoded=True)) - targets
+        assert snapshot.validation_loss == pytest.approx(np.mean(errors**2), rel=1e-6)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_the_loss_is_that_of_predictions_within(seed):
+    """Row by row from the definition, in arrays and compiled, weights or none."""
+    rng = np.random.default_rng(seed)
+    target, score = (rng.normal(size=(2, 30)) * 10).round(2)
+    low, high = sorted(rng.choice([*target, *score, -3.0, 5.0], 2, replace=False).tolist())
+    low, high = (low, np.inf) if rng.random() < 0.3 else (low, high)
+    if low == high:
+        return
+    grid = Grid.for_range(-50.0, 50.0, 30)
+    loss = BoundedSquares.within(grid, (low, high))
+    steps = grid.steps(target)
+    gap = steps - grid.steps(score)
+    weight = rng.integers(0, 4, 30) if rng.random() < 0.5 else np.empty(0, np.int64)
+    heavy = weight if len(weight) else np.ones(30)
+    want = (heavy * (target - np.clip(score, low, high)) ** 2).sum()
+    limbs = np.zeros(4, np.int64)
+    loss.add_limbs(gap, steps, weight, 0, 17, limbs)
+    loss.add_limbs(gap, steps, weight, 17, 30, limbs)
+    assert loss.in_units(float(loss.total(limbs))) == pytest.approx(want, rel=1e-6, abs=1e-9)
+    each = [int((heavy * part).sum()) for part in loss.limbs(gap, steps)]
+    assert loss.total(np.array(each)) == loss.total(limbs)
+    np.testing.assert_array_equal(loss.residual(gap, steps), np.where((score < low) | (score > high), 0, gap))
+    powers = np.zeros(1, np.int64)
+    loss.add_powers(gap, steps, weight, 2.0**-44, 0, 30, powers)
+    assert powers[0] == (heavy * loss.powers(gap, steps, 2.0**-44)).sum()
+    inside = BoundedSquares.within(grid, (-1e3, np.inf))
+    same = np.zeros(4, np.int64)
+    Squared(grid).add_limbs(gap, steps, weight, 0, 30, same)
+    others = np.zeros(4, np.int64)
+    inside.add_limbs(gap, steps, weight, 0, 30, others)
+    np.testing.assert_array_equal(same, others)
 
 
 def test_bounds_that_are_kept_anyway_change_nothing():
     X, y = houses(150)
     settings = QUICK | {"sweeps": 1}
     free = BGNRegressor(**settings).fit(X, y)
-    assert BGNRegressor(**settings, bounds=(-1e6, 1e6)).fit(X, y).network_ == free.network_
+    assert BGNRegressor(**settings, bounds=(-1e6, 1e6)).fit(X, y).network_.changed(bounds=None) == free.network_
 
 
-def test_bounds_with_signs():
+@pytest.mark.parametrize("bounds", [(20, None), (10, 45.5)])
+def test_the_questions_are_those_of_free_growth(bounds):
+    X, y = houses(150)
+    settings = QUICK | {"digits": None, "max_linear": 0, "patience": None}
+    free, held = BGNRegressor(**settings).fit(X, y), BGNRegressor(**settings, bounds=bounds).fit(X, y)
+    assert len(free.history_.paths[0]) == len(held.history_.paths[0])
+    for width in range(len(free.history_.paths[0])):
+        assert held.history_.network(width).changed(bounds=None) == free.history_.network(width)
+
+
+def test_bounds_with_signs_and_lines():
     X, y = houses(150)
     wanted = {"area": 1, "state": -1}
     model = BGNRegressor(**QUICK, bounds=(10, None), monotonic_cst=wanted).fit(X, y)
-    within(model, 10, np.inf)
     proven(model, wanted)
+    line = np.random.default_rng(0).normal(size=(200, 2))
+    target = np.maximum(line @ [1.0, 0.5], -1.0)
+    model = BGNRegressor(**QUICK, max_linear=2, bounds=(-1, None)).fit(line, target)
+    assert model.network_.linear_terms
+    assert model.predict(line).min() == -1.0
+    ends = bgn.extremes(model)
+    assert ends.proven
+    assert ends.low == -1.0
 
 
-def test_bounds_beyond_all_targets():
-    X, y = houses(100)
-    model = BGNRegressor(**QUICK, bounds=(y.max() + 10, None)).fit(X, y)
-    within(model, y.max() + 10, np.inf)
-
-
-def test_the_same_network_from_other_engines():
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_the_same_network_from_every_engine(engine):
     X, y = table(150, 3, 5)
-    model = BGNRegressor(**QUICK, bounds=(5, 20)).fit(X, y)
-    for fit in (in_blocks(3), in_tensors):
-        assert fit(BGNRegressor(**QUICK, bounds=(5, 20)), X, y).network_ == model.network_
-
-
-@given(st.integers(0, 10**6), st.integers(1, 4))
-@settings(max_examples=60)
-def test_the_nearest_outputs_within_bounds(seed, width):
-    """Questions about columns of their own, so that all combinations of answers are there."""
-    rng = np.random.default_rng(seed)
-    neurons = [Neuron(Projection((j,), (1.0,)), 0.0) for j in range(width)]
-    every = np.array([*product((-1.0, 1.0), repeat=width)])
-    answers = np.column_stack([np.ones(len(every)), every])
-    start = rng.normal(size=width + 1).round(2)
-    H = np.column_stack([np.ones(30), rng.choice([-1.0, 1.0], (30, width))])
-    inverse = np.linalg.inv(H.T @ H + 0.1 * np.eye(width + 1))
-    low, high = -rng.exponential(0.7), rng.exponential(0.7)
-
-    def prove(asked, base, weights):
-        found = answers @ np.append(base, weights)
-        k, m = int(found.argmin()), int(found.argmax())
-        return End(found[k], every[k], found[k]), End(found[m], every[m], found[m])
-
-    about = neurons, (start[0], start[1:]), inverse, np.zeros(width + 1, np.int64)
-    base, weights = Bounded(Bounds(low, high, prove)).outputs(*about, lambda base, weights: (base, weights))
-    found = np.append(base, weights)
-    assert low <= (answers @ found).min()
-    assert (answers @ found).max() <= high
-    # No other outputs within the bounds are nearer: a step towards any of them leads away.
-    slope = np.linalg.inv(inverse) @ (found - start)
-    for _ in range(40):
-        other = rng.normal(size=width + 1) * rng.exponential(1.0)
-        reach = answers @ other
-        middle = (low + high) / 2
-        other *= min(1.0, (high - low) / 2 / max(np.abs(reach).max(), 1e-12))
-        other[0] += middle
-        assert slope @ (other - found) >= -1e-6 * (1 + np.abs(start).sum())
+    settings = QUICK | {"max_width": 4}
+    model = BGNRegressor(**settings, bounds=(5, 20)).fit(X, y)
+    other = ENGINES[engine](BGNRegressor(**settings, bounds=(5, 20)), X, y)
+    assert other.network_ == model.network_
+    losses = [[each.validation_loss for each in one.history_.paths[0]] for one in (model, other)]
+    assert losses[0] == losses[1]
 
 
 @pytest.mark.parametrize(
@@ -106,9 +133,6 @@ def test_the_nearest_outputs_within_bounds(seed, width):
         ({"bounds": 0}, r"bounds must be two ends, \(low, high\) with None for an open one; got 0"),
         ({"bounds": (3, 1)}, "bounds must be two ends"),
         ({"bounds": ("a", None)}, "bounds must be two ends"),
-        ({"bounds": (0, None), "max_linear": 1}, "max_linear must be 0 or 'auto' where bounds is not None"),
-        ({"bounds": (0, None), "max_layers": 2}, "bounds need max_layers=1 and output='full'"),
-        ({"bounds": (0, None), "output": "stagewise"}, "bounds need max_layers=1 and output='full'"),
     ],
 )
 def test_errors_name_the_remedy(change, message):
@@ -117,3 +141,5 @@ def test_errors_name_the_remedy(change, message):
         BGNRegressor(**QUICK | change).fit(X, y)
     with pytest.raises(ValueError, match="probabilities lie between 0 and 1"):
         BGNClassifier(**QUICK, bounds=(0, None)).fit(X, y > y.mean())
+    with pytest.raises(ValueError, match="bounds are for numbers, whose link is 'identity'"):
+        bgn.Network([bgn.Layer([[1.0]], [0.0])], [1.0], 0.0, link="logistic", bounds=(0, None))

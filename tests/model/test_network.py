@@ -286,3 +286,20 @@ def test_dense_layers_fire_as_their_projections_say():
     layer = Layer(weights, bias)
     assert (layer.fire(X) == step(layer.project(X) + layer.bias)).all()
     assert (layer.fire(X)[:30].diagonal() == 1.0).all()
+
+
+@pytest.mark.parametrize("columns", [3, 80])
+@pytest.mark.parametrize("outputs", [(), (3,)])
+def test_blocks_of_rows_add_up_what_answers_say(columns, outputs):
+    rng = np.random.default_rng(columns)
+    plain = random_network(rng, columns, (5,), 2)
+    slopes = np.zeros((columns, *outputs))
+    slopes[0] = rng.normal(size=outputs)
+    link = {"link": "softmax"} if outputs else {}
+    network = Network(plain.layers, rng.normal(size=(5, *outputs)), rng.normal(size=outputs), slopes=slopes, **link)
+    X = rng.normal(size=(20_000, columns)).round(1)
+    total = np.broadcast_to(network.base, (len(X), *outputs)) + np.multiply.outer(X[:, 0], slopes[0])
+    for answers, weight in zip(network.hidden(X).T, network.output_weights, strict=True):
+        total = total + np.multiply.outer(answers, weight)
+    np.testing.assert_array_equal(network.raw_score(X), total)
+    np.testing.assert_array_equal(network.raw_score(X[::-1])[::-1], total)

@@ -73,7 +73,12 @@ def networks(draw: st.DrawFn) -> Network:
         return np.array(draw(st.lists(outputs, min_size=count, max_size=count)), float).reshape(sizes)
 
     slopes = array(len(schema), *shape) if draw(st.booleans()) else None
-    return Network(layers, array(len(sizes), *shape), array(*shape), schema=schema, link=link, slopes=slopes)
+    ends = sorted(draw(st.sets(outputs, min_size=2, max_size=2)))
+    bounds = draw(st.sampled_from([None, (ends[0], None), (None, ends[1]), tuple(ends)]))
+    bounds = bounds if link == "identity" else None
+    return Network(
+        layers, array(len(sizes), *shape), array(*shape), schema=schema, link=link, slopes=slopes, bounds=bounds
+    )
 
 
 def everything(network: Network) -> str:
@@ -81,6 +86,7 @@ def everything(network: Network) -> str:
     slopes = None if network.slopes is None else network.slopes.tolist()
     layers = [(layer.n_inputs, layer.neurons) for layer in network.layers]
     parts = (network.schema, layers, network.output_weights.shape, network.output_weights.tolist(), network.link)
+    parts = (*parts, network.bounds)
     return repr((*parts, np.asarray(network.base).tolist(), slopes))
 
 

@@ -95,6 +95,20 @@ def test_the_page_predicts_as_predict_does_bit_for_bit(opened, second) -> None:
     np.testing.assert_array_equal(got, network.predict(tried))
 
 
+def test_the_page_predicts_within_bounds(opened) -> None:
+    network, rows, target = small()
+    network = network.changed(bounds=(-0.5, 0.75))
+    page = opened(network, rows, target)
+    tried, _ = rows_for(network, 300, seed=9)
+    got = np.array(page.evaluate("rows => rows.map(window.bgn.predict)", tried.tolist()))
+    np.testing.assert_array_equal(got, network.predict(tried))
+    assert (got.min(), got.max()) == (-0.5, 0.75)
+    scores = page.evaluate("rows => rows.map((row) => window.bgn.score(row))", tried.tolist())
+    np.testing.assert_array_equal(scores, network.raw_score(tried))
+    said = "A sum below -0.5 counts as -0.5, one above 0.75 as 0.75."
+    assert said.replace("-", "\N{MINUS SIGN}") in page.inner_text("#card")
+
+
 def as_the_page_has_them(network: bgn.Network, rows: np.ndarray) -> list:
     """Rows as the page's script takes them: a category as the number of its level, a gap as null."""
     return [[None if each != each else each for each in row] for row in network._rows(rows).tolist()]
@@ -501,9 +515,9 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
 
 
 def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> None:
-    for link in ("identity", "logistic"):
+    for link, bounds in (("identity", None), ("logistic", None), ("identity", (-0.5, 0.75))):
         network, rows, target = small()
-        network = network.changed(link=link)
+        network = network.changed(link=link, bounds=bounds)
         target = target if link == "identity" else (target > np.median(target)) * 1.0
         page = opened(network, rows, target)
         for question, name, number in ((1, "amount", 0.3), (3, "threshold", 0.7), (2, "amount", 1e-7)):

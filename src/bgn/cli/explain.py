@@ -15,9 +15,10 @@ from bgn.cli.source import DataFile, class_option, json_option, model_and_data, 
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.classes import class_labels, class_number, probabilities_of
 from bgn.explain.subject import decoded
+from bgn.export.remarks import bounds
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
-from bgn.model.terms import outputs_of
+from bgn.model.terms import as_terms, outputs_of
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import cell
@@ -86,6 +87,8 @@ def explain(
         told |= {"rows": len(explained)}
         if file.network.link != "identity":
             told |= _plain_classes(file, explanation, explained if row is not None else None)
+        if row is not None and explanation.predictions is not None:
+            told |= {"of": "sum before bounds", "prediction": float(explanation.predictions[0])}
         show_json({**told, ("values" if row else "importance"): ordered})
     else:
         _show(file, explanation, row, ordered)
@@ -127,7 +130,8 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     classes = file.network.link != "identity"
     several = explanation.values.ndim == 3
     name = "" if several else clean(score_name(explanation)) if classes else "prediction"
-    widest = max([len(clean(name)) for name in amounts] + [len(f"mean {name}")])
+    name = name if explanation.predictions is None else "sum"
+    widest = max([len(clean(name)) for name in amounts] + [len(f"mean {name}"), len("prediction")])
     if row is None:
         total = sum(amounts.values()) or 1.0
         what = f" and {len(class_labels(file.network))} classes" if several else f", {name}" if classes else ""
@@ -143,6 +147,8 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
         show(f"{clean(column):<{widest}} {amount:>+12.4g}   at {at[column]}")
     prediction = float(explanation.base_value + explanation.values[0].sum())
     show(f"{name:<{widest}} {prediction:>12.6g}")
+    if explanation.predictions is not None:
+        show(f"{'prediction':<{widest}} {explanation.predictions[0]:>12.6g}   {bounds(as_terms(file.network))}")
     if classes:
         chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
         words = map(level_word, class_labels(file.network))

@@ -13,10 +13,13 @@ from bgn.cli.source import DataFile, class_option, json_option, model_and_data, 
 from bgn.cli.terminal import show, show_json
 from bgn.explain.classes import class_labels, class_number
 from bgn.explain.subject import decoded
+from bgn.export.remarks import ends
+from bgn.export.text import Text
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
+from bgn.persist.network import ends_out
 from bgn.printable import clean
 
 if TYPE_CHECKING:
@@ -56,6 +59,10 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
         if steps.column.levels is not None:
             told = {"column": column, "effects": dict(zip(map(level_word, steps.column.levels),
                     steps(np.array(steps.column.levels, dtype=object)).tolist(), strict=True))}  # fmt: skip
+        if steps.line is not None:
+            told["line"] = {"per_unit": steps.line.slopes[0], "ends": ends_out(steps.line.low, steps.line.high)}
+        elif steps.bends is not None:
+            told["per_unit"] = steps.bends.tolist()
         of_what = {} if file.network.link == "identity" else {"of": steps.target}
         show_json({**told, "missing": steps.missing, **of_what})
         return
@@ -67,7 +74,11 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
     show(f"{mean} over {len(X)} rows{some}")
     for k in sorted({i * (count - 1) // (_MOST - 1) for i in range(_MOST)}) if some else range(count):
         start = f"from {steps.breakpoints[k - 1]:.10g}" if k else "below"
-        show(f"{clean(column)} {start:<24} {steps.levels[k]:>12.6g}")
+        rises = "" if steps.bends is None else f" {steps.bends[k]:>+12.6g} per unit"
+        show(f"{clean(column)} {start:<24} {steps.levels[k]:>12.6g}{rises}")
+    if steps.line is not None:
+        between = Text().between(*ends(steps.line))
+        show(f"{clean(column)} {'beside these':<24} {steps.line.slopes[0]:>+12.6g} per unit{between}")
     if steps.missing is not None:
         show(f"{clean(column)} {'missing':<24} {steps.missing:>12.6g}")
 

@@ -15,7 +15,6 @@ from bgn.cli.roles import Recogniser
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
 from bgn.cli.terminal import note
 from bgn.inputs.refusal import Refused
-from bgn.model.link import LINKS
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
@@ -123,7 +122,7 @@ def _predicted(
     scores = file.network.predict_encoded(X, scores=True)
     said = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
     labels = pa.array(list(classes)).take(pa.array(said, mask=lacks))
-    chances = LINKS[file.network.link](scores)
+    chances = file.network.linked(scores)
     chances = np.stack([1.0 - chances, chances], axis=1) if chances.ndim == 1 else chances
     sets = []
     if interval is not None and file.intervals is not None:

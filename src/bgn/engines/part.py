@@ -87,12 +87,10 @@ class Part(RampRows, CellPart):
         leftover, cells = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16)
         line, place = self.line(sieve.projection), (sieve.low, sieve.scale)
 
-        def fill(span: tuple[int, int]) -> CellSums:
-            sums = cuts.empty_cells(sieve.size)
+        def fill(span: tuple[int, int], sums: CellSums) -> None:
             cuts.fill_cells(line, leftover, self.weight, place, span, cells, sums)
-            return sums
 
-        found = self.each(fill, self._spans)
+        found = self._gathered(lambda: cuts.empty_cells(sieve.size), fill)
         self._cells.append((sieve, cells))
         return merge(found)
 

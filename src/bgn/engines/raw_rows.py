@@ -50,6 +50,7 @@ class Plan:
 
     Weights are multiplied by ``2**exponent`` and rounded (None: all are one). Rows whose hash is at most `edge`
     validate; of the others those below `limit` are the sample. `coding` turns the table's columns to the engine's.
+    Rows that validate have a loss of their own, `judge`, if there is one; its grids are those of `loss`.
     """
 
     seed: int
@@ -58,6 +59,11 @@ class Plan:
     edge: int | None = None
     limit: int | None = None
     coding: Coding | None = None
+    judge: Loss | None = None
+
+    def loss_of(self, held_out: bool) -> Loss:
+        """The loss of the rows that learn, or of those that validate."""
+        return self.judge if held_out and self.judge is not None else self.loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +133,9 @@ class RawRows(RawBlock):
             to[:] = column[which]
         weight = None if rows.weight is None else rows.weight[which]
         columns = columns if plan.coding is None else plan.coding.columns(columns)
-        return part_of(columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss, threads)
+        return part_of(
+            columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss_of(held_out), threads
+        )  # fmt: skip
 
     def _chosen(self, hashes: Any, plan: Plan, held_out: bool, limit: int | None = None) -> Any:
         """Mark the rows that validate, or the others; of these the ones whose hash is below a limit."""

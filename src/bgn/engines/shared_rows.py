@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,6 +18,8 @@ from bgn.model.neuron import Neuron, Projection
 # From so many rows on threads share directions, and from so many on rows.
 _ROWS_FOR_SHARING = 1 << 12
 _ROWS_FOR_THREADS = 1 << 18
+# More pieces of rows than threads: one that wakes late finds something left to do.
+_PIECES = 4
 _NO_WEIGHT = np.empty(0, np.int64)
 _LINES = 3  # to remember
 # Columns, which of them, and their coefficients.
@@ -49,7 +52,8 @@ class SharedRows:
         self.n_columns, self.n_rows = columns.shape
         self.threads = threads if self.n_rows >= _ROWS_FOR_SHARING else 1
         self._pool = ThreadPool(self.threads) if self.threads > 1 else None
-        edges = np.linspace(0, self.n_rows, (self.threads if self.n_rows >= _ROWS_FOR_THREADS else 1) + 1)
+        pieces = _PIECES * self.threads if self.threads > 1 and self.n_rows >= _ROWS_FOR_THREADS else 1
+        edges = np.linspace(0, self.n_rows, pieces + 1)
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self._lines: list[tuple[Projection, Line]] = []
 
@@ -60,15 +64,26 @@ class SharedRows:
             return [work(item) for item in items]
         return self._pool.each(work, items)
 
+    def _gathered(self, empty: Callable[[], Any], add: Callable[[tuple[int, int], Any], Any]) -> list[Any]:
+        """Have every span of rows added to what its thread holds, `empty` at first; return what each thread holds."""
+        left = deque(self._spans)
+
+        def share(_: int) -> Any:
+            held = None
+            while left:
+                try:
+                    span = left.popleft()
+                except IndexError:  # somebody else was faster
+                    break
+                held = empty() if held is None else held
+                add(span, held)
+            return held
+
+        return [held for held in self.each(share, range(min(self.threads, len(left)))) if held is not None]
+
     def _sum(self, shape: int | tuple[int, ...], kernel: Callable[..., Any], *arguments: Any) -> Integers:
-        """Run a summing kernel on every span of rows and add up the parts."""
-
-        def part(span: tuple[int, int]) -> Integers:
-            out = np.zeros(shape, np.int64)
-            kernel(*arguments, *span, out)
-            return out
-
-        parts = self.each(part, self._spans)
+        """Run a kernel that adds to sums on every span of rows; return the sums."""
+        parts = self._gathered(lambda: np.zeros(shape, np.int64), lambda span, out: kernel(*arguments, *span, out))
         return parts[0] if len(parts) == 1 else np.asarray(sum(parts))
 
     def _fill(self, kernel: Callable[..., Any], *arguments: Any) -> Integers:

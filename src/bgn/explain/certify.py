@@ -15,10 +15,12 @@ from bgn.explain.attainable.problem import ScoreProblem
 from bgn.explain.attainable.search import highest
 from bgn.explain.crossings import compile_search
 from bgn.explain.extremes import score_of
+from bgn.explain.moves import within_bounds
 from bgn.explain.subject import columns_of, table_row
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.printable import clean
 
@@ -35,13 +37,15 @@ class Certificate:
     column : str
     direction : {"increasing", "decreasing", "constant", "neither", "unordered", "unknown"}
         "increasing" where a higher value never lowers the prediction. "unordered" for a category without an order;
-        "unknown" where nothing is proven: in deeper networks, or out of time.
+        "unknown" where nothing is proven: in deeper networks, out of time, or where the score moves the wrong way and
+        no rows were found whose prediction within bounds does.
     rise, fall : float
         By how much, at most, a higher value raises and lowers the score; NaN where that is unknown. "neither" in time
         may be told by smaller ones.
     rises, falls : (row, row) or None
         Two rows that differ in this column alone, the second higher in it, where the score rises, or falls, by so much:
-        counterexamples to "decreasing" and to "increasing".
+        counterexamples to "decreasing" and to "increasing". Where predictions have bounds, rows whose prediction rises,
+        or falls, which their score may do by less.
     """
 
     column: str
@@ -98,7 +102,8 @@ def certify(
     Two rows are compared that differ in one column alone: a number, or a category whose levels have an order. Gaps of
     that column have no place in the order and are not compared. For one hidden layer the answer is exact: either no
     pair of rows changes the wrong way, whatever the other columns hold, or two rows are given that do; see
-    :func:`bgn.extremes` for how combinations of answers are decided. Deeper networks are "unknown".
+    :func:`bgn.extremes` for how combinations of answers are decided. Deeper networks are "unknown". Bounds keep what
+    rises from falling; two rows that show otherwise are looked for among 4,096 that the questions tell apart.
 
     Parameters
     ----------
@@ -137,11 +142,14 @@ def certify(
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()
-    return Certificates({network.names[j]: _certificate(network, domain, j, max_seconds) for j in chosen})
+    ends = None if output is not None else network_of(model, plain=False).bounds
+    return Certificates({network.names[j]: _certificate(network, domain, j, max_seconds, ends) for j in chosen})
 
 
-def _certificate(network: Network, domain: Domain, column: int, seconds: float) -> Certificate:
-    """Return what one column does."""
+def _certificate(
+    network: Network, domain: Domain, column: int, seconds: float, ends: tuple[float, float] | None
+) -> Certificate:
+    """Return what one column does to the score, and so to the prediction within bounds."""
     kind, name = network.schema.columns[column], network.names[column]
     if column not in network.features_used:
         return Certificate(name, "constant", 0.0, 0.0)
@@ -160,6 +168,12 @@ def _certificate(network: Network, domain: Domain, column: int, seconds: float) 
     )
     if (rise <= none and not up) or (fall <= none and not down):
         direction = "unknown"
+    if ends is not None:
+        rises, falls = (
+            pair and within_bounds(network.changed(bounds=ends), domain, column, sign, pair)
+            for sign, pair in ((1.0, rises), (-1.0, falls))
+        )
+        direction = "unknown" if direction == "neither" and (rises is None or falls is None) else direction
     pairs = [None if amount <= none or pair is None else tuple(table_row(network, row) for row in pair)
              for amount, pair in ((rise, rises), (fall, falls))]  # fmt: skip
     sizes = [amount if amount > none else 0.0 if proven else np.nan for amount, _, proven in moves]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from bgn.inputs.refusal import did_you_mean
-from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.schema import Level, level_word
 from bgn.model.step import Floats
@@ -47,7 +46,7 @@ def score_of(network: Network, label: Any, argument: str = "of") -> Network:
     if network.link == "identity":
         if label is not None:
             raise ValueError(f"{argument} names a class; the model predicts a number. Leave it out.")
-        return network
+        return outputs[0]
     if label is None and len(outputs) > 1:
         known = ", ".join(map(repr, class_labels(network)[:10]))
         raise ValueError(f"{argument} must name one of the classes, {known}; got None.")
@@ -66,23 +65,30 @@ def swapped(network: Network) -> Network:
 
 def probabilities_of(network: Network, scores: Floats) -> Floats:
     """Return the probabilities of all classes, one column per class, from raw scores."""
-    found = LINKS[network.link](scores)
+    found = network.linked(scores)
     return found if found.ndim == 2 else np.stack([1.0 - found, found], axis=1)
 
 
-def mean_probabilities(network: Network, number: int, columns: list[int], values: Floats, background: Floats) -> Floats:
-    """Return the mean probability of a class over the background when columns have each row of `values`."""
+def predicted_of(network: Network, number: int, scores: Floats) -> Floats:
+    """Return the probability of the class `number` from raw scores; of a number, the prediction within its bounds."""
+    return network.linked(scores) if network.link == "identity" else probabilities_of(network, scores)[:, number]
+
+
+def mean_predictions(network: Network, number: int, columns: list[int], values: Floats, background: Floats) -> Floats:
+    """Return the mean over the background of what `predicted_of` says when columns have each row of `values`."""
     found = np.empty(len(values))
     at_once = max(1, _BLOCK // len(background))
     for start in range(0, len(values), at_once):
         block = values[start : start + at_once]
         mixed = np.tile(background, (len(block), 1))
         mixed[:, columns] = np.repeat(block, len(background), axis=0)
-        probabilities = probabilities_of(network, network._raw_score(mixed))[:, number]
-        found[start : start + at_once] = probabilities.reshape(len(block), -1).mean(axis=1)
+        predictions = predicted_of(network, number, network._raw_score(mixed))
+        found[start : start + at_once] = predictions.reshape(len(block), -1).mean(axis=1)
     return found
 
 
-def probability_title(network: Network, number: int) -> str:
-    """Return what the probability of a class is called, such as "probability of Churn = Yes"."""
+def prediction_title(network: Network, number: int) -> str | None:
+    """Return what the probability of a class is called, such as "probability of Churn = Yes"; a number by its name."""
+    if network.link == "identity":
+        return network.target_name
     return f"probability of {network.target_name or 'class'} = {level_word(class_labels(network)[number])}"

@@ -13,7 +13,6 @@ from bgn.explain import edits
 from bgn.explain.subject import gap_of, rows_and_target
 from bgn.inputs.tables import rows_of
 from bgn.model.edits import Edit
-from bgn.model.link import LINKS
 from bgn.model.network import Network, on_gpu
 from bgn.model.neuron import Neuron
 from bgn.model.step import Bools, Floats
@@ -254,7 +253,7 @@ def predicted(network: Network, rows: Floats, answers: Answers) -> Floats:
         total += term.slopes[0] * term.values(rows)
     for key, weight in zip(keys(network), weights, strict=True):
         total += np.where(answers[key], weight, -weight)
-    return LINKS[network.link](total if over == 1.0 else total / over)
+    return network.linked(total if over == 1.0 else total / over)
 
 
 def error(network: Network, predictions: Floats, target: Floats) -> float:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.classes import class_number, mean_probabilities, probabilities_of, probability_title, score_of
+from bgn.explain.bent_effect import bent_effect
+from bgn.explain.classes import class_number, mean_predictions, predicted_of, prediction_title, score_of
 from bgn.explain.crossings import add_steps, averaged, crossings, factor, lines_in_plane, walks
 from bgn.explain.one_effect import Effect as Effect
 from bgn.explain.one_effect import encoded
@@ -48,7 +49,8 @@ class PairEffect:
     background : ndarray, shape (any number of rows, features)
         The rows over which the other columns vary, as the network reads them.
     number : int or None
-        Of classes, the one whose probability is meant; all of it is then joint. None for a number or a score.
+        Of classes, the one whose probability is meant; 0 for a number within bounds. All of it is then joint. None for
+        a score, or a number without bounds.
     """
 
     base: float
@@ -75,7 +77,7 @@ class PairEffect:
         a, b = np.broadcast_arrays(*(encoded(part.column, each, gap_of(self.network, j)) for j, part, each in parts))
         if self.number is not None:
             pairs = np.column_stack([a.ravel(), b.ravel()])
-            return mean_probabilities(self.network, self.number, pair, pairs, self.background).reshape(a.shape)
+            return mean_predictions(self.network, self.number, pair, pairs, self.background).reshape(a.shape)
         deep = self.network.depth > 1
         neurons = list(range(self.network.widths[-1])) if deep else _readers(self.network, pair, every=True)
         found = _means_at(self.network, neurons, pair, np.column_stack([a.ravel(), b.ravel()]), self.background)
@@ -105,6 +107,9 @@ class PairEffect:
         if box.shape != (2, 2) or not (box[:, 0] < box[:, 1]).all():
             raise ValueError(f"bounds must be two pairs, lowest then highest; got {box.tolist()}.")
         lines = self.lines
+        columns = {term.column for term in self.network.linear_terms}
+        if self.number is not None and columns & {self.network.names.index(name) for name in self.features}:
+            raise ValueError("cells need questions; a feature has a linear term, cut off by bounds. Call the effect.")
         if whole and any(part.line is not None for part in (self.first, self.second)):
             raise ValueError("whole must be False where a feature has a linear term: no level holds on a whole cell.")
         if whole:
@@ -137,7 +142,7 @@ def effect(
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
         With classes, what is averaged over the background: the probability, by default, or the score, for two classes
-        the log-odds. With linear terms the score alone.
+        the log-odds. With linear terms the score alone. Where predictions have bounds, "score" leaves these aside.
 
     Returns
     -------
@@ -160,13 +165,13 @@ def effect(
     """
     network = network_of(model, plain=False)
     rows = background_of(model, network, background)
-    if network.link == "identity" and scale is not None:
+    if network.link == "identity" and scale is not None and (network.bounds is None or scale != "score"):
         raise ValueError(f"scale is for classes; the model predicts a number. Leave it out; got {scale!r}.")
     if scale not in (None, "probability", "score"):
         raise ValueError(f"scale must be 'probability' or 'score'; got {scale!r}.")
     score = score_of(network, of)
-    if score is network:
-        return effect_over(network, feature, rows)
+    if network.link == "identity":
+        return effect_over(score if scale == "score" else network, feature, rows)
     if scale == "score":
         return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
     if network.slopes is not None:
@@ -180,6 +185,8 @@ def effect_over(network: Network, feature: Any, rows: Floats, number: int | None
 
     On the number that is predicted, or on the probability of the class `number`.
     """
+    if network.bounds is not None:
+        number = 0
     return with_errors(network, lambda one: _effect_over(one, feature, rows, number))
 
 
@@ -256,18 +263,27 @@ def _stepping(
 
 
 def _probability_effect(network: Network, column: int, rows: Floats, number: int) -> Effect:
-    """Return the effect of a column on the probability of a class."""
-    kind, missing, gap = network.schema.columns[column], None, gap_of(network, column)
+    """Return the effect of a column on the probability of a class, or on a number within bounds."""
+    kind = network.schema.columns[column]
     if kind.levels is not None:
         points = np.arange(max(len(kind.levels), 1), dtype=np.float64)
-        levels = mean_probabilities(network, number, [column], points[:, np.newaxis], rows)
+        levels = mean_predictions(network, number, [column], points[:, np.newaxis], rows)
     else:
         places, scores = walks(network, column, rows)
-        found = probabilities_of(network, scores.reshape(-1, *scores.shape[2:]))[:, number]
+        for term in network.linear_terms:  # of a number within bounds
+            scores += term.slopes[0] * term.values(rows)[:, np.newaxis] if term.column != column else 0.0
+        if any(term.column == column for term in network.linear_terms):
+            return bent_effect(network, column, places, scores, _missing(network, column, rows, number))
+        found = predicted_of(network, number, scores.reshape(-1, *scores.shape[2:]))
         points, levels = averaged(places, found.reshape(scores.shape[:2]))
-    if gap is not None:
-        missing = float(mean_probabilities(network, number, [column], np.array([[gap]]), rows)[0])
-    return _stepping(kind, points, levels, missing, probability_title(network, number))
+    missing = _missing(network, column, rows, number)
+    return _stepping(kind, points, levels, missing, prediction_title(network, number))
+
+
+def _missing(network: Network, column: int, rows: Floats, number: int) -> float | None:
+    """Return the mean prediction where a column has a gap; None where that is refused."""
+    gap = gap_of(network, column)
+    return None if gap is None else float(mean_predictions(network, number, [column], np.array([[gap]]), rows)[0])
 
 
 def _counted(network: Network, neurons: list[int], column: int, rows: Floats, base: float) -> tuple[Floats, Floats]:
@@ -292,7 +308,7 @@ def _walked(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats
 
 
 def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | None) -> PairEffect:
-    """Return the effect of two columns; in a deeper network, and on a probability, all of it is joint."""
+    """Return the effect of two columns; in a deeper network, and on what is no sum, all of it is joint."""
     deep = network.depth > 1 or number is not None
     joint = _readers(network, pair, every=not deep)
     score = outputs_of(network)[0]

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.attainable.domain import read_domain
+from bgn.explain.attainable.domain import Domain, read_domain
 from bgn.explain.attainable.problem import problem_of
 from bgn.explain.attainable.search import Highest, highest
 from bgn.explain.crossings import compile_search
 from bgn.explain.subject import table_row
-from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of, outputs_of
@@ -27,7 +26,7 @@ class Extremes:
     Attributes
     ----------
     low, high : float
-        Predictions of `low_row` and `high_row`; infinite where a slope has no end.
+        Predictions of `low_row` and `high_row`; infinite where a slope has no end and the network no bound.
     low_row, high_row : ndarray or None
         Rows that attain them, as the table has them: levels in words, None (NaN in a table of numbers) for a gap. None
         where the prediction has no end, or no row was found in time.
@@ -96,43 +95,25 @@ def extremes(
     >>> network.predict([extremes(network).high_row])
     array([5.5])
     """
-    network = score_of(model, output)
+    whole, network = network_of(model, plain=False), score_of(model, output)
     domain = read_domain(network, within, gaps)
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
     compile_search()
     start, sides = time.monotonic(), list[tuple[float, Floats | None, float, bool]]()
     for share, sign in ((0.5, -1.0), (1.0, 1.0)):
-        if _endless(network, domain.low, domain.high, sign):
-            sides.append((sign * np.inf, None, sign * np.inf, True))
+        if (column := _endless(network, domain, sign)) is not None:
+            row = _far_out(network, domain, column, sign, whole.bounds) if output is None else None
+            sides.append((sign * np.inf, row, sign * np.inf, True))
             continue
         found = highest(problem_of(network, domain, sign), start + share * max_seconds)
         sides.append(_told(network, found, sign))
-    link = LINKS["identity" if output is not None else network_of(model, plain=False).link]
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
     sure = not any(domain.gaps[term.column] for term in network.linear_terms)  # rows with such gaps are not looked at
-    low, high, *bounds = link(np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])).tolist()
-    return Extremes(low, high, rows[0], rows[1], sure and sides[0][3] and sides[1][3], (bounds[0], bounds[1]))
-
-
-def score_ends(network: Network, max_seconds: float = 10.0) -> list[tuple[float, Floats | None, float]]:
-    """Return the lowest and the highest raw score of a network of one output, each with a row and its bound.
-
-    Examples
-    --------
-    >>> from bgn import Layer, Network
-    >>> from bgn.explain.extremes import score_ends
-    >>> [value for value, _, _ in score_ends(Network([Layer([[1.0]], [-3.0])], [1.0], 4.0))]
-    [3.0, 5.0]
-    """
-    domain, start = read_domain(network, "all", True), time.monotonic()
-    compile_search()
-    found = []
-    for share, sign in ((0.5, -1.0), (1.0, 1.0)):
-        best = highest(problem_of(network, domain, sign), start + share * max_seconds)
-        score, row, bound, _ = _told(network, best, sign)
-        found.append((score, row, bound))
-    return found
+    scores = np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])
+    low, high, *bounds = (scores if output is not None else whole.linked(scores)).tolist()
+    proven = sure and all(told[3] or end == bound for told, end, bound in zip(sides, (low, high), bounds, strict=True))
+    return Extremes(low, high, rows[0], rows[1], proven, (bounds[0], bounds[1]))
 
 
 def score_of(model: Any, output: int | None) -> Network:
@@ -146,14 +127,32 @@ def score_of(model: Any, output: int | None) -> Network:
     return networks[chosen]
 
 
-def _endless(network: Network, low: Floats, high: Floats, sign: float) -> bool:
-    """Whether a slope leads a score as far as one likes."""
+def _endless(network: Network, domain: Domain, sign: float) -> int | None:
+    """Return a column whose slope leads a score as far as one likes; None where there is none."""
     if network.slopes is None:
-        return False
+        return None
+    low, high = domain.low, domain.high
     if network.ranges is not None:
         low, high = np.maximum(low, network.ranges[:, 0]), np.minimum(high, network.ranges[:, 1])
     ends = np.where(sign * network.slopes > 0, high, low)
-    return bool(np.isinf(ends[network.slopes != 0]).any())
+    columns = np.flatnonzero((network.slopes != 0) & np.isinf(ends))
+    return int(columns[0]) if len(columns) else None
+
+
+def _far_out(
+    network: Network, domain: Domain, column: int, sign: float, bounds: tuple[float, float] | None
+) -> Floats | None:
+    """Return a row whose score lies beyond a bound; the slope of a column leads there. None where there is no bound."""
+    end = (bounds or (-np.inf, np.inf))[int(sign > 0)]
+    if network.slopes is None or not np.isfinite(end):
+        return None
+    row, slope = domain.start.copy(), float(network.slopes[column])
+    row[column] = 0.0
+    reach = abs(network.base) + float(np.abs(network.output_weights).sum()) + abs(end)
+    others = sum(abs(term.slopes[0] * float(term.values(row[np.newaxis])[0])) for term in network.linear_terms)
+    row[column] = np.ceil(2.0 * (reach + others + 1.0) / abs(slope)) * (1.0 if sign * slope > 0 else -1.0)
+    beyond = sign * (float(network.predict_encoded(row[np.newaxis])[0]) - end) >= 0
+    return row if beyond and domain.low[column] <= row[column] <= domain.high[column] else None
 
 
 def _told(network: Network, found: Highest, sign: float) -> tuple[float, Floats | None, float, bool]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
+from bgn.explain.change import Change, change_of
 from bgn.explain.crossings import after_first, direction, normal, walks
 from bgn.explain.subject import positive_of, rows_of, slopes_at
 from bgn.model.decimals import EXACT, written
@@ -24,26 +25,6 @@ from bgn.pipelines import through_pipelines
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
 _INSIDE = 1e-9
-
-
-@dataclass(frozen=True)
-class Change:
-    """What counts as another prediction: another class, or scores that differ by more than rounding.
-
-    Scores may have any shape; their last axis is that of the classes where there are `several`.
-    """
-
-    of_class: bool
-    several: bool
-    tolerance: float
-
-    def between(self, scores: Floats, others: Floats) -> Bools:
-        """Return where scores and others stand for different predictions; shapes broadcast."""
-        if not self.of_class:
-            apart = np.abs(scores - others) > self.tolerance
-            return np.asarray(apart.any(axis=-1) if self.several else apart)
-        numbers = (each.argmax(axis=-1) if self.several else each > 0 for each in (scores, others))
-        return np.asarray(np.not_equal(*numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +74,8 @@ def margin(
     """Return how far each row is from the nearest threshold that would change its prediction, and at which levels.
 
     Thresholds whose crossing changes nothing (two neurons that cancel, a neuron that a deeper layer ignores) do not
-    count. Two predictions are the same when they differ by no more than rounding. Linear terms stand beside them.
+    count. Two predictions are the same when they differ by no more than rounding. Linear terms stand beside them, and
+    bounds are then left aside.
 
     Parameters
     ----------
@@ -103,7 +85,7 @@ def margin(
         What counts as one unit of each column in the Euclidean distance, such as its standard deviation; 1 by
         default, also for names left out of a mapping.
     max_cells : int, default 1000
-        Most regions searched for a row's Euclidean margin in a deeper network, or to another class.
+        Most regions searched for a row's Euclidean margin in a deeper network, to another class, or within bounds.
     change : {"class", "score"}, optional
         With classes, what must change: the class that is predicted, by default, or any score, as at the nearest
         threshold that matters.
@@ -126,49 +108,40 @@ def margin(
     if whole.slopes is not None and whole.link != "identity" and change != "score":
         raise ValueError(f"change must be 'score' where the model has linear terms; got {change!r}.")
     network = whole.changed(slopes=None)
+    if whole.slopes is not None:  # what is cut off depends on them
+        network = network.changed(bounds=None)
     rows = rows_of(whole, X, "X")
     gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, gaps=True))
     scale = positive_of(network, units, "units")
-    change_of = _change(network, change)
+    other = change_of(network, change)
     up, down = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
     levels = {}
     for column in network.features_used:
         kind, known = network.schema.columns[column], ~gaps[:, column]
         if kind.levels is not None:
-            levels[kind.name] = _other_levels(network, column, rows, change_of) & known[:, np.newaxis]
+            levels[kind.name] = _other_levels(network, column, rows, other) & known[:, np.newaxis]
         elif known.any():
-            up[known, column], down[known, column] = _along(network, column, rows[known], change_of)
+            up[known, column], down[known, column] = _along(network, column, rows[known], other)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
-    euclidean = _euclidean(network, rows, gaps, scale, change_of, max_cells)
+    euclidean = _euclidean(network, rows, gaps, scale, other, max_cells)
     return Margin(up, down, distance, *euclidean, levels, None if whole.slopes is None else slopes_at(whole, rows))
 
 
 def _euclidean(
-    network: Network, rows: Floats, gaps: Bools, scale: Floats, change_of: Change, max_cells: int
+    network: Network, rows: Floats, gaps: Bools, scale: Floats, change: Change, max_cells: int
 ) -> tuple[Floats, Floats, Bools]:
     """Return the distances to the nearest hyperplanes that matter, their feet, and which are proven."""
     if gaps.any() or not network.plain:
-        found = [_nearest_numbers(network, row, gap, scale, change_of, max_cells)
+        found = [_nearest_numbers(network, row, gap, scale, change, max_cells)
                  for row, gap in zip(rows, gaps, strict=True)]  # fmt: skip
         euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
-    elif network.depth == 1:
-        euclidean, nearest = _nearest_shallow(network, rows, scale, change_of)
+    elif network.depth == 1 and not change.jointly:
+        euclidean, nearest = _nearest_shallow(network, rows, scale, change)
         exact = np.ones(len(rows), dtype=bool)
     else:
-        found = [_nearest_deep(network, row, scale, change_of, max_cells) for row in rows]
+        found = [_nearest_deep(network, row, scale, change, max_cells) for row in rows]
         euclidean, nearest, exact = (np.array(each) for each in zip(*found, strict=True))
     return euclidean, nearest, exact
-
-
-def _change(network: Network, asked: str | None) -> Change:
-    """Return what counts as another prediction."""
-    if network.link == "identity" and asked is not None:
-        raise ValueError(f"change is for classes; the model predicts a number. Leave it out; got {asked!r}.")
-    if asked not in (None, "class", "score"):
-        raise ValueError(f"change must be 'class' or 'score'; got {asked!r}.")
-    sizes = np.abs(network.base) + np.abs(network.output_weights).sum(axis=0)
-    of_class = network.link != "identity" and asked != "score"
-    return Change(of_class, np.ndim(network.base) == 1, 1e-12 * float(np.max(sizes)))
 
 
 def _other_levels(network: Network, column: int, rows: Floats, change: Change) -> Bools:
@@ -194,7 +167,7 @@ def _nearest_numbers(
     neurons = [_over_numbers(neuron, row, free) for neuron in network.layers[0].neurons]
     layers = (Layer.of(neurons, len(numbers)), *network.layers[1:])
     plain = network.changed(layers=layers, schema=Schema.of_numbers(len(numbers)))
-    if network.depth == 1 and not change.of_class:
+    if network.depth == 1 and not change.jointly:
         found, feet = _nearest_shallow(plain, row[np.newaxis, numbers], scale[numbers], change)
         distance, foot, exact = float(found[0]), feet[0], True
     else:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from bgn.model.linear_term import LinearTerm
 from bgn.model.schema import Column
@@ -33,6 +33,9 @@ class Effect:
         What the feature adds per unit, which is not in the levels; calling the effect, and `missing`, include it.
     standard_error : ndarray, shape (steps + 1,), or None
         Of the levels, in an average.
+    bends : ndarray, shape (steps + 1,), or None
+        Where a linear term is cut off by bounds: by how much the effect rises per unit behind every breakpoint, at
+        which it has its level; there is no `line` beside it then. Before the first it is what it would be at 0.
     """
 
     column: Column
@@ -42,6 +45,7 @@ class Effect:
     target: str | None = None
     line: LinearTerm | None = None
     standard_error: Floats | None = None
+    bends: Floats | None = None
 
     @property
     def feature(self) -> str:
@@ -49,8 +53,17 @@ class Effect:
         return self.column.name
 
     def straight(self, values: Floats) -> Floats:
-        """Return what the linear term adds at values of the column, zero where there is none."""
+        """Return what the linear term adds at values of the column, or the bends behind breakpoints; zero where there
+        is none."""
+        if self.bends is not None:
+            piece = np.searchsorted(self.breakpoints, values, side="right")
+            return self.rise(piece, values)
         return np.zeros(np.shape(values)) if self.line is None else self.line.slopes[0] * self.line.between(values)
+
+    def rise(self, piece: NDArray[np.int64], values: Floats) -> Floats:
+        """Return what bends add at values on pieces, by their numbers."""
+        assert self.bends is not None
+        return np.asarray(self.bends[piece] * (values - np.append(0.0, self.breakpoints)[piece]))
 
     def __call__(self, values: ArrayLike) -> Floats:
         """Return the mean prediction when the feature is set to each of `values`."""

@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from bgn.explain.certify import certify
-from bgn.explain.extremes import extremes
-from bgn.inputs.constraints import monotone_columns, prediction_bounds
+from bgn.inputs.constraints import monotone_columns
 from bgn.model.schema import level_word
 from bgn.printable import clean
 
@@ -48,11 +47,6 @@ def promises(model: Any, max_seconds: float = 5.0) -> list[str]:
             direction = certify(network, [name], max_seconds=max_seconds)[name].direction
             if direction in ("constant", "increasing" if sign > 0 else "decreasing"):
                 found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {clean(name)} rises")
-    ends = prediction_bounds(getattr(model, "bounds", None))
-    if ends is not None and classes is None:
-        low, high = extremes(network, max_seconds=max_seconds).bounds
-        if math.isfinite(ends[0]) and low >= ends[0]:
-            found.append(f"no prediction lies below {ends[0]:g}")
-        if math.isfinite(ends[1]) and high <= ends[1]:
-            found.append(f"no prediction lies above {ends[1]:g}")
-    return found
+    low, high = network.bounds or (-math.inf, math.inf)
+    found += [f"no prediction lies below {low:g}"] * math.isfinite(low)
+    return found + [f"no prediction lies above {high:g}"] * math.isfinite(high)

@@ -114,7 +114,7 @@ def simplify(
     """
     whole = readable_network(model)
     _check_digits(whole, digits, points)
-    original = whole.changed(slopes=None)
+    original = whole.changed(slopes=None, bounds=None)
     rows, network = rows_of(original, X, "X"), of_codes(original)
     if whole.slopes is not None:  # questions alone are rounded: what they must explain is what slopes leave
         y = _checked_target(y, len(rows)) - straight_values(whole, rows).sum(axis=1)
@@ -122,7 +122,8 @@ def simplify(
     free, before = _free(network, rows), loss.of(network)
     most = (1.0 + max_loss) * before
     simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
-    after, parts = loss.of(simple), {"schema": original.schema, "slopes": whole.slopes, "ranges": whole.ranges}
+    after, kept = loss.of(simple), ("slopes", "ranges", "bounds")
+    parts: dict[str, Any] = {"schema": original.schema} | {name: getattr(whole, name) for name in kept}
     return Simplified(simple.changed(**parts), free.changed(**parts), before, after, loss.measure)
 
 

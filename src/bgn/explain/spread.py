@@ -14,7 +14,7 @@ from bgn.model.network import Network
 def with_errors(network: Network, of: Callable[[Network], Any]) -> Any:
     """Return what `of` says of a network: of an average, an effect of one feature with the errors of its levels."""
     effect = of(network)
-    if network.members is None or not hasattr(effect, "breakpoints"):
+    if network.members is None or getattr(effect, "bends", None) is not None or not hasattr(effect, "breakpoints"):
         return effect
     points = np.append(-np.inf, effect.breakpoints)
     each = [of(one) for one in network.members.networks(network)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,11 @@ class ExportPlan:
         return self.network.target_name or "prediction"
 
     @property
+    def bounds(self) -> tuple[tuple[str, float], ...]:
+        """What predictions do not go beyond: the sign of a score beyond each, and the bound that it predicts."""
+        return tuple((sign, end) for sign, end in zip("<>", self.network.bounds or (), strict=False) if isfinite(end))
+
+    @property
     def class_words(self) -> tuple[str, ...]:
         """The labels as words."""
         return tuple(map(level_word, self.classes or ()))
@@ -186,7 +191,7 @@ class ExportPlan:
         terms = as_terms(outputs_of(network)[0])
         seen = dict(terms.filled)
         found: dict[int, ReasonAmounts] = {}
-        for neuron, comparison in self._last_comparisons.items():
+        for neuron, comparison in self.asked_last.items():
             yes, no = weights[neuron] * (1.0 - means[neuron]), weights[neuron] * (-1.0 - means[neuron])
             if comparison in found:  # the same question twice is one reason
                 yes, no = yes + found[comparison].yes, no + found[comparison].no
@@ -195,7 +200,7 @@ class ExportPlan:
         return tuple(found.values())
 
     @cached_property
-    def _last_comparisons(self) -> dict[int, int]:
+    def asked_last(self) -> dict[int, int]:
         """The comparison of every neuron of the last layer that has a weight."""
         return _planned(self.network, self.inputs)[1]
 

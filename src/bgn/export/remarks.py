@@ -1,4 +1,4 @@
-"""What is said once, below an equation, of all its questions: what gaps count as, and the order of levels."""
+"""What is said once, below an equation, of all its questions: bounds, what gaps count as, and the order of levels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
     A level never seen counts as missing.
     """
     style = style or Text()
-    said = []
+    said = [within] if (within := bounds(terms, style)) else []
     if terms.counted_as:
         told = counting(terms.counted_as.items(), terms, style, units or {})
         said.append(style.words("In questions about several columns, ") + told + style.words("."))
@@ -53,6 +53,25 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
         levels = f" {style.relations['<']} ".join(style.name(level_word(level)) for level in column.levels or ())
         said.append(f"{style.name(column.name)}{style.words(': ')}{levels}{style.words('.')}")
     return [*said, style.words("A level never seen counts as missing.")] if gaps else said
+
+
+def bounds(terms: Terms, style: Text | None = None) -> str:
+    """Say what sums beyond the bounds count as; nothing where there are no bounds.
+
+    Examples
+    --------
+    >>> from bgn import Layer, Network, as_terms
+    >>> from bgn.export.remarks import bounds
+    >>> bounds(as_terms(Network([Layer([[1.0]], [-2.0])], [1.0], 0.5, bounds=(0, 1.2))))
+    'A sum below 0 counts as 0, one above 1.2 as 1.2.'
+    """
+    style, (low, high) = style or Text(), terms.bounds or (-math.inf, math.inf)
+    below, above = (style.number(whole(each)) if math.isfinite(each) else "" for each in (low, high))
+    if below and above:
+        more = [style.words(", one above "), above, style.words(" as "), above, style.words(".")]
+        return "".join([style.words("A sum below "), below, style.words(" counts as "), below, *more])
+    side, end = ("below", below) if below else ("above", above)
+    return "".join([style.words(f"A sum {side} "), end, style.words(" counts as "), end, style.words(".")]) * bool(end)
 
 
 def ends(term: LinearTerm) -> tuple[str, str]:

@@ -6,6 +6,7 @@ A card is a few paragraphs and tables (:mod:`bgn.export.layouts`); questions are
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from bgn.export.layouts import PageLayout, layout_of
 from bgn.export.numbers import percent, plain
 from bgn.export.remarks import remarks
 from bgn.export.text import Text
-from bgn.model.decimals import EXACT, whole_numbers
+from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.link import LINKS
 from bgn.model.terms import Term, Terms, as_terms, network_of, outputs_of
 from bgn.printable import clean
@@ -61,8 +62,10 @@ class Scorecard:
 
         For two classes, the log-odds.
         """
+        low, high = self.terms.bounds or (-math.inf, math.inf)
         with localcontext(EXACT):
-            return self.start + self.unit * total
+            found = self.start + self.unit * total
+        return written(low if found < low else high).normalize(EXACT) if not low <= found <= high else found
 
     @property
     def target(self) -> str:

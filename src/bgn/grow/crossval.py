@@ -84,7 +84,7 @@ class _CrossValidated:
 def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor) -> tuple[LayerPath, float]:
     """Grow one layer with the settings, and to the widths, that its folds choose; also the ridge penalty."""
     competing = len(penalties(rows, settings, True))
-    short = replace(settings, digits=None, bounds=None)  # proofs take long
+    short = replace(settings, digits=None)
     plain = replace(short, max_linear=0)
     classes, judged = not rows.train.loss.quadratic, list[_CrossValidated]()
     for place in range(competing):
@@ -112,11 +112,10 @@ def _grown_on_all(
     scores = [*map(FoldScores.of, rows.folds, best.paths)]
     stretch = [1.0] * len(best.losses)
     enough = not rows.train.loss.quadratic and rows.train.total >= _TELLING * rows.unit
-    if enough and settings.bounds is None and settings.output == "full":
+    if enough and settings.output == "full":
         stretch = stretches(scores, len(best.losses))
     width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, bounds=settings.bounds, max_width=width)
-    final = replace(final, stretch=tuple(stretch))
+    final = replace(best.settings, digits=settings.digits, max_width=width, stretch=tuple(stretch))
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
     if best.teachers:
@@ -127,7 +126,8 @@ def _grown_on_all(
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
-    return replace(path, path=told, records=known, stopped=stopped, out_of_fold=out_of_fold(scores, stretch))
+    said = out_of_fold(scores, stretch, settings.bounds)
+    return replace(path, path=told, records=known, stopped=stopped, out_of_fold=said)
 
 
 def _with_lines(

@@ -151,6 +151,8 @@ class History:
         What the scores mean: numbers, or log-odds of classes.
     out_of_fold : OutOfFold or None
         What the folds' networks said of the rows they were grown without, while a fit is under way.
+    bounds : (float, float) or None
+        What predictions do not go beyond: validation losses are theirs, training losses those of the scores.
 
     Examples
     --------
@@ -178,6 +180,7 @@ class History:
     schema: Schema
     link: str = "identity"
     out_of_fold: OutOfFold | None = None
+    bounds: tuple[float, float] | None = None
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
@@ -219,7 +222,8 @@ class History:
         n_inputs = below[-1].width if below else self.n_inputs
         layers = (*below, snapshot.layer(n_inputs))
         straight: dict[str, Any] = as_slopes(snapshot.linear_terms, self.n_inputs, np.shape(snapshot.base))
-        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, link=self.link, **straight)
+        straight |= {"link": self.link, "bounds": self.bounds}
+        return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, **straight)
 
     def with_schema(self, schema: Schema) -> History:
         """The same with other words for the columns."""

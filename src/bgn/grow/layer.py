@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +11,13 @@ import numpy as np
 from bgn.engines.coding import columns_asked
 from bgn.engines.protocol import Cut, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
-from bgn.grow.bounds import Bounded, Bounds, Outputs
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import OutOfFold, Record, Snapshot, choose_width
 from bgn.grow.monitor import Monitor as Monitor
 from bgn.grow.out_of_fold import stretched
-from bgn.grow.output import OutputRule, rounded_output
+from bgn.grow.output import OutputRule
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
 from bgn.grow.straight import Straight, in_steps, in_units, linear_terms
@@ -42,7 +39,6 @@ class LayerSettings:
     digits: int | None = None
     simplicity: float = 0.0
     constraints: Constraints = NO_CONSTRAINTS
-    bounds: Bounds | None = None
     max_linear: int = 0
     lead: float = 1.0  # a question is asked instead of a linear term where it gains so many times as much
     stretch: tuple[float, ...] = ()  # how far scores are stretched at every width, not at all where nothing is said
@@ -73,8 +69,6 @@ class LayerGrowth:
         spread = rows.train.loss.spread(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._straight = Straight(rows, settings.max_linear, settings.digits)
-        self._bounded = None if settings.bounds is None else Bounded(settings.bounds)
-        self._drawn: Outputs | None = None  # the current outputs within the bounds, where these change them
         self._centre: Any = 0.0  # the score where nothing is asked
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
@@ -106,7 +100,7 @@ class LayerGrowth:
         ramp, lead = self._best_ramp()
         if math.isinf(self.settings.lead):
             return ramp is not None and self._add_ramp(ramp)
-        output, slot = self._met(), self.state.width
+        output, slot = self.state.output, self.state.width
         if self._try(output, slot, "addition", lead):
             return True
         return ramp is not None and (self._add_ramp(ramp) or self._try(output, slot, "addition"))
@@ -128,13 +122,6 @@ class LayerGrowth:
         self._follow(None)
         self._note(len(state.ramps) - 1, "linear")
         return True
-
-    def _met(self) -> Output:
-        """The output whose residual a new neuron is to explain: the one within the bounds, where they changed it."""
-        if self._drawn is None:
-            return self.state.output
-        grid = self.rows.train.loss.grid
-        return rounded_output(np.ldexp(np.append(self._drawn[0] - grid.centre, self._drawn[1]), grid.exponent))
 
     def _replace(self) -> None:
         """Try to replace random neurons (Improvement 1); what failed at this state is not tried again."""
@@ -255,43 +242,20 @@ class LayerGrowth:
         if stretch != 1.0:
             base, weights, slopes = stretched(base, self._centre, stretch), stretch * weights, stretch * slopes
             snapshot = self._told(base, weights, slopes)
-        if self._bounded is not None:
-            within = self._within_bounds(base, weights, lambda base, weights: (base, weights))
-            self._drawn = None if within[0] == base and np.array_equal(within[1], weights) else within
-            base, weights = within
-            snapshot = self._told(base, weights, slopes)
         if self._short is not None:
             noise = self._noise(snapshot)
             for more in range(_MOST_MORE + 1):
-                if self._bounded is None:
-                    snapshot = self._told(*self._in_short(self._short, more, base, weights, slopes))
-                else:  # without linear terms
-                    shorten = partial(self._questions_in_short, self._short, more)
-                    snapshot = self._told(*self._within_bounds(base, weights, shorten), slopes)
+                snapshot = self._told(*self._in_short(self._short, more, base, weights, slopes))
                 if snapshot.criterion <= noise:
                     break
         self.path.append(snapshot)
 
-    def _questions_in_short(self, short: Shortener, more: int, base: Any, weights: Floats) -> Outputs:
-        """Base and weights in short numbers."""
-        return self._in_short(short, more, base, weights, None)[:2]
-
     def _in_short(
-        self, short: Shortener, more: int, base: Any, weights: Floats, slopes: Floats | None
+        self, short: Shortener, more: int, base: Any, weights: Floats, slopes: Floats
     ) -> tuple[Any, Floats, Floats]:
         """Outputs in short numbers, `more` digits than usual, with the signs that they must have."""
-        ramps = () if slopes is None else self.state.ramps
-        signs = self.settings.constraints.signs(self.state.neurons, ramps)
-        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs, ramps, slopes)
-
-    def _within_bounds(self, base: Any, weights: Floats, shorten: Callable[[Any, Floats], Outputs]) -> Outputs:
-        """Outputs within the bounds, in short numbers."""
-        inverse, signs = self.rule.inverse(self.state), self.settings.constraints.signs(self.state.neurons)
-        assert self._bounded is not None
-        assert inverse is not None
-        coding, seen = self.rows.coding, self.rows.train.seen()
-        neurons = [neuron if coding is None else coding.neuron(neuron, seen) for neuron in self._asked]
-        return self._bounded.outputs(neurons, (base, weights), inverse, signs, shorten)
+        signs = self.settings.constraints.signs(self.state.neurons, self.state.ramps)
+        return short.amounts(base, weights, self.rule.inverse(self.state), more, signs, self.state.ramps, slopes)
 
     def _noise(self, snapshot: Snapshot) -> float:
         """The loss up to which short numbers are as good as the others."""

@@ -121,6 +121,60 @@ class Squared:
         return math.sqrt(mean)
 
 
+@dataclass(frozen=True)
+class BoundedSquares(Squared):
+    """The squared error of predictions, scores held to bounds: what rows apart are judged by.
+
+    `low` and `high` are whole steps. Beyond them the loss no longer depends on the score, and the residual is zero.
+    """
+
+    low: int
+    high: int
+    quadratic: ClassVar[bool] = False
+
+    @classmethod
+    def within(cls, grid: Grid, bounds: tuple[float, float]) -> Self:
+        """The loss of predictions between bounds, the nearest whole steps."""
+        with np.errstate(over="ignore"):  # what is open is clipped
+            low, high = grid.steps(np.array(bounds)).tolist()
+        return cls(grid, low, high)
+
+    def _held(self, gap: Any, target: Any) -> Any:
+        """The targets less the predictions."""
+        return gap.clip(target - self.high, target - self.low)
+
+    def residual(self, gap: Any, target: Any) -> Any:
+        """The gaps, zero where the score lies beyond the bounds."""
+        return gap * (self._held(gap, target) == gap)
+
+    def limbs(self, gap: Any, target: Any) -> tuple[Any, Any, Any, Any]:
+        """The squares of the errors."""
+        return super().limbs(self._held(gap, target), target)
+
+    def add_limbs(
+        self, gap: Integers, target: Integers, weight: Integers, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the limbs of some rows, times their weights, to `out`."""
+        held, weight = self._held(gap[start:stop], target[start:stop]), weight[start:stop]
+        super().add_limbs(held, held, weight, 0, stop - start, out)
+
+    def powers(self, gap: Any, target: Any, unit: float) -> Any:
+        """Fourth powers of the errors."""
+        return super().powers(self._held(gap, target), target, unit)
+
+    def add_powers(
+        self, gap: Integers, target: Integers, weight: Integers, unit: float, start: int, stop: int, out: Integers
+    ) -> None:
+        """Add the fourth powers of some rows' errors, times their weights, to `out`."""
+        held, weight = self._held(gap[start:stop], target[start:stop]), weight[start:stop]
+        super().add_powers(held, held, weight, unit, 0, stop - start, out)
+
+
+def judging(loss: Loss, bounds: tuple[float, float] | None) -> Loss:
+    """What rows apart are judged by, where rows learn by this loss: predictions are held to bounds, if there are."""
+    return loss if bounds is None else BoundedSquares.within(loss.grid, bounds)
+
+
 LOSSES: dict[str, type[Any]] = {loss.name: loss for loss in (Squared, Logistic, Softmax)}
 
 

@@ -64,7 +64,7 @@ def grow_network(
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],
         monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
-        schema, rows.train.loss.link, out_of_fold,
+        schema, rows.train.loss.link, out_of_fold, settings.bounds,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from bgn.engines.part import Part
 from bgn.engines.protocol import Loss
 from bgn.grow.history import OutOfFold, Snapshot
 from bgn.grow.roles import Roles
-from bgn.model.link import LINKS
+from bgn.model.link import LINKS, bounded
 from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 
@@ -119,11 +119,14 @@ class _Losses:
         return sum(self.at(fold, parts) for fold in some)
 
 
-def out_of_fold(folds: Sequence[FoldScores], stretch: Sequence[float]) -> OutOfFold:
-    """What every fold's layer, at every width, predicts of the rows it was grown without."""
+def out_of_fold(
+    folds: Sequence[FoldScores], stretch: Sequence[float], bounds: tuple[float, float] | None
+) -> OutOfFold:
+    """What every fold's layer, at every width, predicts of the rows it was grown without, within bounds."""
     predictions, targets = [], []
     for fold in folds:
-        said = [LINKS[fold.loss.link](fold.at(width, each)) for width, each in enumerate(stretch)]
+        link = LINKS[fold.loss.link]
+        said = [bounded(link(fold.at(width, each)), bounds) for width, each in enumerate(stretch)]
         predictions.append(np.stack(said, axis=1))
         targets.append(fold.loss.targets.centre + fold.loss.targets.value(fold.part.target))
     return OutOfFold(np.concatenate(predictions), np.concatenate(targets))

@@ -15,7 +15,7 @@ from bgn.engines.protocol import Engine, Integers, Loss
 from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.row_hashes import Hashes, find_edge
-from bgn.grow.loss import LOSSES
+from bgn.grow.loss import LOSSES, judging
 from bgn.model.neuron import Neuron
 from bgn.model.schema import Column, Schema
 
@@ -67,13 +67,15 @@ def assign_roles(
     columns: Sequence[Column] | None = None,
     cv: Folding = None,
     always: bool = False,
+    bounds: tuple[float, float] | None = None,
 ) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
     `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
     and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows
     are set apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only
-    where there is no `evaluation`. Sources that are `kept` can be asked again.
+    where there is no `evaluation`. Sources that are `kept` can be asked again. Rows that
+    validate are judged by predictions within `bounds`.
     """
     plan, scaled, gaps, cv = _plan(
         source, evaluation, always or evaluation is None, validation_fraction, seed, loss or LOSSES["squared"].over, cv
@@ -81,11 +83,12 @@ def assign_roles(
     sample = _together(source.ask(RawBlock.sample, plan))
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
-    plan = replace(plan, coding=coding_of(columns, gaps, sample.columns, sample.weight))
+    coding = coding_of(columns, gaps, sample.columns, sample.weight)
+    plan = replace(plan, coding=coding, judge=judging(plan.loss, bounds))
     train = source.engine(plan, False)
     validation = None
     if evaluation is not None:
-        validation = evaluation.engine(Plan(seed, None, plan.loss, coding=plan.coding), False)
+        validation = evaluation.engine(Plan(seed, None, plan.loss_of(True), coding=plan.coding), False)
         if not evaluation.kept:
             evaluation.close()
     elif plan.edge is not None:
@@ -146,11 +149,11 @@ def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float) -> tuple[Roles,
         shares = [(dealt != fold, dealt == fold) for fold in range(cv)]
     else:
         shares = [(np.isin(sample.hashes, learn), np.isin(sample.hashes, judge)) for learn, judge in cv]
-    folds = []
+    folds, judged = [], replace(plan, loss=plan.loss_of(True))
     for share in shares:
         some = [_some_of(sample, np.flatnonzero(chosen)) for chosen in share]
         if all(len(each.weight) for each in some):
-            train, validation = (_engine_of(each, plan, 1) for each in some)
+            train, validation = _engine_of(some[0], plan, 1), _engine_of(some[1], judged, 1)
             folds.append(Roles(train, validation, train, plan.coding, unit))
     return tuple(folds)
 

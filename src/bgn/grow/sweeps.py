@@ -180,8 +180,6 @@ class PlannedGrowth(_Shrinkable):
     def _add(self) -> bool:
         """Bring the layer to what is planned for the next width; what all rows refuse is made up for as ever."""
         width = self.state.width + 1
-        if self._drawn is not None:  # plans know of no bounds
-            self._plan = ()
         if width >= len(self._plan):
             return super()._add()
         missing = Counter(self._plan[width])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from bgn.engines.protocol import Engine
-from bgn.grow.bounds import Bounds
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
@@ -59,7 +58,7 @@ class GrowthSettings:
     simplicity: float = 0.0
     cv: Any = None
     constraints: Constraints = NO_CONSTRAINTS
-    bounds: Bounds | None = None
+    bounds: tuple[float, float] | None = None
     n_networks: int = 1
     max_linear: int | str = 0
     lead: float = 1.0  # what a question must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
@@ -73,10 +72,8 @@ class GrowthSettings:
     @property
     def most_linear(self) -> int:
         """Most linear terms: none in deep networks and averages, nor where outputs are not refitted, nor beside the
-        Lasso, nor where predictions have bounds."""
+        Lasso."""
         if self.max_layers > 1 or self.output != "full" or self.direction != "search" or self.n_networks > 1:
-            return 0
-        if self.bounds is not None:
             return 0
         return self.max_width if isinstance(self.max_linear, str) else self.max_linear
 
@@ -101,7 +98,7 @@ def grow_once(
     assert rows.sample is not None
     sample = replace(rows, train=rows.sample, validation=None, folds=())
     lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
-    wide = replace(limits, max_width=highest(settings.max_width), digits=None, bounds=None)
+    wide = replace(limits, max_width=highest(settings.max_width), digits=None)
     sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
     found = sweeper.plan(how_many(settings.sweeps, settings.max_width))
     return _as_planned(found, rows, settings, limits, rule, rng, monitor, layer)
@@ -116,7 +113,7 @@ def grow_taught(
     rng, sample = np.random.default_rng([seed, 0]), taught(rows, teachers)
     least = _LITTLE * sample.unit
     lesser = _rule(settings, max(_TAUGHT * sample.train.loss.curvature * sample.train.total, least), wanted)
-    wide = replace(limits, digits=None, bounds=None)
+    wide = replace(limits, digits=None)
     found = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), 0).plan(0)
     return _as_planned(found, rows, settings, limits, _rule(settings, penalty, wanted), rng, monitor, 0)
 
@@ -126,7 +123,7 @@ def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> 
     wanted = settings.constraints.over(rows.coding)
     return wanted, LayerSettings(
         settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
-        settings.bounds, settings.most_linear, settings.lead, settings.stretch,
+        settings.most_linear, settings.lead, settings.stretch,
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ The first two are written as scikit-learn's ``HistGradientBoostingRegressor`` ta
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Iterable, Mapping
 from itertools import combinations
@@ -98,26 +97,6 @@ def interaction_groups(given: Any, schema: Schema) -> tuple[frozenset[int], ...]
         groups.append(frozenset(_place(name, each, schema) for each in group))
     rest = frozenset(every) - frozenset().union(*groups)
     return (*groups, rest) if rest else tuple(groups)
-
-
-def prediction_bounds(given: Any) -> tuple[float, float] | None:
-    """Return what predictions may not go beyond, infinite for an open end; None where both are open.
-
-    Examples
-    --------
-    >>> from bgn.inputs.constraints import prediction_bounds
-    >>> prediction_bounds((0, None))
-    (0.0, inf)
-    """
-    if given is None:
-        return None
-    try:
-        low, high = (math.inf * side if end is None else float(end) for side, end in zip((-1, 1), given, strict=True))
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not low < high:
-        raise ValueError(f"bounds must be two ends, (low, high) with None for an open one; got {given!r}.")
-    return None if (low, high) == (-math.inf, math.inf) else (low, high)
 
 
 def _not_groups(name: str, given: Any) -> str:

@@ -73,7 +73,8 @@ def expanded(network: Network) -> Network:
     schema = replace(network.schema, columns=tuple(columns), named=True)
     layers = (Layer.of(map(_neuron, weights, first.neurons), len(columns)), *network.layers[1:])
     straight: dict[str, Any] = as_slopes(_straight(network, starts), len(columns), np.shape(network.base))
-    return Network(layers, network.output_weights, network.base, schema=schema, link=network.link, **straight)
+    straight |= {"link": network.link, "bounds": network.bounds}
+    return Network(layers, network.output_weights, network.base, schema=schema, **straight)
 
 
 def _straight(network: Network, starts: list[int]) -> list[LinearTerm]:

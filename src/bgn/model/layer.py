@@ -163,9 +163,14 @@ class Layer:
             row[:] = neuron.projection.values(inputs)
         return out.T
 
+    @cached_property
+    def dense(self) -> bool:
+        """True where it fires by a matrix product, because its questions are about many columns each."""
+        return self.numeric and not self.takes_gaps and self.n_weights > _DENSE * self.width
+
     def fire(self, inputs: NDArray[Any]) -> Floats:
         """Return the +-1 answers for every row of `inputs`, shape (rows, width)."""
-        if self.numeric and not self.takes_gaps and self.n_weights > _DENSE * self.width:
+        if self.dense:
             return self._fire_dense(np.asarray(inputs, dtype=np.float64))
         out = np.empty((self.width, len(inputs)))
         for row, neuron in zip(out, self.neurons, strict=True):

@@ -20,12 +20,13 @@ _MORE_DECIMALS = 4  # than the members have, where their mean has no end
 
 
 def mean_of(networks: Sequence[Network]) -> Network:
-    """Return the mean of networks of the same columns and link as one network, which knows its members.
+    """Return the mean of networks of the same columns, link and bounds as one network, which knows its members.
 
     With one hidden layer, neurons that ask the same question are one, their weights added. Deeper networks stand side
     by side; one of fewer layers passes its answers on. Weights and base are the exact means of what the members'
     decimals write where these have an end, as for 2, 4, 5, 8 or 10 networks; otherwise they have four decimals more
     than the members' and are rounded. Of networks with long numbers they are the nearest floats.
+    Where there are bounds, it is the mean of the scores that is held to them.
 
     Parameters
     ----------
@@ -57,7 +58,8 @@ def mean_of(networks: Sequence[Network]) -> Network:
         slopes["slopes"] = np.array([none if each.slopes is None else each.slopes for each in networks])
     members = Members(weights, bases, **slopes)
     lines: dict[str, Any] = {name: _means(each) for name, each in slopes.items()}
-    return Network(layers, values[1:], values[0], schema=first.schema, link=first.link, members=members, **lines)
+    lines |= {"link": first.link, "bounds": first.bounds, "members": members}
+    return Network(layers, values[1:], values[0], schema=first.schema, **lines)
 
 
 def _placed(weights: Floats, places: Sequence[int], width: int) -> Floats:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bgn.model.link import LINKS
 from bgn.model.step import Floats, any_output, frozen
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class Members:
         """
         found = self.scores(mean, rows)
         if not scores:
-            found = np.stack([LINKS[mean.link](each) for each in found])
+            found = np.stack([mean.linked(each) for each in found])
         return np.asarray(self.standard_error(found))
 
     def _scores(self, mean: Network, rows: Floats) -> Floats:

@@ -24,13 +24,12 @@ from bgn.model.decimals import whole_numbers
 from bgn.model.devices import on_gpu as on_gpu
 from bgn.model.layer import Layer, stacked
 from bgn.model.linear_term import LinearTerm, ends_of, linear_terms_of
-from bgn.model.link import LINKS
+from bgn.model.link import LINKS, bounded, checked_link
 from bgn.model.members import Members
 from bgn.model.schema import Schema
-from bgn.model.step import Bools, Floats, any_output, frozen, shaped
+from bgn.model.scores import raw_scores
+from bgn.model.step import Bools, Floats, all_finite, any_output, frozen, shaped, sums_that_fit
 from bgn.printable import clean
-
-_MOST_ANSWERS = 1 << 22  # of neurons that are kept at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -58,6 +57,8 @@ class Network:
         What each column adds per unit, beside the questions. With slopes a network is no longer binary activated.
     ranges : array_like, shape (n_inputs, 2), optional
         Between which values of each column its slope counts: a value beyond counts as the nearer end. None for no ends.
+    bounds : (float or None, float or None), optional
+        What predictions of a number do not go beyond: a score below the first predicts it, one above the second that.
     members : Members, optional
         The networks that it is the mean of; two networks are equal whatever these are.
 
@@ -80,6 +81,7 @@ class Network:
     link: str
     slopes: Floats | None
     ranges: Floats | None
+    bounds: tuple[float, float] | None
     members: Members | None
 
     def __init__(
@@ -94,6 +96,7 @@ class Network:
         link: str = "identity",
         slopes: ArrayLike | None = None,
         ranges: ArrayLike | None = None,
+        bounds: tuple[float | None, float | None] | None = None,
         members: Members | None = None,
     ) -> None:
         layers = stacked(layers)
@@ -101,32 +104,23 @@ class Network:
             schema = Schema.of_numbers(layers[0].n_inputs, feature_names, target_name)
         elif len(schema) != layers[0].n_inputs:
             raise ValueError(f"schema must have {layers[0].n_inputs} columns, as the first layer; got {len(schema)}.")
-        if link not in LINKS:
-            raise ValueError(f"link must be one of {', '.join(map(repr, LINKS))}; got {link!r}.")
+        ends = checked_link(link, bounds)
         weights = frozen(output_weights, "output_weights", *((2,) if link == "softmax" else (1,)))
         if len(weights) != layers[-1].width:
-            raise ValueError(
-                f"output_weights must have one entry per neuron of the last layer ({layers[-1].width}); "
-                f"got {len(weights)}."
-            )
+            wanted = f"one entry per neuron of the last layer ({layers[-1].width})"
+            raise ValueError(f"output_weights must have {wanted}; got {len(weights)}.")
         bases = shaped(base, "base", weights.shape[1:])
         n_classes = 2 if link == "logistic" else bases.size if link == "softmax" else 0
         if schema.classes is not None and len(schema.classes) != n_classes:
             raise ValueError(
                 f"schema names {len(schema.classes)} classes; a network with the link {link!r} tells {n_classes} apart."
             )
-        with np.errstate(over="ignore"):
-            too_large = not np.isfinite(np.abs(bases) + np.abs(weights).sum(axis=0)).all()
-        if too_large:
-            raise ValueError(
-                "output_weights and base must add up to a number that float64 can hold, signs left aside, or "
-                "predictions would be infinite. Rescale the target."
-            )
+        sums_that_fit(bases, weights)
         steep = None if slopes is None else shaped(slopes, "slopes", (len(schema), *weights.shape[1:]))
         steep = steep if steep is not None and steep.any() else None
         vars(self).update(
             layers=layers, output_weights=weights, base=bases if bases.ndim else float(bases), schema=schema, link=link,
-            slopes=steep, ranges=ends_of(ranges, steep), members=members and members.of(weights.shape),
+            slopes=steep, ranges=ends_of(ranges, steep), bounds=ends, members=members and members.of(weights.shape),
         )  # fmt: skip
 
     # -- shape ---------------------------------------------------------------------------------------------
@@ -212,6 +206,8 @@ class Network:
         """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
         rows = X if encoded else self.schema.encode(X, gaps=~(self.refuses_gaps & np.isnan(typical)))
+        if all_finite(rows):
+            return rows
         gaps = np.isnan(rows) & self.layers[0].refuses_gaps
         return np.where(gaps, typical, rows) if gaps.any() else rows
 
@@ -246,16 +242,7 @@ class Network:
         return self._raw_score(self._rows(X))
 
     def _raw_score(self, rows: Floats) -> Floats:
-        if len(rows) > (at_once := max(1, _MOST_ANSWERS // max(1, *self.widths))):
-            return np.concatenate([self._raw_score(rows[k : k + at_once]) for k in range(0, len(rows), at_once)])
-        base, weights, over = self.summands
-        total = np.tile(base, (len(rows), *(1,) * (weights.ndim - 1)))
-        sums = total.T  # one contiguous sum per output, added to in a fixed order
-        for term in self.linear_terms:
-            sums += np.multiply.outer(term.slopes if sums.ndim > 1 else term.slopes[0], term.values(rows))
-        for answers, weight in zip(self._hidden(rows).T, weights, strict=True):
-            sums += np.multiply.outer(weight, answers)
-        return total if over == 1.0 else total / over
+        return raw_scores(self, rows)
 
     @cached_property
     def summands(self) -> tuple[Floats, Floats, float]:
@@ -271,7 +258,7 @@ class Network:
         return whole[0], whole[1:], found[1]
 
     def predict(self, X: Any) -> Floats:
-        """Return the predicted value of every row; for a link other than the identity, probabilities.
+        """Return the predicted value of every row, within `bounds`; for a link other than the identity, probabilities.
 
         Parameters
         ----------
@@ -284,12 +271,16 @@ class Network:
         """
         if on_gpu(X):
             return ANSWERS["predict"](self, X)
-        return LINKS[self.link](self.raw_score(X))
+        return self.linked(self.raw_score(X))
+
+    def linked(self, scores: Floats) -> Floats:
+        """Return what raw scores predict."""
+        return bounded(LINKS[self.link](scores), self.bounds)
 
     def predict_encoded(self, rows: Floats, scores: bool = False) -> Floats:
         """Return what :meth:`predict`, or :meth:`raw_score`, says of rows that the schema has encoded."""
         found = self._raw_score(self._rows(rows, encoded=True))
-        return found if scores else LINKS[self.link](found)
+        return found if scores else self.linked(found)
 
     def changed(self, **parts: Any) -> Network:
         """Return the same network but for some of its parts.
@@ -297,7 +288,7 @@ class Network:
         Parameters
         ----------
         **parts
-            Any that the constructor takes by these names, `layers`, `base` and so on; only a schema keeps `members`.
+            Any that the constructor takes by these names; only a schema and bounds keep `members`.
 
         Examples
         --------
@@ -306,8 +297,9 @@ class Network:
         >>> network.changed(base=2.0).predict([[70.0]])
         array([2.5])
         """
-        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "ranges", "members")
-        return Network(**{name: getattr(self, name) for name in own[: 8 if parts.keys() <= {"schema"} else 7]} | parts)
+        own = ("layers", "output_weights", "base", "schema", "link", "slopes", "ranges", "bounds", "members")
+        kept = own if parts.keys() <= {"schema", "bounds"} else own[:-1]
+        return Network(**{name: getattr(self, name) for name in kept} | parts)
 
     def expanded(self) -> Network:
         """Return the network with the paper's plain weights and biases.
@@ -325,7 +317,7 @@ class Network:
         if not isinstance(other, Network):
             return NotImplemented
         return (
-            (self.layers, self.schema, self.link) == (other.layers, other.schema, other.link)
+            (self.layers, self.schema, self.link, self.bounds) == (other.layers, other.schema, other.link, other.bounds)
             and np.array_equal(self.output_weights, other.output_weights)
             and np.array_equal(self.base, other.base)
             and np.array_equal(self.slopes, other.slopes)  # type: ignore[arg-type]  # None is equal to itself alone

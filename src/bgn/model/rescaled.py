@@ -145,12 +145,13 @@ def _rescaled_lines(network: Network, sources: Sequence[Source], n_columns: int)
 
 def with_output(network: Network, factor: float, shift: float) -> Network:
     """Return the network that predicts ``factor * prediction + shift``, of so many digits as a float can add up."""
+    ends = None if network.bounds is None else np.sort(np.array(network.bounds) * factor + shift).tolist()
     numbers = np.append(network.output_weights, network.base) * factor
     numbers[-1] += shift
     power = floor(log10(np.abs(numbers).max() or 1.0)) - _OUTPUT_DIGITS
     *weights, base = (rounded(number, power) for number in numbers.tolist())
     slopes = None if network.slopes is None else network.slopes * factor
-    return network.changed(output_weights=weights, base=base, slopes=slopes)
+    return network.changed(output_weights=weights, base=base, slopes=slopes, bounds=ends)
 
 
 def column_from(column: Column, source: Source, name: str) -> Column:

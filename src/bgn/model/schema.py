@@ -18,7 +18,7 @@ import numpy as np
 from bgn.model.dates import TimePart
 from bgn.model.raw import Level, Misread, RawValues, level_word, of_objects
 from bgn.model.reading import AnyTable, did_you_mean
-from bgn.model.step import Bools, Floats
+from bgn.model.step import Bools, Floats, all_finite
 
 __all__ = ["Column", "Level", "Schema", "level_word"]
 
@@ -227,12 +227,16 @@ class Schema:
             rows = self._columns(table, places, flags)
         elif rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)
-        wrong = np.isinf(rows) | (np.isnan(rows) & ~np.asarray(gaps))
-        if rows.dtype.kind == "f" and wrong.any():
-            column = int(np.flatnonzero(wrong.any(axis=0))[0])
-            what = "infinity" if np.broadcast_to(gaps, rows.shape[1:])[column] else "NaN or infinity"
-            raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
+        if rows.dtype.kind == "f" and not all_finite(rows):
+            self._refuse(np.isinf(rows) | (np.isnan(rows) & ~np.asarray(gaps)), gaps)
         return rows.astype(np.float64, copy=False)
+
+    def _refuse(self, wrong: Bools, gaps: bool | Bools) -> None:
+        """Say which column has gaps that it must not have, or infinities, if one has."""
+        if wrong.any():
+            column = int(np.flatnonzero(wrong.any(axis=0))[0])
+            what = "infinity" if np.broadcast_to(gaps, wrong.shape[1:])[column] else "NaN or infinity"
+            raise ValueError(f"X has {what} in column {self.names[column]!r}; drop or fill those rows first.")
 
     @cached_property
     def raws(self) -> tuple[str, ...]:

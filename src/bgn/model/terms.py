@@ -78,6 +78,8 @@ class Terms:
         Columns of which no question sees a gap, and what a gap counts as in all of them; None where it is refused.
     link : {"identity", "logistic"}
         What the sum means: the prediction, or log-odds.
+    bounds : (float, float) or None
+        What predictions do not go beyond: a sum that does counts as the nearer one.
     """
 
     start: Decimal
@@ -88,6 +90,7 @@ class Terms:
     linear_terms: tuple[LinearTerm, ...] = ()
     filled: tuple[tuple[int, float | None], ...] = ()
     link: str = "identity"
+    bounds: tuple[float, float] | None = None
 
     @property
     def base(self) -> float:
@@ -213,7 +216,7 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
     Returns
     -------
     tuple of Network
-        The network itself where its one output needs no link.
+        The network itself where its one output needs no link and has no bounds.
 
     Examples
     --------
@@ -225,7 +228,7 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
     """
     network = network_of(model, plain=False)
     if network.link == "identity":
-        return (network,)
+        return (network if network.bounds is None else network.changed(bounds=None),)
     weights = network.output_weights.reshape(-1, np.size(network.base)).T
     slopes = [None] * len(weights) if network.slopes is None else network.slopes.reshape(-1, np.size(network.base)).T
     titles = _titles(network)
@@ -277,7 +280,7 @@ def as_terms(model: Any) -> Terms:
     >>> terms.evaluate([[70.0, 10.0], [70.0, 30.0]]), network.predict([[70.0, 10.0], [70.0, 30.0]])
     (array([1.75, 1.25]), array([1.75, 1.25]))
     """
-    network, *others = outputs_of(model)
+    whole, (network, *others) = network_of(model, plain=False), outputs_of(model)
     if others:
         raise ValueError(
             f"model must have one output; got {1 + len(others)}. Use bgn.as_table(model), or one of "
@@ -304,7 +307,8 @@ def as_terms(model: Any) -> Terms:
         widths=network.widths,
         linear_terms=network.linear_terms,
         filled=tuple(filled.items()),
-        link=network_of(model, plain=False).link,
+        link=whole.link,
+        bounds=whole.bounds,
     )
 
 

@@ -267,5 +267,5 @@ def _member_of(plain: Mapping[str, Any], network: Network) -> History:
     return History(
         tuple(Record(*[*step.values(), math.nan]) for step in plain["steps"]), tuple(paths), tuple(plain["inputs"]),
         network.n_inputs, **{name: plain[name] for name in _HISTORY},
-        schema=network.schema, link=network.link,
+        schema=network.schema, link=network.link, bounds=network.bounds,
     )  # fmt: skip

@@ -227,17 +227,19 @@ def network_out(network: Network) -> dict[str, Any]:
         found["slopes"] = network.slopes.tolist()
     if network.ranges is not None:
         found["ranges"] = [ends_out(*ends) for ends in network.ranges.tolist()]
+    if network.bounds is not None:
+        found["bounds"] = ends_out(*network.bounds)
     return found if network.members is None else found | {"members": members_out(network.members)}
 
 
 def ends_out(low: float, high: float) -> list[float | None] | None:
-    """Return the ends of a slope, null for one that it has not; null for both."""
+    """Return the ends of a slope, or of predictions, null for one that is open; null for both."""
     ends = [None if math.isinf(each) else each for each in (low, high)]
     return None if ends == [None, None] else ends
 
 
 def ends_in(value: Any, where: str) -> tuple[float, float]:
-    """Return the ends of a slope, infinite where it has none, or say what is wrong."""
+    """Return the ends of a slope, or of predictions, infinite where they are open, or say what is wrong."""
     if value is None:
         return -math.inf, math.inf
     low, high = strict.array(strict.anything, 2)(value, where)
@@ -249,8 +251,8 @@ def ends_in(value: Any, where: str) -> tuple[float, float]:
 
 def network_in(value: Any, where: str, schema: Schema) -> Network:
     """Build the network that reads the columns of a schema, or say what is wrong."""
-    parts = ("link", "layers", "output_weights", "base", "slopes", "ranges", "members")
-    optional = ("link", "slopes", "ranges", "members")
+    parts = ("link", "layers", "output_weights", "base", "slopes", "ranges", "bounds", "members")
+    optional = ("link", "slopes", "ranges", "bounds", "members")
     found = strict.record(value, where, dict.fromkeys(parts, strict.anything), optional=optional)
     link = found.get("link", "identity")
     if not isinstance(link, str) or link not in LINKS:
@@ -270,6 +272,8 @@ def network_in(value: Any, where: str, schema: Schema) -> Network:
     numbers: dict[str, Any] = {"base": each(found["base"], f"{where}.base")}
     if "ranges" in found:
         numbers["ranges"] = strict.array(ends_in, len(schema))(found["ranges"], f"{where}.ranges")
+    if "bounds" in found:
+        numbers["bounds"] = ends_in(found["bounds"], f"{where}.bounds")
     for name, length in (("output_weights", layers[-1].width), ("slopes", len(schema))):
         if name in found:
             rows = strict.array(each, length)(found[name], f"{where}.{name}")

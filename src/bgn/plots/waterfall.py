@@ -64,6 +64,10 @@ def waterfall(
     for label in ax.get_yticklabels():
         label.set_parse_math(False)
     _annotate(ax, start, shown, starts, ends, digits)
+    predicted = None if explanation.predictions is None else float(explanation.predictions[row])
+    if predicted is not None and not np.isclose(predicted, start + sum(shown), rtol=1e-12, atol=0.0):
+        written = Signs().number(amounts([predicted], [predicted or 1.0], digits + 1)[0])
+        ax.set_title(f"predicted within bounds: {written}", fontsize=9, color=ink(), pad=20)
     return ax
 
 

@@ -104,7 +104,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], di
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
     between = " and ".join(Signs().number(whole(end)) for end in (low, high))
-    steps = "" if few_wholes(column) or curve.line is not None else f" in {_count(len(places) - 2)}"
+    steps = "" if few_wholes(column) or not stepping(curve, column) else f" in {_count(len(places) - 2)}"
     reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
     text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
     if gaps and curve.missing is not None:
@@ -139,7 +139,7 @@ def _curves(facts: Facts) -> dict[int, Effect]:
     means = facts.coded.hidden(facts.rows).mean(axis=0) * weights
     for i in facts.used:
         part = network
-        if network.depth == 1 and network.members is None:
+        if network.depth == 1 and network.members is None and network.bounds is None:
             reads = network.layers[0].reads[:, i]
             part = network.changed(
                 layers=[network.layers[0].only(np.flatnonzero(reads))],

@@ -1,4 +1,4 @@
-"""What the page's what-if form offers, and the network as its script computes it."""
+"""What the page's what-if form offers, and the thresholds that it looks for changes at."""
 
 from __future__ import annotations
 
@@ -75,26 +75,14 @@ def typical(facts: Facts) -> list[float | None]:
     return [None if value != value else float(value) for value in facts.rows[int(np.argmin(distance))]]
 
 
-def plain_network(network: Network) -> dict[str, Any]:
-    """Return the network's numbers, zeros left out, for the page's script."""
-    layers = [
-        [
-            {
-                "columns": neuron.projection.columns,
-                "weights": neuron.projection.coefficients,
-                "bias": bias,
-                "gaps": neuron.projection.gaps,
-                "missing": neuron.missing,
-            }
-            for neuron, bias in zip(layer.neurons, layer.bias.tolist(), strict=True)
-        ]
-        for layer in network.layers
-    ]
-    base, output, unit = network.summands
-    lines = [
-        {"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high,
-         "gap": None if each.gap != each.gap else each.gap}
-        for each in network.linear_terms
+def thresholds(network: Network) -> dict[str, Any]:
+    """Return where answers and slopes change: the first layer's questions, and the linear terms."""
+    first = network.layers[0]
+    asked = [
+        {"columns": each.projection.columns, "weights": each.projection.coefficients, "bias": bias,
+         "gaps": each.projection.gaps}
+        for each, bias in zip(first.neurons, first.bias.tolist(), strict=True)
     ]  # fmt: skip
-    numbers = {"output": output.tolist(), "base": base.tolist(), "unit": unit, "link": network.link}
-    return {"layers": layers, "lines": lines, **numbers}
+    lines = [{"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high}
+             for each in network.linear_terms]  # fmt: skip
+    return {"asked": asked, "lines": lines}

@@ -55,18 +55,37 @@
   const now = () => states[states.length - 1];
   const copy = (state) => JSON.parse(JSON.stringify(state));
 
-  function computed(state) {
-    const layer = state.neurons.map((each) => ({
-      columns: each.columns, weights: each.weights, bias: 0 - each.threshold, gaps: each.gaps ?? null, missing: each.missing ?? null,
-    }));
-    return { layers: [layer], lines: [], ...summands(state.base, state.weights), link: data.network.link };
+  // An edited model is computed from its numbers, in the order of the functions that are written for the others.
+  function answer(neuron, values) {
+    let total = 0;
+    neuron.columns.forEach((column, i) => {
+      const weight = neuron.weights[i];
+      const gap = neuron.gaps ? neuron.gaps[i] : NaN;
+      const value = values[column];
+      const part = Array.isArray(weight) ? (value === null ? gap : weight[value]) : value === null ? gap * (weight || 1) : value * weight;
+      total = i ? total + part : part;
+    });
+    const yes = Number.isNaN(total) && (neuron.missing ?? null) !== null ? neuron.missing : total >= neuron.threshold;
+    return yes ? 1 : -1;
+  }
+  const [lowest, highest] = data.bounds ?? [null, null];
+  function linked(value) {
+    if (editing.file.network.link === "logistic") {
+      const odds = Math.exp(-Math.abs(value));
+      return (value >= 0 ? 1 : odds) / (1 + odds);
+    }
+    return lowest !== null && value < lowest ? lowest : highest !== null && value > highest ? highest : value;
+  }
+  function predictor(state) {
+    const { base, output, unit } = summands(state.base, state.weights);
+    return (values) => linked(output.reduce((total, weight, i) => total + answer(state.neurons[i], values) * weight, base) / unit);
   }
   const predictions = (state) => {
-    const model = computed(state);
-    return editing.rows.map((row) => window.bgn.predictWith(row.values, model));
+    const predict = predictor(state);
+    return editing.rows.map((row) => predict(row.values));
   };
   function error(found) {
-    const losses = editing.rows.map((row, k) => (row.truth === null ? null : data.network.link === "identity" ?
+    const losses = editing.rows.map((row, k) => (row.truth === null ? null : data.classes === null ?
       (found[k] - row.truth) ** 2 : -Math.log(Math.max(row.truth > 0 ? found[k] : 1 - found[k], 1e-300))))
       .filter((each) => each !== null);
     return losses.length ? losses.reduce((a, b) => a + b, 0) / losses.length : null;
@@ -210,9 +229,9 @@
     made.edits = state.log;
     const levels = made.schema.columns;
     const word = (value, j) => (Array.isArray(levels) && levels[j].levels ? levels[j].levels[value] : value);
-    const model = computed(state);
+    const predict = predictor(state);
     made.checks = editing.rows.filter((row) => !row.values.includes(null)).slice(0, 5)
-      .map((row) => ({ inputs: row.values.map(word), prediction: window.bgn.predictWith(row.values, model) }));
+      .map((row) => ({ inputs: row.values.map(word), prediction: predict(row.values) }));
     return JSON.stringify(made, null, 1);
   }
 

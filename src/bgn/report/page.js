@@ -1,72 +1,12 @@
-"use strict";
-// The page computes predictions itself: the same network, the same float64 operations in the same order as
-// bgn.Network.predict, so that both agree to the last bit.
+// The page computes predictions itself, by the functions that bgn.export.to_javascript writes (bgnModel): the same
+// float64 operations in the same order as bgn.Network.predict, so that both agree to the last bit.
 (() => {
   const data = JSON.parse(document.getElementById("bgn-data").textContent);
   const { network, controls, terms, places, classes } = data;
   const byId = (id) => document.getElementById(id);
 
-  // -- the network --------------------------------------------------------------------------------------------
-
-  // What a column adds to a neuron's sum: a category is the number of its level, a gap null.
-  function summand(neuron, i, value) {
-    const weight = neuron.weights[i];
-    const gap = neuron.gaps === null ? NaN : neuron.gaps[i];
-    if (Array.isArray(weight)) return value === null ? gap : weight[value];
-    return value === null ? gap * (weight || 1) : value * weight;
-  }
-
-  function answers(row, model = network) {
-    let values = row;
-    for (const layer of model.layers) {
-      values = layer.map((neuron) => {
-        let total = 0;
-        neuron.columns.forEach((column, i) => {
-          const part = summand(neuron, i, values[column]);
-          total = i ? total + part : part;
-        });
-        const yes = Number.isNaN(total) && neuron.missing !== null ? neuron.missing : total + neuron.bias >= 0;
-        return yes ? 1 : -1;
-      });
-    }
-    return values;
-  }
-
-  const several = Array.isArray(network.base);
-
-  function score(row, model = network) {
-    const said = answers(row, model);
-    if (several) {
-      return network.base.map((base, k) => {
-        let total = base;
-        said.forEach((answer, i) => { total += answer * network.output[i][k]; });
-        return total / network.unit;
-      });
-    }
-    let total = model.base;
-    for (const line of model.lines) {
-      const value = row[line.column] === null ? line.gap : row[line.column];
-      total += line.slope * Math.min(Math.max(value, line.low), line.high);
-    }
-    said.forEach((answer, i) => { total += answer * model.output[i]; });
-    return total / model.unit;
-  }
-
-  // From scores to predictions, as bgn.model.link does.
-  const links = {
-    identity: (value) => value,
-    logistic: (value) => {
-      const odds = Math.exp(-Math.abs(value));
-      return (value >= 0 ? 1 : odds) / (1 + odds);
-    },
-    softmax: (values) => {
-      const most = Math.max(...values);
-      const odds = values.map((value) => Math.exp(value - most));
-      const total = odds.reduce((a, b) => a + b, 0);
-      return odds.map((each) => each / total);
-    },
-  };
-  const predict = (row, model = network) => links[network.link](score(row, model));
+  const { score, answers, predict } = bgnModel;
+  const several = classes !== null && classes.length > 2;
 
   function probabilities(row) {
     const found = predict(row);
@@ -82,7 +22,15 @@
   // What the panel below asks for: the prediction, or in per cent the probability of the class that is chosen.
   const wantedOf = (row) => (classes === null ? predict(row) : 100 * probabilities(row)[Number(byId("reach-class").value)]);
 
-  const holds = (term, said) => (said[term.neuron] > 0) === (several || network.output[term.neuron] > 0);
+  const holds = (term, said) => (said[term.neuron] > 0) === term.fires;
+
+  // What a column adds to a neuron's sum: a category is the number of its level, a gap null.
+  function summand(neuron, i, value) {
+    const weight = neuron.weights[i];
+    const gap = neuron.gaps === null ? NaN : neuron.gaps[i];
+    if (Array.isArray(weight)) return value === null ? gap : weight[value];
+    return value === null ? gap * (weight || 1) : value * weight;
+  }
 
   // -- numbers ------------------------------------------------------------------------------------------------
 
@@ -159,13 +107,16 @@
     });
   }
 
+  const [lowest, highest] = data.bounds ?? [null, null];
+  const held = (value) => Math.min(Math.max(value, lowest ?? -Infinity), highest ?? Infinity);
+
   function showNumber(now) {
     const before = predict(start);
     byId("prediction").textContent = amount(now);
     if (data.interval) {
       const far = data.interval.reach * between(data.interval.at, data.interval.sizes, now);
       const end = (value) => minus(String(Number(value.toPrecision(4))));
-      byId("interval").textContent = `${end(now - far)} to ${end(now + far)}`;
+      byId("interval").textContent = `${end(held(now - far))} to ${end(held(now + far))}`;
     }
     byId("prediction-start").textContent = amount(before);
     byId("prediction-change").textContent = now === before ? "no change" : change(now - before);
@@ -226,7 +177,7 @@
     if (control.kind === "choice") return control.options.map((option) => option.column);
     if (row[control.column] === null) return [];
     const found = [];
-    for (const neuron of network.layers[0]) {
+    for (const neuron of network.asked) {
       const place = neuron.columns.indexOf(control.column);
       if (place < 0) continue;
       let rest = neuron.bias;
@@ -261,7 +212,7 @@
     const found = edges.slice();
     for (let i = 0; i + 1 < edges.length; i++) {
       const middle = edges[i] / 2 + edges[i + 1] / 2;
-      const value = middle + (wanted - wantedOf(changed(changesOf(control, middle)))) / line.slope;
+      const value = middle + (wanted - score(changed(changesOf(control, middle)))) / line.slope;
       const far = 1e-12 * Math.max(1, Math.abs(value));
       if (value >= edges[i] && value <= edges[i + 1]) found.push(value, value - far, value + far, value - 1e3 * far, value + 1e3 * far);
     }
@@ -394,7 +345,6 @@
     for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
   });
 
-  const own = (compute) => (row) => compute(row);  // Array.map hands over more than a row
-  window.bgn = { predict: own(predict), answers: own(answers), score: own(score), predictWith: predict };
+  window.bgn = { predict, answers, score };
   show();
 })();

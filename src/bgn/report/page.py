@@ -17,6 +17,8 @@ from bgn.explain.promises import promises
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
 from bgn.export.numbers import aligned, amounts, number, places, whole
+from bgn.export.plan import plan
+from bgn.export.programs.javascript import page_functions
 from bgn.export.remarks import ends, remarks
 from bgn.export.text import Signs
 from bgn.model.linear_term import LinearTerm
@@ -42,7 +44,8 @@ _FOLDED = 40  # questions that are seen before the others are unfolded
 def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
     """Return the whole report as HTML."""
     markup = require("markupsafe", extra="report").Markup
-    script, network, terms = _part("page.js") + _part("edits.js"), facts.network, facts.terms
+    network, terms = facts.network, facts.terms
+    script = "".join(['"use strict";\n', page_functions(plan(network)), _part("page.js"), _part("edits.js")])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures = classes.quality(facts) if facts.classes else quality(facts)
     target, controls = _target(facts), offers.controls(facts)
@@ -305,11 +308,14 @@ def _data(
         f"({round(holds * len(facts.rows)):,})."
         for term, weight, holds in zip(terms.terms, numbers[1:], facts.holds, strict=True)
     ]
+    several = len(outputs_of(facts.network)) > 1
+    fires = [] if several else (facts.network.output_weights > 0).tolist()
     blob = {
-        "network": offers.plain_network(facts.network),
+        "network": offers.thresholds(facts.network),
+        "bounds": [end if math.isfinite(end) else None for end in facts.network.bounds or ()] or None,
         "controls": controls,
         "terms": [
-            {"neuron": term.neuron, "weight": term.weight, "detail": detail}
+            {"neuron": term.neuron, "weight": term.weight, "detail": detail, "fires": several or fires[term.neuron]}
             for term, detail in zip(terms.terms, details, strict=True)
         ],
         "typical": offers.typical(facts),

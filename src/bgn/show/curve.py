@@ -54,7 +54,7 @@ def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
     if few_wholes(column):
         places = np.arange(low, high + 1.0)
         return np.append(places - 0.5, high + 0.5), found(np.append(places, high))
-    if found.line is not None:
+    if not stepping(found, column):
         return _bent(found, low, high)
     first, last = np.searchsorted(found.breakpoints, [low, high], side="right")
     places = np.concatenate([[low], found.breakpoints[first:last], [high]])
@@ -69,14 +69,16 @@ def band(found: Effect) -> tuple[Effect, Effect] | None:
     return replace(found, levels=found.levels - away), replace(found, levels=found.levels + away)
 def _bent(found: Effect, low: float, high: float) -> tuple[Floats, Floats]:
     """Return the corners of an effect with a linear term, where it steps or bends: twice each, from below and above."""
-    assert found.line is not None
-    inner = np.unique([*found.breakpoints, found.line.low, found.line.high])
+    inner = np.unique([*found.breakpoints, *((found.line.low, found.line.high) if found.line is not None else ())])
     edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
     places = np.repeat(edges, 2)[1:-1]
-    levels = np.repeat(found.levels[np.searchsorted(found.breakpoints, edges[:-1], side="right")], 2)
-    return places, levels + found.straight(places)
+    pieces = np.searchsorted(found.breakpoints, edges[:-1], side="right")
+    levels = np.repeat(found.levels[pieces], 2)
+    if found.bends is None:
+        return places, levels + found.straight(places)
+    return places, levels + found.rise(np.repeat(pieces, 2), places)
 
 
 def stepping(found: Effect, column: Floats) -> bool:
     """Tell whether the corners of an effect are joined by steps, not by straight lines."""
-    return found.line is None or few_wholes(column)
+    return (found.line is None and found.bends is None) or few_wholes(column)

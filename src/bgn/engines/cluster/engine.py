@@ -154,7 +154,7 @@ class OnCluster(RowSource):
             self._held = plan, []
         shares = self._tasks.hold("rows", _hold, self._read(), plan, held_out)
         self._held[1].extend(shares)
-        return CellEngine(PartsOnCluster(self._tasks, shares), plan.loss)
+        return CellEngine(PartsOnCluster(self._tasks, shares), plan.loss_of(held_out))
 
     def _read(self) -> list[Any]:
         if not self._blocks:

@@ -179,7 +179,7 @@ class OnDisk(RowSource):
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
         parts = self._arranged(plan)[held_out]
-        return CellEngine(PartsOnDisk(parts, self._scratch), plan.loss)
+        return CellEngine(PartsOnDisk(parts, self._scratch), plan.loss_of(held_out))
 
     def _arranged(self, plan: Plan) -> dict[bool, list[PartOnDisk]]:
         """Give every row its role, once per plan: each block becomes a part that learns and one that validates."""

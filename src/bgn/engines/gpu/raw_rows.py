@@ -55,7 +55,7 @@ class Tensors(OneBlock):
         super().__init__(self._rows, sample_weight is not None)
 
     def engine(self, plan: Plan, held_out: bool) -> TensorEngine:
-        return TensorEngine(self._rows.part(plan, held_out), plan.loss)
+        return TensorEngine(self._rows.part(plan, held_out), plan.loss_of(held_out))
 
 
 class RawTensors(RawRows):
@@ -96,8 +96,9 @@ class RawTensors(RawRows):
             torch.index_select(column, 0, index, out=to)
         columns = columns if plan.coding is None else _coded(columns, plan.coding)
         weight = None if rows.weight is None else rows.weight[index]
-        kind = part_kind(columns.device.type, plan.loss, weight is not None)
-        return kind(columns, _steps(plan.loss.targets, rows.target[index]), weight, plan.loss)
+        loss = plan.loss_of(held_out)
+        kind = part_kind(columns.device.type, loss, weight is not None)
+        return kind(columns, _steps(loss.targets, rows.target[index]), weight, loss)
 
     def hashes(self, seed: int) -> Tensor:
         """What :func:`bgn.engines.row_hashes.row_hashes` says, less 2^63."""

@@ -38,7 +38,7 @@ def project(columns, index, coefficients, start, stop, out):
 def fire(line, threshold, weight, target, row, bit, start, stop, out):
     """Store the answers of one neuron in its bit of `row`; `line` holds columns, index and coefficients of `project`.
 
-    `out`: weight and target sum of the rows that fire, and how many answers changed.
+    Added to `out`: weight and target sum of the rows that fire, and how many answers changed.
     """
     columns, index, coefficients = line
     weighted = len(weight) > 0
@@ -60,9 +60,9 @@ def fire(line, threshold, weight, target, row, bit, start, stop, out):
             else:
                 part[i] &= clear
             changed += before != part[i]
-    out[0] = n
-    out[1] = s
-    out[2] = changed
+    out[0] += n
+    out[1] += s
+    out[2] += changed
 
 
 @compiled

@@ -63,4 +63,4 @@ class RowsInMemory(OneBlock):
         return np.asarray(self._rows.hashes(seed))
 
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
-        return MemoryEngine(self._rows.part(plan, held_out, self._threads), plan.loss)
+        return MemoryEngine(self._rows.part(plan, held_out, self._threads), plan.loss_of(held_out))

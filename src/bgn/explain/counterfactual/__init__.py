@@ -251,6 +251,6 @@ def _told(task: Task, row: Floats) -> tuple[float, Any]:
     network, number = task.problem.network, task.problem.goal.number
     scores = network.raw_score(row[np.newaxis])
     if number is None:
-        return float(scores[0]), None
+        return float(network.linked(scores)[0]), None
     label = class_labels(task.inputs.original)[int(predicted(scores)[0])]
     return float(probabilities_of(network, scores)[0, number]), label

@@ -50,17 +50,20 @@ def misses(goal: Goal, network: Network, scores: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Between:
-    """A number from `least` to `most`."""
+    """A number from `least` to `most`; a bound of the network is reached by all scores beyond it."""
 
     least: float
     most: float
     number: int | None = None
 
     def holds(self, network: Network, scores: Floats) -> Bools:
-        return np.asarray((scores >= self.least) & (scores <= self.most))
+        found = network.linked(scores)
+        return np.asarray((found >= self.least) & (found <= self.most))
 
     def limits(self, network: Network) -> list[Limit]:
-        both = Limit(np.array([1.0]), self.least), Limit(np.array([-1.0]), -self.most)
+        low, high = network.bounds or (-np.inf, np.inf)
+        least, most = self.least if self.least > low else -np.inf, self.most if self.most < high else np.inf
+        both = Limit(np.array([1.0]), least), Limit(np.array([-1.0]), -most)
         return [limit for limit in both if np.isfinite(limit.least)]
 
 
@@ -131,7 +134,7 @@ def read_goal(network: Network, at_least: float | None, at_most: float | None, t
             raise ValueError(
                 "to and probability are for classes; the model predicts a number. Use at_least or at_most."
             )
-        return _between(at_least, at_most)
+        return _between(at_least, at_most, network.bounds or (-np.inf, np.inf))
     if at_least is not None or at_most is not None:
         raise ValueError("at_least and at_most are for numbers; the model tells classes apart. Use to or probability.")
     labels = class_labels(network)
@@ -142,7 +145,7 @@ def read_goal(network: Network, at_least: float | None, at_most: float | None, t
     return Predicted(number) if probability is None else _chance(number, probability, len(labels))
 
 
-def _between(at_least: float | None, at_most: float | None) -> Between:
+def _between(at_least: float | None, at_most: float | None, bounds: tuple[float, float]) -> Between:
     """Return the least and the greatest prediction that is wanted."""
     if at_least is None and at_most is None:
         raise ValueError("at_least or at_most must be given: the prediction that is wanted.")
@@ -153,6 +156,10 @@ def _between(at_least: float | None, at_most: float | None) -> Between:
     most = np.inf if at_most is None else float(at_most)
     if least > most:
         raise ValueError(f"at_least must not be above at_most; got {at_least} and {at_most}.")
+    if least > bounds[1]:
+        raise ValueError(f"at_least must not be above {bounds[1]:g}, which no prediction goes beyond; got {at_least}.")
+    if most < bounds[0]:
+        raise ValueError(f"at_most must not be below {bounds[0]:g}, which no prediction goes beyond; got {at_most}.")
     return Between(least, most)
 
 

@@ -103,7 +103,8 @@ def _explained(
         each = (explain_rows(one, rows, drawn, method, n_samples, np.random.default_rng(seed)) for one in scores)
         found = _stacked(list(each))
     if network.link == "identity":
-        return found
+        held = network.bounds is not None
+        return replace(found, network=network, predictions=network.predict_encoded(rows)) if held else found
     probabilities = probabilities_of(network, network._raw_score(rows))
     return replace(found, network=network, classes=class_labels(network), probabilities=probabilities)
 

@@ -23,8 +23,8 @@ class Explanation:
     Attributes
     ----------
     values : ndarray, shape (rows, features), or (rows, features, classes) where there are more than two
-        SHAP values: ``base_value + values.sum(axis=1)`` is the prediction; with classes the score, which for two
-        classes is the log-odds of the second.
+        SHAP values: ``base_value + values.sum(axis=1)`` is the prediction; where it has bounds, the score before them;
+        with classes the score, which for two classes is the log-odds of the second.
     base_value : float, or ndarray of shape (classes,)
         Mean prediction, or score, over the background.
     neuron_values : ndarray, shape (rows, neurons)
@@ -52,6 +52,8 @@ class Explanation:
         `connection_values` have a last axis of classes, too.
     probabilities : ndarray of shape (rows, classes), or None
         What is predicted for the rows; with classes only.
+    predictions : ndarray of shape (rows,), or None
+        What is predicted for the rows, where bounds may keep it from being the sum.
     linear_values : ndarray, shape (rows, features), or None
         What slopes add to the base value, which is part of `values`; None where there are none. `neuron_values` and
         these add up to the prediction.
@@ -71,6 +73,7 @@ class Explanation:
     classes: tuple[Level, ...] | None = None
     probabilities: Floats | None = None
     linear_values: Floats | None = None
+    predictions: Floats | None = None
 
     def of_class(self, label: Any) -> Explanation:
         """Return the explanation of one class's score; of two classes, of the log-odds of either.

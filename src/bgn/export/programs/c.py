@@ -197,9 +197,16 @@ def _header(planned: ExportPlan, name: str) -> str:
     return (
         "\n".join(parts)
         + _score(planned, name, body)
-        + _LINKS[planned.link].format(name=name, outputs=planned.outputs)
+        + (_held(written, name) if planned.bounds else _LINKS[planned.link].format(name=name, outputs=planned.outputs))
         + _END
     )
+
+
+def _held(written: CStatements, name: str) -> str:
+    """Write the function that predicts within bounds; NAN is beyond none of them."""
+    lines = [f"double total = {name}_score(row);", f"return {written.held('total')};"]
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"\n/* The prediction. */\nstatic inline double {name}_predict(const double *row) {{\n{body}\n}}\n"
 
 
 def _levels(name: str, k: int, words: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from decimal import Decimal, localcontext
 
 from bgn.export.plan import ExportPlan, PlannedComparison, Summation
 from bgn.export.programs.c_words import comment, quoted
+from bgn.export.remarks import bounds
 from bgn.export.scorecard import Scorecard
 from bgn.model.decimals import EXACT, written
 from bgn.model.schema import level_word
@@ -14,7 +15,7 @@ from bgn.model.schema import level_word
 _MOST = 1 << 31
 
 _TOP = """\
-/* Points of a card that predicts {target}: {target} = {start} + {unit} x points. Written by bgn; no floats.
+/* Points of a card that predicts {target}: {target} = {start} + {unit} x points.{within} Written by bgn; no floats.
    A row is an array of int32_t, in the order of {name}_columns: a number times {name}_scales, which must be whole, or
    the number of a category's level; INT32_MIN is a gap.
    Sums of several columns are exact here; bgn adds them up in floats, and may answer otherwise where one is exactly on
@@ -44,6 +45,7 @@ def integer_header(planned: ExportPlan, card: Scorecard, name: str, decimals: in
     scales = ", ".join(str(10**each) for each in places)
     count = max(len(planned.inputs), 1)
     about = {"target": comment(planned.target), "start": f"{card.start:f}", "unit": f"{card.unit:f}", "name": name}
+    about["within"] = f" {comment(bounds(card.terms))}" if planned.bounds else ""
     parts = [_TOP.format(**about, guard=f"{name.upper()}_POINTS_H")]
     parts += [f"/* {comment(sentence)} */\n" for sentence in planned.to_do]
     parts.append(f"static const char *const {name}_columns[{count}] = {{{columns or '0'}}};\n")

@@ -10,6 +10,7 @@ from typing import Any
 
 from bgn.export.plan import ExportPlan, plan
 from bgn.export.programs.excel_formulas import Formulas, at
+from bgn.export.remarks import bounds
 from bgn.export.scorecard import Scorecard, scorecard
 from bgn.model.schema import level_word
 from bgn.printable import clean, visible
@@ -218,6 +219,7 @@ class _Workbook:
         self.text(sheet, f"A{row + 1}", "total", bold=True)
         sheet[f"C{row + 1}"].value = f"=SUM(C4:C{max(row, 4)})"
         self.text(sheet, f"A{row + 3}", f"{clean(card.terms.target)} = {card.start:f} + {card.unit:f} x total")
+        self.text(sheet, f"A{row + 4}", bounds(card.terms))
         self.text(sheet, f"A{row + 5}", "total", bold=True)
         self.text(sheet, f"B{row + 5}", clean(card.terms.target), bold=True)
         for place, total in enumerate(card.totals(), start=row + 6):

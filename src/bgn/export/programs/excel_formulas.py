@@ -122,11 +122,22 @@ class Formulas:
         present = self._there(sloped.input, row)
         return f"IF({present},{value},{_number(sloped.gap)})" if sloped.gap is not None and present else value
 
+    def _held(self, score: str) -> str:
+        """Return what a raw score, by its cell, predicts within bounds."""
+        value = score
+        for sign, end in self.plan.bounds:
+            value = f"IF({score}{sign}{_number(end)},{_number(end)},{value})"
+        return f'=IF({score}="","",{value})'
+
     def outputs(self) -> Iterator[tuple[str, Callable[[int], str]]]:
         """Yield titles and formulas of what stands beside a row."""
         plan, first = self.plan, len(self.plan.inputs)
         if plan.link == "identity":
-            yield plan.target, lambda row: f"={self.score(0, row)}"
+            if not plan.bounds:
+                yield plan.target, lambda row: f"={self.score(0, row)}"
+                return
+            yield plan.target, lambda row: self._held(at(first + 1, row))
+            yield "score", lambda row: f"={self.score(0, row)}"
             return
         names = [f"score of {word}" for word in plan.class_words] if plan.link == "softmax" else ["score"]
         for output, title in enumerate(names):

@@ -51,7 +51,7 @@ function _part(value, part, name, first) {
   return (time - Date.parse(first + "Z")) * 1000 / 86400000000;
 }
 """
-_LINKS = {
+_PREDICT = {
     "identity": """
 /** The prediction. */
 export function predict(row) {
@@ -65,11 +65,6 @@ export function predict(row) {
   const odds = Math.exp(-Math.abs(total));
   return (total >= 0 ? 1 : odds) / (1 + odds);
 }
-
-/** The likelier class. */
-export function label(row) {
-  return classes[score(row) > 0 ? 1 : 0];
-}
 """,
     "softmax": """
 /** The probabilities of the classes. */
@@ -80,7 +75,17 @@ export function predict(row) {
   const sum = odds.reduce((one, other) => one + other, 0);
   return odds.map((each) => each / sum);
 }
-
+""",
+}
+_LABEL = {
+    "identity": "",
+    "logistic": """
+/** The likelier class. */
+export function label(row) {
+  return classes[score(row) > 0 ? 1 : 0];
+}
+""",
+    "softmax": """
 /** The likeliest class. */
 export function label(row) {
   const totals = score(row);
@@ -163,19 +168,67 @@ def module(planned: ExportPlan) -> str:
         if each.levels is not None:
             parts.append(f"const _levels_{k} = {_map({level: place for place, level in enumerate(each.levels)})};")
     written = JavaScriptStatements(planned)
-    lines = [line for k, each in enumerate(planned.inputs) for line in _read(k, each)]
-    lines += [f"let t{output} = {written.number(base)};" for output, base in enumerate(planned.base)]
-    lines += written.body()
-    totals = [written.total(output) for output in range(planned.outputs)]
-    returned = f"[{', '.join(totals)}]" if planned.link == "softmax" else totals[0]
-    lines.append(f"return {returned};")
-    parts += [f"const {name} = [{', '.join(values)}];" for values, name in written.tables.items()]
+    lines = _lines(written, [line for k, each in enumerate(planned.inputs) for line in _read(k, each)])
+    parts += _tables(written)
     helpers = _HELPERS + (_PLACE if any(each.levels is not None for each in planned.inputs) else "")
     helpers += _DATES if any(isinstance(each.made, TimePart) for each in planned.inputs) else ""
-    body = "\n".join(f"  {line}" for line in lines)
     told = "raw score" if planned.link != "softmax" else "raw scores"
-    score = f"\n/** The {told} of a row. */\nexport function score(row) {{\n{body}\n}}\n"
-    return "\n".join(parts) + helpers + score + _LINKS[planned.link]
+    score = f"\n/** The {told} of a row. */\nexport {_function('score', [*lines, f'return {_returned(written)};'])}\n"
+    return "\n".join(parts) + helpers + score + _predict(written) + _LABEL[planned.link]
+
+
+def page_functions(planned: ExportPlan) -> str:
+    """Return functions ``score``, ``answers`` and ``predict`` of a row as the network reads it, for a page.
+
+    A row is an array with the number of a category's level, and null for a gap; answers are those of the last layer,
+    null where a neuron has no weight. The statements are those of the module.
+    """
+    written = JavaScriptStatements(planned, answers=True)
+    lines, last = _lines(written, [_read_code(k, each) for k, each in enumerate(planned.inputs)]), len(planned.layers)
+    asked = planned.asked_last
+    answers = [f"h{last - 1}_{asked[k]}" if k in asked else "null" for k in range(planned.network.widths[-1])]
+    lines.append(f"return {{ total: {_returned(written)}, answers: [{', '.join(answers)}] }};")
+    predict = _predict(written).replace("export ", "")
+    parts = [*_tables(written), _function("run", lines), "const score = (row) => run(row).total;" + predict]
+    parts.append("return { score, predict, answers: (row) => run(row).answers };")
+    return "const bgnModel = (() => {\n" + "\n".join(parts) + "\n})();\n"
+
+
+def _lines(written: JavaScriptStatements, reading: list[str]) -> list[str]:
+    """Return the statements from reading a row to the sums of the outputs."""
+    bases = [f"let t{output} = {written.number(base)};" for output, base in enumerate(written.plan.base)]
+    return [*reading, *bases, *written.body()]
+
+
+def _tables(written: JavaScriptStatements) -> list[str]:
+    return [f"const {name} = [{', '.join(values)}];" for values, name in written.tables.items()]
+
+
+def _function(name: str, lines: list[str]) -> str:
+    body = "\n".join(f"  {line}" for line in lines)
+    return f"function {name}(row) {{\n{body}\n}}"
+
+
+def _returned(written: JavaScriptStatements) -> str:
+    totals = [written.total(output) for output in range(written.plan.outputs)]
+    return f"[{', '.join(totals)}]" if written.plan.link == "softmax" else totals[0]
+
+
+def _predict(written: JavaScriptStatements) -> str:
+    """Return the function that predicts, within bounds where there are."""
+    if not written.plan.bounds:
+        return _PREDICT[written.plan.link]
+    lines = ["const total = score(row);", f"return {written.held('total')};"]
+    return f"\n/** The prediction. */\nexport {_function('predict', lines)}\n"
+
+
+def _read_code(k: int, each: Input) -> str:
+    """Return the line that reads an input of a row as the network reads it."""
+    if each.levels is not None:
+        absent = str(len(each.levels) if each.fill is None else int(each.fill))
+    else:
+        absent = "NaN" if each.fill is None else repr(each.fill)
+    return f"const x{k} = row[{each.place}] ?? {absent};"
 
 
 def _level(level: Level) -> str:

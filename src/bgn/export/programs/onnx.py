@@ -48,14 +48,16 @@ def to_onnx(
         change the answers of rows next to a threshold; what is computed from them is in double precision.
     reasons : array_like or frame, optional
         Background rows: the graph gets outputs ``reasons`` (numbers of questions, whose words are in the metadata) and
-        ``amounts``, the `count` largest exact SHAP values of questions against the mean answers over those rows.
+        ``amounts``, the `count` largest exact SHAP values of questions against the mean answers over those rows; of
+        several classes those of the likeliest.
     count : int, default 3
 
     Returns
     -------
     bytes
-        With the output ``prediction``, of shape (rows, 1); for classes ``label``, ``probabilities`` and ``score``. NaN
-        is a gap, and an empty or unknown string; where the model refuses one the prediction is NaN.
+        With the output ``prediction``, of shape (rows, 1), and ``score`` where it has bounds; for classes ``label``,
+        ``probabilities`` and ``score``. NaN is a gap, and an empty or unknown string; where the model refuses one the
+        prediction is NaN.
 
     Examples
     --------
@@ -74,8 +76,6 @@ def to_onnx(
     if precision not in ("double", "float"):
         raise ValueError(f"precision must be 'double' or 'float'; got {precision!r}.")
     amounts = () if reasons is None else planned.reasons(reasons)
-    if amounts and planned.outputs > 1:
-        raise ValueError("reasons in ONNX are for one output; a model of several classes has them in to_python.")
     content = _graph(planned, wanted, precision, amounts, count)
     if path is not None:
         write_whole(path, content)
@@ -94,7 +94,7 @@ def _graph(planned: ExportPlan, inputs: str, precision: str, amounts: Sequence[R
         total = graph.node("Where", graph.refused, graph.constant(np.nan), total)
     outputs_of_scores(graph, planned, total)
     if amounts:
-        _reasons(graph, planned, amounts, min(count, len(amounts)))
+        _reasons(graph, planned, amounts, min(count, len(amounts)), total)
     metadata = {
         "target": planned.target,
         "columns": json.dumps([each.name for each in planned.inputs] if inputs == "columns" else planned.network.names),
@@ -213,13 +213,17 @@ def _between(graph: Graph, sloped: SlopedInput, row: str) -> str:
     return graph.node("Where", graph.node("IsNaN", row), graph.constant([[sloped.gap]]), value)
 
 
-def _reasons(graph: Graph, planned: ExportPlan, amounts: Sequence[ReasonAmounts], count: int) -> None:
-    """Find the largest SHAP values of questions."""
+def _reasons(graph: Graph, planned: ExportPlan, amounts: Sequence[ReasonAmounts], count: int, total: str) -> None:
+    """Find the largest SHAP values of questions, of several classes those of the likeliest."""
+    likeliest = graph.node("ArgMax", total, axis=0, keepdims=0) if planned.outputs > 1 else ""
     groups = _asked(graph, planned, len(planned.layers) - 1, [each.comparison for each in amounts])
     values = []
     for positions, answer in groups:
         yes, no = ([getattr(amounts[k], side) for k in positions] for side in ("yes", "no"))
-        values.append(graph.node("Where", answer, graph.constant(yes), graph.constant(no)))
+        sides = [graph.constant(side) for side in (yes, no)]
+        if likeliest:
+            sides = [graph.node("Gather", side, likeliest, axis=1) for side in sides]
+        values.append(graph.node("Where", answer, *sides))
     order = np.argsort([position for positions, _ in groups for position in positions])
     rows = graph.node("Gather", graph.node("Concat", *values, axis=0), graph.constant(order, np.int64), axis=0)
     size = graph.node("Abs", rows)

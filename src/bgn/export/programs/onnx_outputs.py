@@ -12,7 +12,13 @@ def outputs_of_scores(graph: Graph, planned: ExportPlan, total: str) -> None:
     """Add outputs made of the raw scores, one row per output of the network."""
     scores = graph.node("Transpose", total, perm=[1, 0])
     if planned.link == "identity":
-        graph.output("prediction", scores, np.float64, 1)
+        held = scores
+        for sign, end in planned.bounds:
+            bound = graph.constant(end)
+            held = graph.node("Where", graph.node("Less" if sign == "<" else "Greater", scores, bound), bound, held)
+        graph.output("prediction", held, np.float64, 1)
+        if planned.bounds:
+            graph.output("score", scores, np.float64, 1)
         return
     if planned.link == "logistic":
         yes = _logistic(graph, scores)

@@ -1,4 +1,4 @@
-"""A network as PMML 4.4: a Scorecard with reason codes where it is one, else a RegressionModel on its answers."""
+"""A network as PMML 4.4: a Scorecard with reason codes where it predicts a number, else a RegressionModel."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from xml.etree import ElementTree as etree
 
 from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, SlopedInput, Summation, plan
 from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
+from bgn.printable import clean
 from bgn.whole_file import write_whole
 
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
@@ -23,8 +24,8 @@ def to_pmml(
     """Write a model as PMML 4.4.
 
     A network of one hidden layer and one number is a Scorecard: a question is a characteristic with two attributes, and
-    its reason code is its words. Others, deep ones, those with slopes and those of classes, are a RegressionModel on
-    derived fields, the answers +-1 of their questions.
+    its reason code is its words; a linear term is one with a computed score. Others, deep ones and those of classes,
+    are a RegressionModel on derived fields, the answers +-1 of their questions. Bounds are those of the target.
 
     Parameters
     ----------
@@ -58,10 +59,10 @@ def to_pmml(
     ...
     """
     planned = plan(model)
-    card = len(planned.layers) == 1 and planned.link == "identity" and not planned.slopes and bool(planned.addends)
+    card = len(planned.layers) == 1 and planned.link == "identity" and bool(planned.addends or planned.slopes)
     if reasons is not None and not card:
         raise ValueError("reasons in PMML are for a Scorecard: a network of one hidden layer that predicts a number.")
-    text = _Models(planned).written(_amounts(planned, reasons) if card else None)
+    text = _Models(planned).written((_amounts(planned, reasons), _lines(planned, reasons)) if card else None)
     if path is not None:
         write_whole(path, text.encode())
     return text
@@ -75,6 +76,16 @@ def _amounts(planned: ExportPlan, reasons: Any) -> tuple[ReasonAmounts, ...]:
     return planned.worded(dict.fromkeys(range(network.widths[-1]), 0.0))
 
 
+def _lines(planned: ExportPlan, reasons: Any) -> list[float]:
+    """Return the baselines of linear terms: what they add on average over a background, or at most."""
+    if reasons is not None:
+        network = planned.network
+        rows = network._rows(reasons)
+        return [term.slopes[0] * float(term.values(rows).mean()) for term in network.linear_terms]
+    most = [max(each.slopes[0] * each.low, each.slopes[0] * each.high) for each in planned.slopes]
+    return [each if isfinite(each) else 0.0 for each in most]
+
+
 class _Models(Document):
     """A document with one of two kinds of models; `lines` are names of inputs between the ends of their slopes."""
 
@@ -82,24 +93,24 @@ class _Models(Document):
         super().__init__(plan)
         self.lines: dict[int, str] = {}
 
-    def written(self, amounts: tuple[ReasonAmounts, ...] | None) -> str:
-        """Return the text."""
+    def written(self, card: tuple[tuple[ReasonAmounts, ...], list[float]] | None) -> str:
+        """Return the text: of a card, with its questions' words and amounts and the baselines of its lines."""
         header = etree.SubElement(self.root, "Header", {"description": text_of_xml(f"Predicts {self.plan.target}.")})
         etree.SubElement(header, "Application", {"name": "bgn"})
         if self.plan.to_do:
             etree.SubElement(header, "Annotation").text = text_of_xml("\n".join(self.plan.to_do))
         self.dictionary()
-        if amounts is None:
+        if card is None:
             self._regression()
         else:
-            self._scorecard(amounts)
+            self._scorecard(*card)
         etree.indent(self.root)
         body = etree.tostring(self.root, encoding="unicode")
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
 
     # -- a scorecard -------------------------------------------------------------------------------------------
 
-    def _scorecard(self, amounts: tuple[ReasonAmounts, ...]) -> None:
+    def _scorecard(self, amounts: tuple[ReasonAmounts, ...], baselines: list[float]) -> None:
         plan, network = self.plan, self.plan.network
         card = etree.SubElement(
             self.root, "Scorecard",
@@ -109,6 +120,7 @@ class _Models(Document):
         )  # fmt: skip
         self.mining(card)
         self._output(card)
+        self.targets(card)
         derived, layer = etree.Element("LocalTransformations"), plan.layers[0]
         sums = {}
         for number, summed in enumerate(layer.sums):
@@ -116,6 +128,7 @@ class _Models(Document):
             alone = isinstance(factor, tuple) or factor == 1.0
             if summed.inputs and not alone:
                 sums[number] = self.derive(derived, self.free(f"sum {number + 1}"), self.sum(0, summed))
+        self._between_ends(derived)
         if len(derived):
             card.append(derived)
         rows = etree.SubElement(card, "Characteristics")
@@ -126,6 +139,20 @@ class _Models(Document):
             about = {"name": f"question {number}", "reasonCode": text_of_xml(told.words), "baselineScore": best}
             row = etree.SubElement(rows, "Characteristic", about)
             self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
+        for number, (sloped, baseline) in enumerate(zip(plan.slopes, baselines, strict=True), start=1):
+            reason = text_of_xml(f"per unit of {clean(plan.inputs[sloped.input].name)}")
+            about = {"name": f"line {number}", "reasonCode": reason, "baselineScore": repr(baseline)}
+            score = etree.SubElement(etree.SubElement(rows, "Characteristic", about), "Attribute")
+            score.append(etree.Element("True"))
+            value = self.ref(self.lines.get(sloped.input, self.fields[sloped.input]))
+            made = self.apply("*", self.number(sloped.slopes[0]), value)
+            etree.SubElement(score, "ComplexPartialScore").append(made)
+
+    def _between_ends(self, derived: etree.Element) -> None:
+        """Add fields that are inputs between the ends of their slopes."""
+        for sloped in self.plan.slopes:
+            if (expression := self._between(sloped)) is not None:
+                self.lines[sloped.input] = self.derive(derived, self.free(f"line {sloped.input + 1}"), expression)
 
     def _attributes(
         self, row: etree.Element, comparison: PlannedComparison, sums: dict[int, str], amount: float
@@ -185,7 +212,7 @@ class _Models(Document):
             "dataType": "double",
         }
         etree.SubElement(output, "OutputField", about)
-        for rank in range(1, min(3, len(self.plan.addends)) + 1):
+        for rank in range(1, min(3, len(self.plan.addends) + len(self.plan.slopes)) + 1):
             about = {"name": self.free(f"reason {rank}"), "feature": "reasonCode", "rank": str(rank)}
             etree.SubElement(output, "OutputField", {**about, "optype": "categorical", "dataType": "string"})
 
@@ -202,13 +229,12 @@ class _Models(Document):
         }
         model = etree.SubElement(self.root, "RegressionModel", about)
         self.mining(model)
+        self.targets(model)
         derived = etree.Element("LocalTransformations")
         for number, layer in enumerate(plan.layers):
             for place, comparison in enumerate(layer.comparisons):
                 self.derive(derived, f"{self.answers} {number + 1} {place + 1}", self._answer(number, comparison))
-        for sloped in plan.slopes:
-            if (expression := self._between(sloped)) is not None:
-                self.lines[sloped.input] = self.derive(derived, self.free(f"line {sloped.input + 1}"), expression)
+        self._between_ends(derived)
         if len(derived):
             model.append(derived)
         if link == "logistic":

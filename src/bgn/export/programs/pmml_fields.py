@@ -66,6 +66,12 @@ class Document:
             etree.SubElement(schema, "MiningField", {"name": name, **treated})
         etree.SubElement(schema, "MiningField", {"name": self.target, "usageType": "target"})
 
+    def targets(self, parent: etree.Element) -> None:
+        """Add what predictions do not go beyond."""
+        ends = {"min" if sign == "<" else "max": repr(end) for sign, end in self.plan.bounds}
+        if ends:
+            etree.SubElement(etree.SubElement(parent, "Targets"), "Target", {"field": self.target, **ends})
+
     # -- expressions -------------------------------------------------------------------------------------------
 
     def apply(self, function: str, *arguments: etree.Element) -> etree.Element:

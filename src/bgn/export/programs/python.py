@@ -171,7 +171,14 @@ def _module(planned: ExportPlan, amounts: tuple[ReasonAmounts, ...]) -> str:
         lines.append(f"_REASONS = (\n{rows},\n)")
     helpers = ["", _LOOK, _CODE if any(map(_needs_place, planned.inputs)) else "", _DATES if dates else ""]
     lines.append("\n".join(filter(str.strip, helpers)))
-    return "\n".join(lines) + _score(planned, amounts) + _LINKS[planned.link] + (_reasons(planned) if amounts else "")
+    linked = _held(planned) if planned.bounds else _LINKS[planned.link]
+    return "\n".join(lines) + _score(planned, amounts) + linked + (_reasons(planned) if amounts else "")
+
+
+def _held(planned: ExportPlan) -> str:
+    """Return the function that predicts within bounds."""
+    held = PythonStatements(planned).held("total")
+    return f'\n\ndef predict(row):\n    """Return the prediction."""\n    total = score(row)\n    return {held}\n'
 
 
 def _needs_place(each: Input) -> bool:

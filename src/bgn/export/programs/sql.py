@@ -145,6 +145,11 @@ class SqlWriter:
         value = f"CASE {' '.join(cases)} ELSE {value} END" if cases else value
         return value if sloped.gap is None else f"COALESCE({value}, {self.number(sloped.gap)})"
 
+    def held(self, score: str) -> str:
+        """Write what a raw score predicts within bounds; GREATEST would make a bound of what is NULL."""
+        cases = [f"WHEN {score} {sign} {self.number(end)} THEN {self.number(end)}" for sign, end in self.plan.bounds]
+        return f"CASE {' '.join(cases)} ELSE {score} END" if cases else score
+
     def refused(self, score: str) -> str:
         """Write a score that is NULL where an input that must be there is not."""
         if self.plan.over != 1.0:
@@ -195,17 +200,17 @@ def to_sql(
     keep : iterable of str, optional
         Columns to return beside the prediction, such as a key.
     form : {"select", "expression"}, default "select"
-        A whole SELECT, or the raw score as one expression to put into a query of your own.
+        A whole SELECT, or one expression to put into a query of your own: the prediction, of classes the raw score.
     reasons : array_like or frame, optional
         Background rows: the SELECT also returns the questions with the largest exact SHAP values, against the mean
-        answers over those rows, and these values.
+        answers over those rows, and these values; of several classes those of the likeliest.
     count : int, default 3
 
     Returns
     -------
     str
-        With the column ``prediction``; for classes ``score``, ``probability`` and ``label``. NULL is a gap, and the
-        prediction where the model refuses one.
+        With the column ``prediction``, and ``score`` where it has bounds; for classes ``score``, ``probability`` and
+        ``label``. NULL is a gap, and the prediction where the model refuses one.
 
     Examples
     --------
@@ -244,7 +249,7 @@ def _expression(writer: SqlWriter, reasons: Sequence[Any]) -> str:
         raise ValueError(
             f"model has {len(parts) - 1} summands whose order matters, too many for one expression; use form='select'."
         )
-    return writer.refused(balanced(parts) if planned.whole else " + ".join(parts))
+    return writer.held(writer.refused(balanced(parts) if planned.whole else " + ".join(parts)))
 
 
 def _select(
@@ -260,8 +265,8 @@ def _select(
         _named_answers(writer, stages, number, {each.comparison for each in amounts} if number == last else set())
     for output in range(planned.outputs):
         _total(writer, stages, output)
-    shown = reason_stages(stages, writer, amounts, count) if amounts else {}
-    return stages.select(_outputs(writer, stages) | shown)
+    outputs = _outputs(writer, stages)
+    return stages.select(outputs | (reason_stages(stages, writer, amounts, count) if amounts else {}))
 
 
 def _named_sums(writer: SqlWriter, stages: Stages, layer: int) -> None:
@@ -310,7 +315,7 @@ def _outputs(writer: SqlWriter, stages: Stages) -> dict[str, str]:
     """Return the columns of predictions, by name."""
     planned, number = writer.plan, writer.number
     if planned.link == "identity":
-        return {"prediction": "t0"}
+        return {"prediction": writer.held("t0")} | ({"score": "t0"} if planned.bounds else {})
     words = [writer.dialect.text(word) for word in planned.class_words]
     near = "CASE WHEN {x} < {most} THEN EXP(-{x}) ELSE {none} END"  # PostgreSQL refuses what rounds to nothing
     if planned.link == "logistic":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from bgn.export.plan import ReasonAmounts
@@ -17,8 +17,6 @@ _MOST = 500
 def reason_stages(stages: Stages, writer: SqlWriter, amounts: Sequence[ReasonAmounts], count: int) -> dict[str, str]:
     """Add the stages that find the top reasons; return the columns that show them."""
     planned, number, text = writer.plan, writer.number, writer.dialect.text
-    if planned.outputs > 1:
-        raise ValueError("reasons in SQL are for one output; a model of several classes has them in to_python.")
     if len(amounts) > _MOST:
         raise ValueError(
             f"reasons in SQL are for up to {_MOST} questions; the model has {len(amounts)}. Use to_python."
@@ -26,7 +24,10 @@ def reason_stages(stages: Stages, writer: SqlWriter, amounts: Sequence[ReasonAmo
     last, none = len(planned.layers) - 1, number(-1.0)
     zero = number(0.0)
     answers = [f"h{last}_{each.comparison} > {zero}" for each in amounts]
-    values = [(number(each.yes[0]), number(each.no[0])) for each in amounts]
+    if planned.outputs > 1:  # the reasons of the class that is predicted
+        cases = " ".join(f"WHEN t{k} = most THEN {k}" for k in range(planned.outputs))
+        stages.add({"likeliest": f"CASE {cases} END"})
+    values = [(_of_likeliest(each.yes, number), _of_likeliest(each.no, number)) for each in amounts]
     pairs = zip(answers, values, strict=True)
     stages.add({f"r{k}": f"CASE WHEN {yes} THEN {a} ELSE {b} END" for k, (yes, (a, b)) in enumerate(pairs)})
     shown: dict[str, str] = {}
@@ -44,6 +45,14 @@ def reason_stages(stages: Stages, writer: SqlWriter, amounts: Sequence[ReasonAmo
             f"amount {rank}": f"CASE which_{rank} {found} END",
         }
     return shown
+
+
+def _of_likeliest(amounts: tuple[float, ...], number: Callable[[float], str]) -> str:
+    """Write the amount of the likeliest class, which is known; the one there is where there are no classes."""
+    if len(amounts) == 1:
+        return number(amounts[0])
+    cases = " ".join(f"WHEN {k} THEN {number(amount)}" for k, amount in enumerate(amounts))
+    return f"CASE likeliest {cases} END"
 
 
 def _left(k: int, rank: int, none: str) -> str:

@@ -156,6 +156,13 @@ class Statements:
             return name
         return f"-{name}" if coefficient == -1.0 else f"{self.number(coefficient)} * {name}"
 
+    def held(self, total: str) -> str:
+        """Write what a raw score, by its name, predicts within bounds."""
+        value = total
+        for sign, end in self.plan.bounds:
+            value = self.choice(f"{total} {sign} {self.number(end)}", self.number(end), value)
+        return value
+
     def total(self, output: int) -> str:
         """Write the raw score of an output."""
         return f"t{output}" if self.plan.over == 1.0 else f"t{output} / {self.number(self.plan.over)}"
