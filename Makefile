@@ -1,6 +1,6 @@
 # Everything a contributor runs. Each target makes the virtual environment it needs; a second run finds it there.
 #
-#   make demo    what houses cost, by ten questions; what more would buy; report.html
+#   make demo    a risk score beside a tree and a linear model; report.html
 #   make test    the test suite, doctests included (TESTS=tests/model/test_theory.py ARGS="-k chain" picks some)
 #   make portable   the same under settings that play other processors, one after another: an hour and more
 #   make without PACKAGES="torch dask distributed"   the tests, as if these were not installed
@@ -61,6 +61,7 @@ fuzz: $(VENV)/.dev
 docs: $(VENV)/.docs
 	rm -rf docs/api
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python .ci/links.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 bench: $(VENV)/.dev

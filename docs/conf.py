@@ -26,6 +26,9 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "sphinx_design",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
@@ -60,14 +63,16 @@ def at_hand(table: str) -> bool:
     return True
 
 
-left_out = [f"plot_{table}" for table in ("bike", "housing") if not at_hand(table)]
-exclude_patterns += [f"auto_examples/{name}*.rst" for name in left_out]  # an earlier build may have had them
+lacking = [table for table in ("bike", "housing") if not at_hand(table)]  # examples on them are shown, and not run
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    "filename_pattern": r"/plot_",
-    "ignore_pattern": "|".join(["demo", *left_out]),
+    "filename_pattern": rf"/plot_(?!{'|'.join(lacking) or ' '})",
+    "ignore_pattern": "demo|front_figure",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "api/examples",  # what the pages of the API link to
+    "doc_module": ("bgn",),
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
@@ -81,11 +86,25 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "secondary_sidebar_items": {
+        "*": ["page-toc"], "index": [], "api/*": ["page-toc"], "auto_examples/*": ["page-toc"], "results/*": [],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "install": [], "first_model": [], "algorithm": []}
+html_sidebars = {"index": []}
+html_static_path = ["_static"]
+html_css_files = ["bgn.css"]
+
+
+def say_what_is_missing(app, page, source):
+    """Tell on the page of an example that was not run which table it lacks."""
+    for table in lacking:
+        if page.startswith(f"auto_examples/plot_{table}"):
+            note = f"This example was not run: the table {table!r} could not be had when these pages were built. Run"
+            source[0] += f"\n\n.. note::\n\n   {note} ``bgn data get {table}`` and build them again.\n"
 
 
 class PublishedTable(Include):
@@ -109,3 +128,4 @@ def setup(app):
     """Teach Sphinx to show what was published."""
     app.add_directive("published-table", PublishedTable)
     app.add_directive("published-figure", PublishedFigure)
+    app.connect("source-read", say_what_is_missing)

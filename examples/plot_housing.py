@@ -17,7 +17,7 @@ data = bgn.datasets.load("housing")
 units = dict(zip(data.feature_names, data.units, strict=True))
 X_train, X_test, y_train, y_test = train_test_split(data.X, data.y, random_state=0)
 
-model = bgn.BGNRegressor(max_width=5, random_state=0).fit(X_train, y_train)
+model = bgn.BGNRegressor(max_width=5, max_linear=0, random_state=0).fit(X_train, y_train)
 tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X_train, y_train)
 for name, one in (("network of 5 neurons", model), ("tree of depth 3 (7 splits)", tree)):
     print(f"{name:27} test error {mean_squared_error(y_test, one.predict(X_test)):.3f}")
@@ -54,5 +54,5 @@ ax = bgn.plots.regions(model, X_train, (int(first), int(second)), steps=True)
 # %%
 # Size against error: a network of every width along one path, beside trees that ask as many questions.
 
-larger = bgn.BGNRegressor(max_width=15, random_state=0).fit(X_train, y_train)
+larger = bgn.BGNRegressor(max_width=15, max_linear=0, random_state=0).fit(X_train, y_train)
 ax = bgn.plots.tree_comparison(larger, X_train, y_train, X_test, y_test)

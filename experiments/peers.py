@@ -19,7 +19,7 @@ from experiments import anysize, data, rivals
 from experiments.options import Options
 from experiments.rivals import Candidate, Family
 from experiments.store import Run, Task
-from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by, mean
+from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by, mean
 
 REVISION = 1
 
@@ -141,13 +141,14 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     budgets = [b for b in BUDGETS if any(str(b) in run.figures.get("within", {}) for run in runs)]
     equal = [
         Table(
-            f"peers-equal-{budget}", f"Test MSE with at most {budget} conditions", ("model", *names), body, EQUAL_NOTES
+            f"peers-equal-{budget}", f"Test MSE with at most {budget} conditions", ("model", *names), body,
+            EQUAL_NOTES, lowest=True,
         )
         for budget, body in ((budget, _equal(names, budget, groups)) for budget in budgets)
     ]
     header = ("model", *names)
     free = [
-        Table("peers", "Test MSE at any size", header, _free(names, groups, "test_mse"), FREE_NOTES),
+        Table("peers", "Test MSE at any size", header, _free(names, groups, "test_mse"), FREE_NOTES, lowest=True),
         Table("peers-sizes", "Sizes", ("model", "what is counted", *names), _sizes(names, groups)),
         Table("peers-seconds", "Seconds to fit", header, _free(names, groups, "fit_seconds"), FIT_NOTES),
         Table(
@@ -170,12 +171,13 @@ LEADERS = (
     "BGN / those",
 )  # fmt: skip
 EQUAL_NOTES = (
-    "Means over seeds. A condition is a split, a stump that differs from the others, a condition of a rule or a "
+    "Means over seeds ± their standard deviation; the lowest is bold. A condition is a split, a stump that differs "
+    "from the others, a condition of a rule or a "
     "neuron. Linear terms count as a condition each, and are no thresholds.",
 )
 FREE_NOTES = (
-    "Means over seeds; size and settings chosen on the validation rows. EBM with pairs on the four large tables: seed "
-    "0 alone.",
+    "Means over seeds ± their standard deviation; the lowest is bold; size and settings chosen on the validation rows. "
+    "EBM with pairs on the four large tables: seed 0 alone.",
 )
 FIT_NOTES = ("The processor's seconds, one thread; of the chosen setting alone.",)
 
@@ -186,7 +188,7 @@ def within(runs: Sequence[Run] | None, budget: int, figure: str = "test_mse") ->
         return MISSING
     if any(run.error is not None or str(budget) not in run.figures["within"] for run in runs):
         return FAILED
-    return float(np.mean([run.figures["within"][str(budget)][figure] for run in runs]))
+    return Measured([run.figures["within"][str(budget)][figure] for run in runs])
 
 
 def _leaders(names: Sequence[str], budgets: Sequence[int], groups: dict[Any, list[Run]]) -> list[list[Cell]]:
@@ -194,6 +196,7 @@ def _leaders(names: Sequence[str], budgets: Sequence[int], groups: dict[Any, lis
     lines: list[list[Cell]] = []
     for name, budget in product(names, budgets):
         errors = {key: within(groups.get((name, f"equal {key}")), budget) for key in EQUAL}
+        errors = {key: error if isinstance(error, str) else float(error) for key, error in errors.items()}
         ours = errors["bgn"]
         line: list[Cell] = [name, budget, ours]
         for keys in ([k for k in EQUAL if k not in OURS + WITH_LINES], list(WITH_LINES)):
@@ -216,9 +219,17 @@ def _equal(names: Sequence[str], budget: int, groups: dict[Any, list[Run]]) -> l
 def _free(names: Sequence[str], groups: dict[Any, list[Run]], figure: str) -> list[list[Cell]]:
     """Return a figure of every family on every table."""
     return [
-        [label, *(mean(groups.get((name, f"free {key}")), figure) for name in names)]
+        [label, *(_measured(groups.get((name, f"free {key}")), figure) for name in names)]
         for key, (label, *_) in FREE.items()
     ]
+
+
+def _measured(runs: Sequence[Run] | None, figure: str) -> float | str:
+    """Return the mean of a figure over seeds, of errors with their spread."""
+    found = mean(runs, figure)
+    if figure != "test_mse" or runs is None or isinstance(found, str):
+        return found
+    return Measured([run.figures[figure] for run in runs])
 
 
 def _sizes(names: Sequence[str], groups: dict[Any, list[Run]]) -> list[list[Cell]]:

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from bgn.require import require
@@ -28,6 +29,17 @@ FAILED = "failed"
 """In place of a figure whose run failed."""
 
 
+class Measured(float):
+    """A mean over runs that knows how far they lie apart: their standard deviation, NaN where there is one run."""
+
+    spread: float
+
+    def __new__(cls, values: Sequence[float]) -> Measured:
+        made = super().__new__(cls, math.fsum(values) / len(values))
+        made.spread = stdev(values) if len(values) > 1 else math.nan
+        return made
+
+
 @dataclass(frozen=True)
 class Table:
     """A table.
@@ -44,6 +56,8 @@ class Table:
         Numbers as numbers, written with four significant digits (in full in CSV); text as text; None for nothing.
     notes : sequence of str
         What a reader must know, a paragraph each.
+    lowest : bool, default False
+        Whether the lowest number of every column is the best, and bold in the documentation.
     """
 
     name: str
@@ -51,6 +65,7 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
+    lowest: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -61,6 +76,11 @@ class Table:
     def numeric(self) -> list[bool]:
         """Which columns hold numbers, and stand to the right."""
         return [any(isinstance(row[k], int | float) for row in self.rows) for k in range(len(self.header))]
+
+    def best(self, row: int, column: int) -> bool:
+        """Tell whether a cell is the best of its column."""
+        known = [each[column] for each in self.rows if isinstance(each[column], float)]
+        return self.lowest and len(known) > 1 and self.rows[row][column] == min(known)
 
     def words(self) -> list[list[str]]:
         """Return the body as it is printed."""
@@ -91,6 +111,10 @@ def written(cell: Cell) -> str:
         return cell
     if isinstance(cell, int):
         return f"{cell:,}"
+    if isinstance(cell, Measured) and math.isfinite(cell.spread):
+        own = written(float(cell))
+        decimals = len(own.partition(".")[2])
+        return f"{own} ± {cell.spread:,.{decimals}f}"
     if not math.isfinite(cell) or cell == 0:
         return str(cell) if cell else "0"
     digits = max(0, 3 - math.floor(math.log10(abs(cell))))
@@ -143,9 +167,10 @@ def comma_separated(table: Table) -> str:
 def restructured(table: Table) -> str:
     """Return a table for the documentation."""
     lines = [f".. list-table:: {_rst(table.title)}", "   :header-rows: 1", ""]
-    for row in [list(table.header), *table.words()]:
+    for number, row in enumerate([list(table.header), *table.words()], -1):
         for k, cell in enumerate(row):
-            lines.append(f"   {'*' if k == 0 else ' '} - {_rst(cell)}".rstrip())
+            shown = f"**{_rst(cell)}**" if number >= 0 and table.best(number, k) else _rst(cell)
+            lines.append(f"   {'*' if k == 0 else ' '} - {shown}".rstrip())
     return "\n".join([*lines, *_paragraphs(map(_rst, table.notes))]) + "\n"
 
 

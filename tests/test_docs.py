@@ -1,13 +1,15 @@
 """Every block of code in the README and the documentation runs as it stands, in the order of its page.
 
 A block is Python, a session (``>>>``) or lines for a shell. What a page takes as given, files and names, is made here,
-out of the reader's sight; what is too large for a test is made smaller by `SMALLER`. There are no exceptions: a block
-that is neither fails until somebody says here what it is.
+out of the reader's sight; what is too large for a test is made smaller by `SMALLER`. A block in the language ``text``
+is what the block before it prints, with ``...`` for what differs from run to run. There are no exceptions: a block that
+is none of these fails until somebody says here what it is.
 """
 
 from __future__ import annotations
 
 import doctest
+import io
 import os
 import re
 import shlex
@@ -15,6 +17,7 @@ import shutil
 import subprocess
 import warnings
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +36,7 @@ PAGES = [page for page in PAGES if page.name != "sg_execution_times.rst"]  # whi
 
 # Text that is no code: equations, as a reader may meet them, and their grammar; tests/test_readme.py compares one with
 # what is printed.
-TEXT = r"value = 1\.00 \+ |medianHouseValue \(|equation +="
+TEXT = r"value = 1\.00 \+ |equation +="
 SMALLER = {
     "scale.rst": [
         ("tcp://10.0.0.1:8786", "{scheduler}"),
@@ -104,13 +107,15 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def kind(block: Block) -> str:
-    """Return what a block is: python, doctest, c, javascript, shell or text."""
+    """Return what a block is: python, doctest, c, javascript, shell, output or text."""
     first = block.code.lstrip().partition("\n")[0]
     if block.language in ("python", "doctest", "c", "javascript"):
         return block.language
     if block.language in ("shell", "console", "bash") or re.match(r"(bgn|cat|pip|make|python|export) ", first):
         return "shell"
-    if block.language == "json" or re.match(TEXT, first):
+    if block.language == "text":
+        return "output"
+    if block.language in ("json", "none") or re.match(TEXT, first):
         return "text"
     compile(block.code, "a block that is neither Python nor for a shell; say in this test what it is", "exec")
     return "python"
@@ -176,7 +181,7 @@ def given(page: Path) -> dict[str, Any]:
 
 
 def command(line: str) -> None:
-    """Do a line for a shell here, or check it where it cannot be run."""
+    """Do a line for a shell here, and print what it prints, or check it where it cannot be run."""
     words = shlex.split(line, comments=True)
     if words and words[0] == "cat":
         (_, name, bar, *words) = words
@@ -196,6 +201,7 @@ def command(line: str) -> None:
 
         done = CliRunner().invoke(shell, arguments, catch_exceptions=False)
         assert done.exit_code == 0, f"{line}\n{done.output}"
+        print(done.stdout, end="")
         return
     if words[:3] == ["python", "-m", "experiments"]:
         assert experiments(arguments[2:]) == 0, line
@@ -252,22 +258,34 @@ def found() -> list[Any]:
 def test_blocks_run(page: Path, some: list[Block], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make_tables(tmp_path)
-    names = given(page)
+    names, printed = given(page), ""
     cluster = None
     for block in some:
+        if kind(block) == "output":
+            assert printed_as(block.code, printed), f"{page.name}:{block.line} prints\n{printed}"
+            continue
         needs(block, tmp_path)
         code = block.code
         if "{scheduler}" in smaller(page, code):
             cluster = local_cluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0")
             warnings.simplefilter("ignore", DeprecationWarning)  # of what Dask does with pandas
         code = smaller(page, code).replace("{scheduler}", cluster.scheduler_address if cluster else "")
+        out = io.StringIO()
         try:
-            run(page, block, code, names)
+            with redirect_stdout(out):
+                run(page, block, code, names)
+            printed = out.getvalue()
         finally:
             if cluster is not None:
                 if "client" in names:
                     names["client"].close()
                 cluster.close()
+
+
+def printed_as(shown: str, printed: str) -> bool:
+    """Tell whether a page shows what is printed; ``...`` stands for anything."""
+    lines = ("\n".join(line.rstrip() for line in each.splitlines()).strip("\n") + "\n" for each in (shown, printed))
+    return doctest.OutputChecker().check_output(*lines, doctest.ELLIPSIS)
 
 
 def smaller(page: Path, code: str) -> str:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from bgn.model.above import ANSWERS
 from bgn.require import lazy_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from bgn import baselines as baselines
+    from bgn import dask as dask
     from bgn import datasets as datasets
     from bgn import export as export
     from bgn import pipelines as pipelines
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "bgn": "__version__ baselines datasets export pipelines plots preparation theory",
+        "bgn": "__version__ baselines dask datasets export pipelines plots preparation theory",
         "bgn.classifier": "BGNClassifier",
         "bgn.conformal": "intervals",
         "bgn.distilling": "distil",
@@ -88,11 +89,13 @@ __getattr__, __dir__, __all__ = lazy_names(
 
 def _answer(home: str, name: str) -> None:
     """Let networks ask a function of a room above them, which is loaded when they do."""
-    ANSWERS[name] = lambda *arguments: getattr(importlib.import_module(home), name)(*arguments)
+    ANSWERS[name] = lambda *given, **named: getattr(importlib.import_module(home), name)(*given, **named)
 
 
 _answer("bgn.report.notebook", "picture")
 _answer("bgn.report", "card")
+_answer("bgn.report.write", "write_report")
+_answer("bgn.persist", "save")
 _answer("bgn.pipelines", "network_within")
 _answer("bgn.persist", "plain_content")
 _answer("bgn.tensors", "hidden")

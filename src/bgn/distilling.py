@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from bgn.inputs import arguments
 from bgn.inputs.per_row import array_of, number_target
 from bgn.model.network import Network
 from bgn.model.step import Floats
+from bgn.tabular import Columns, Tabular
 
 # Of the rows that learn probabilities, the share that chooses the width.
 _TO_CHOOSE = 0.2
@@ -25,7 +26,7 @@ _LEAST = 1e-6
 
 
 @dataclass(frozen=True)
-class Fidelity:
+class Fidelity(Tabular):
     """How well a small model stands for the one it was distilled from, on rows that it did not learn from.
 
     Attributes
@@ -46,6 +47,10 @@ class Fidelity:
     error: float
     teacher_error: float
     n_rows: int
+
+    def _columns(self) -> Columns:
+        told = {name: value for name, value in asdict(self).items() if value == value}
+        return {"score": list(told), "value": list(told.values())}
 
     def __str__(self) -> str:
         told = [f"R2 {self.r2:.4g} against the large model on {self.n_rows} rows"]

@@ -73,7 +73,7 @@ def require(module: str, extra: str) -> ModuleType:
     >>> require("not_installed", extra="plot")
     Traceback (most recent call last):
         ...
-    ImportError: this needs the package 'not_installed', which is not installed. Run: pip install 'bgn[plot]'
+    ImportError: this needs the package 'not_installed', which is not installed. Install it, or bgn's extra 'plot'.
     """
     try:
         return importlib.import_module(module)
@@ -82,5 +82,6 @@ def require(module: str, extra: str) -> ModuleType:
         if error.name != package:
             raise
         raise ImportError(
-            f"this needs the package {package!r}, which is not installed. Run: pip install 'bgn[{extra}]'", name=package
+            f"this needs the package {package!r}, which is not installed. Install it, or bgn's extra {extra!r}.",
+            name=package,
         ) from None

@@ -100,7 +100,8 @@ def test_the_card_for_machines(table: Path) -> None:
 
 def test_labels_and_probabilities_are_those_of_python(table: Path, left: Path, pet: Path) -> None:
     for path in (left, pet):
-        found = exact_csv(io.BytesIO(call("predict", path, table, "--proba", "--keep", "months").out.encode()))
+        said = call("predict", path, table, "--proba", "--exact", "--keep", "months").out
+        found = exact_csv(io.BytesIO(said.encode()))
         file = bgn.persist.read(path)
         X, model = file.preparation.apply(customers()).frame(), file.model()
         assert found["prediction"].tolist() == model.predict(X).tolist()
@@ -159,7 +160,7 @@ def test_a_change_of_class_is_found(table: Path, left: Path) -> None:
 
 def test_the_other_commands_know_classes(table: Path, left: Path, pet: Path, tmp_path: Path) -> None:
     for path in (left, pet):
-        assert "train loss" in call("path", path).out
+        assert "log loss by width" in call("path", path).out
         call("report", path, table, "-o", tmp_path / "report.html")
         text = (tmp_path / "report.html").read_text(encoding="utf-8")
         for words in ("ROC curve", "Calibration", "log loss", "taken for it"):

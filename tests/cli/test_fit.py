@@ -63,7 +63,7 @@ def test_the_card_tells_the_equation_figures_and_files(fitted: Path) -> None:
     assert "rent (€) = " in card
     assert "[kind = loft]" in card
     assert " m²]" in card
-    for words in ("R2", "MSE", "MAE", "this model", "linear model", "predicting the mean", "3 neurons", "Theorem 1"):
+    for words in ("R2", "RMSE", "MAE", "this model", "linear model", "predicting the mean", "3 questions", "Theorem 1"):
         assert words in card, words
     assert f"model written to {fitted / 'model.json'}" in card
     assert "<html" in (fitted / "report.html").read_text()
@@ -88,7 +88,8 @@ def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFra
 
 def test_the_path_is_kept(fitted: Path) -> None:
     lines = run("path", fitted / "model.json").out.splitlines()
-    assert lines[0].split() == ["layer", "width", "train", "MSE", "valid.", "MSE"]
+    assert lines[0].startswith("mean squared error by width")
+    assert lines[1].split() == ["layer", "width", "rows", "learnt", "from", "rows", "kept", "back"]
     assert sum("chosen" in line for line in lines) == 1
     plain = json.loads(run("path", fitted / "model.json", "--json").out)
     assert [row["width"] for row in plain["path"]] == [0, 1, 2, 3]

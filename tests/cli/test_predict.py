@@ -347,7 +347,7 @@ def test_the_command_starts_light_and_says_what_it_lacks() -> None:
     code = "import sys; sys.modules['click'] = None; from bgn.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == b"bgn: the command line needs the package 'click'. Run: pip install 'bgn[cli]'\n"
+    assert done.stderr == b"bgn: the command line needs the package 'click'. Install bgn with its extra 'cli'.\n"
 
 
 def test_version_help_and_usage(model: Path) -> None:

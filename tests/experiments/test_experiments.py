@@ -135,7 +135,7 @@ def test_without_torch_a_study_that_trains_says_so_before_it_starts(tmp_path):
     study = ("accuracy", "--smoke", "--datasets", "diabetes", "--seeds", "1")
     status, output, log = finish(*study, folder=tmp_path, without="torch")
     assert (status, output) == (2, "")
-    assert log.endswith("Run: pip install 'bgn[torch]' --methods leaves methods out.\n")
+    assert log.endswith("Install it, or bgn's extra 'torch'. --methods leaves methods out.\n")
     status, _, log = finish(*study, "--methods", "bgn", folder=tmp_path, without="torch openpyxl dask distributed")
     assert (status, "failed" in log) == (0, False)
     assert finish(*study, "--status", folder=tmp_path, without="torch")[0] == 0

@@ -12,5 +12,5 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "bgn":
             raise
-        sys.exit(f"bgn: the command line needs the package {error.name!r}. Run: pip install 'bgn[cli]'")
+        sys.exit(f"bgn: the command line needs the package {error.name!r}. Install bgn with its extra 'cli'.")
     bgn(prog_name="bgn")

@@ -15,19 +15,22 @@ from bgn import __version__
 from bgn.cli.certify import certify
 from bgn.cli.check import check
 from bgn.cli.compare import compare
+from bgn.cli.completion import completion
 from bgn.cli.counterfactual import counterfactual
 from bgn.cli.data import data
 from bgn.cli.distil import distil
 from bgn.cli.edit import edit
+from bgn.cli.effect import effect
 from bgn.cli.evaluate import evaluate
 from bgn.cli.explain import explain, report
 from bgn.cli.export import export
-from bgn.cli.fit import fit
+from bgn.cli.fit import INTERRUPTED, fit
 from bgn.cli.look import path, show_model
-from bgn.cli.measure import effect, margin
+from bgn.cli.measure import margin
 from bgn.cli.predict import predict
 from bgn.cli.simplify import simplify
 from bgn.cli.terminal import note, say, say_all
+from bgn.cli.tutorial import tutorial
 from bgn.inputs.refusal import spoken_to_a_shell
 from bgn.printable import message
 
@@ -48,6 +51,9 @@ class OneLine(click.Group):
             # The reader of our output has gone, as `head` does: not an error, and nobody to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except KeyboardInterrupt:
+            say("interrupted.")
+            ctx.exit(INTERRUPTED)
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if isinstance(error, OSError) and error.filename and error.strerror:
                 say(f"{error.filename}: {error.strerror}.")
@@ -77,11 +83,14 @@ def bgn() -> None:
     bgn fit houses.csv --target price --out model.json
     bgn show model.json                         its equation; with 20 questions: --width 20
     bgn predict model.json new.csv -o predicted.csv
+    bgn tutorial                                a walk through all of it
+
+    Exit codes: 0 done; 1 an input was refused, and standard error says why; 2 wrong usage; 130 interrupted.
     """
 
 
 for _command in (
     check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, certify, compare, edit,
-    simplify, distil, report, export, data,
+    simplify, distil, report, export, data, tutorial, completion,
 ):  # fmt: skip
     bgn.add_command(_command)

@@ -21,12 +21,25 @@ _NAMES = {
     "logistic": "logistic regression", "majority": "the commonest class",
 }  # fmt: skip
 _TITLES = {
-    "mse": {"r2": "R2", "mse": "MSE", "mae": "MAE"},
+    "mse": {"r2": "R2", "rmse": "RMSE", "mse": "MSE", "mae": "MAE"},
     "log_loss": {"log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy"},
 }  # fmt: skip
 MOST_PRINTED = 100
 """Questions of the equation that a card prints; `bgn show` prints all."""
 _WORDS = {"mse": "mean squared error", "log_loss": "log loss"}
+_LEGENDS = {
+    "mse": "R2: share of the variance explained. MSE: mean squared error, RMSE its root. MAE: mean absolute error",
+    "log_loss": "log loss: how wrong the probabilities are, 0 at best. AUC: how well they order the rows, 1 at best",
+}  # fmt: skip
+REASONS = {
+    "patience": "more did not help",
+    "max_width": "it had as many as were allowed",
+    "max_seconds": "the time was over",
+    "no gain": "nothing more was to be found",
+    "callback": "a callback said so",
+    "interrupted": "it was interrupted",
+}
+"""Why growth ended, in words."""
 
 
 def short(error: float, digits: int = 4) -> str:
@@ -35,10 +48,11 @@ def short(error: float, digits: int = 4) -> str:
 
 
 def scores(y: Floats, predicted: Floats) -> dict[str, float]:
-    """Return R2, mean squared and mean absolute error; R2 is 0 where `y` does not vary."""
+    """Return R2, the mean squared error and its root, and the mean absolute error; R2 is 0 where `y` does not vary."""
     error = y - predicted
     mse, variance = float(np.mean(error**2)), float(np.mean((y - y.mean()) ** 2))
-    return {"r2": 1.0 - mse / variance if variance else 0.0, "mse": mse, "mae": float(np.mean(np.abs(error)))}
+    share = 1.0 - mse / variance if variance else 0.0
+    return {"r2": share, "rmse": float(np.sqrt(mse)), "mse": mse, "mae": float(np.mean(np.abs(error)))}
 
 
 def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floats]) -> dict[str, dict[str, float]]:
@@ -102,6 +116,7 @@ class Card:
     classes: Mapping[str, int] | None = None
     loss: str = "mse"
     proven: Sequence[str] = ()
+    lines: int = 0
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
@@ -141,9 +156,9 @@ class Card:
         if best <= self.width:
             by = self._validation if "validation" in self.loss_by_width else "training"
             error = "error" if self.classes is None else "log loss"
-            return [f"more questions, up to {len(errors) - 1}, did not lower the {by} {error}"]
+            return [f"more {self._conditions}, up to {len(errors) - 1}, did not lower the {by} {error}"]
         sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
-        told = ", ".join(f"with {size} questions: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
+        told = ", ".join(f"with {size} {self._conditions}: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
         rival = self._rivals[0]
         name = "a linear model" if rival == "linear" else "logistic regression"
         linear = "" if rows == "validation" else f"; {name}: {short(self.figures[rival][self.loss], 3)}"
@@ -155,6 +170,11 @@ class Card:
             f"{told} instead of {short(errors[self.width], 3)}{linear}",
             f"({measured}{unit}; ask for more with --size {best})",
         ]
+
+    @property
+    def _conditions(self) -> str:
+        """What a model has more or fewer of."""
+        return "questions and lines" if self.lines else "questions"
 
     @property
     def _validation(self) -> str:
@@ -184,6 +204,7 @@ class Card:
         for who, figures in self.figures.items():
             sheet.add_row(Text(_NAMES[who]), *(_cell(name, figures[name]) for name in _TITLES[self.loss]))
         console.print(sheet)
+        line(f"({_LEGENDS[self.loss]}{self._in_unit()})")
         console.print()
         for text in self.more:
             line(text)
@@ -196,18 +217,32 @@ class Card:
 
     def _facts(self) -> Sequence[str]:
         used = ", ".join(map(clean, self.features_used)) or "none"
-        neurons = " + ".join(map(str, self.widths))
-        error = "error" if self.classes is None else "log loss"
+        learnt = f"{_WORDS[self.loss]} on the rows it learnt from: {short(self.train_loss)}"
+        if self.bound is not None:
+            learnt += f"; no other amounts for these questions could go below {short(self.bound)} (Theorem 1)"
         facts = [
-            f"{neurons} neuron{'s' * (self.widths != (1,))}, {self.parameters} numbers",
-            f"uses {len(self.features_used)} of {self.features} features: {used}",
-            f"training {error} {short(self.train_loss)}"
-            + ("" if self.bound is None else f"; these neurons cannot go below {short(self.bound)} (Theorem 1)")
-            + ("" if self.validation_loss is None else f"; {self._validation} {error} {short(self.validation_loss)}"),
-            f"{self.rows_train} rows to learn from{self._shares()}, {self.seconds:.1f} s; stopped: {self.stopped}",
+            f"{self._size()}, {self.parameters} numbers in all",
+            f"uses {len(self.features_used)} of {self.features} columns: {used}",
+            learnt,
         ]
+        if self.validation_loss is not None:
+            where = "cross-validated" if self.cross_validated else "on rows kept back while it grew"
+            facts.append(f"{_WORDS[self.loss]}, {where}: {short(self.validation_loss)}")
+        why = REASONS.get(self.stopped, self.stopped)
+        facts += [f"{self.rows_train} rows to learn from{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
         facts += [f"proven for every row: {each}" for each in self.proven]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
+
+    def _size(self) -> str:
+        """Say how many questions there are, layer by layer where there are several, and how many straight lines."""
+        if len(self.widths) > 1:
+            said = f"{' + '.join(map(str, self.widths))} neurons"
+        else:
+            said = f"{sum(self.widths)} question{'s' * (self.widths != (1,))}"
+        return said + (f" and {self.lines} straight line{'s' * (self.lines > 1)}" if self.lines else "")
+
+    def _in_unit(self) -> str:
+        return "" if self.unit is None or self.loss != "mse" else f"; RMSE and MAE in {clean(self.unit)}"
 
     def _shares(self) -> str:
         """Say how many of the rows are of each class, where there are classes, and few."""
@@ -221,7 +256,7 @@ def _cell(name: str, value: float) -> str:
     """Write a figure: shares to three digits after the point, errors to four that count."""
     if value != value:
         return "-"
-    return short(value) if name in ("mse", "mae", "log_loss") else f"{round(value, 3) + 0.0:.3f}"
+    return short(value) if name in ("mse", "rmse", "mae", "log_loss") else f"{round(value, 3) + 0.0:.3f}"
 
 
 def make_card(
@@ -260,7 +295,7 @@ def make_card(
         validation_loss=None if np.isnan(best.validation_loss) else best.validation_loss,
         cross_validated=sizes.cross_validated,
         train_loss=best.train_loss,
-        bound=bounds[-1] if bounds else None,
+        bound=bounds[-1] if bounds and not np.isnan(bounds[-1]) else None,
         widths=network.widths,
         parameters=network.n_parameters,
         features=network.n_inputs,
@@ -272,4 +307,5 @@ def make_card(
         classes=counts,
         loss=sizes.loss,
         proven=tuple(promises(model)),
+        lines=len(network.linear_terms),
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from bgn.cli.completion import TableName
 from bgn.cli.source import DataFile, file_options, gaps_option, json_option
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.check import check_opened
@@ -13,7 +14,7 @@ from bgn.inputs.file_format import FileFormat
 
 
 @click.command()
-@click.argument("data")
+@click.argument("data", type=TableName())
 @click.option("-t", "--target", metavar="COL", help="Column to predict: also look for columns that give it away.")
 @click.option("--date-format", metavar="FORMAT", help="How dates are written, such as %d/%m/%Y.")
 @file_options

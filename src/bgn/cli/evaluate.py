@@ -16,6 +16,11 @@ from bgn.model.schema import level_word
 from bgn.persist import ModelFile
 from bgn.printable import clean
 
+_TITLES = {
+    "r2": "share of variance explained, R2", "rmse": "root mean squared error, RMSE", "mse": "mean squared error, MSE",
+    "mae": "mean absolute error, MAE",
+}  # fmt: skip
+
 
 @model_and_data
 @click.option(
@@ -30,7 +35,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
 
     Of the file that the model was fitted to, the rows that were set aside are judged, unless --rows says otherwise. For
     classes: AUC, log loss, Brier and calibration error, accuracy and more, with standard errors, and how often each
-    class was taken for which. For numbers: R2, mean squared and mean absolute error.
+    class was taken for which. For numbers: R2, mean squared error and its root, mean absolute error.
 
     \b
     bgn evaluate model.json houses.csv
@@ -50,7 +55,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
         return
     show(f"{len(rows.X):,} rows")
     for name, value in found.items():
-        show(f"{ {'r2': 'R2', 'mse': 'MSE', 'mae': 'MAE'}[name]:<4} {short(value):>10}")
+        show(f"{_TITLES[name]:<32} {short(value):>10}")
 
 
 def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json: bool) -> None:

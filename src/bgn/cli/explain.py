@@ -160,8 +160,9 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
 @click.option("-o", "--out", default="report.html", show_default=True, help="Where to write.")
 @click.option("--title", help="Heading of the page.")
 @rows_option
+@json_option
 @reads_data
-def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: str | None) -> None:
+def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: str | None, as_json: bool) -> None:
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 
     Of the file that the model was fitted to, the rows that were set aside judge, unless --rows says otherwise.
@@ -179,4 +180,7 @@ def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: 
     bgn.write_report(
         file.model(), decoded(file.network, X), y, out, title=title, units=file.units, edits=file.edits, **tested
     )
-    show(f"report written to {clean(out)}")
+    if as_json:
+        show_json({"report": out, "rows": len(X), "test_rows": len(tested.get("y_test", ()))})
+    else:
+        show(f"report written to {clean(out)}: open it in a browser")

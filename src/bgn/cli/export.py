@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from bgn.cli.source import DataFile, preparation_of, read_model, width_option
-from bgn.cli.terminal import note, show
+from bgn.cli.source import DataFile, json_option, preparation_of, read_model, width_option
+from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.export.plan import plan
 from bgn.export.programs.sql_dialects import DIALECTS
@@ -36,7 +36,8 @@ from bgn.whole_file import check_place
 @click.option("--reasons", metavar="DATA", help="Of Python, SQL, ONNX and PMML: rows to explain predictions against.")
 @click.option("--count", type=click.IntRange(1), help="Of SQL and ONNX: how many reasons per prediction.")
 @width_option
-def export(model: str, target: str, out: str | None, width: int | None, **options: Any) -> None:
+@json_option
+def export(model: str, target: str, out: str | None, width: int | None, as_json: bool, **options: Any) -> None:
     """Write a saved MODEL as a program that predicts the same without bgn.
 
     \b
@@ -58,13 +59,17 @@ def export(model: str, target: str, out: str | None, width: int | None, **option
     if "reasons" in given:
         given["reasons"] = _background(file, given["reasons"])
     written = chosen.write(file.network, out, **given)
+    to_do = plan(file.network).to_do if target in ("c", "onnx", "excel", "pmml") else ()
+    if as_json:
+        told = {"program": str(written)} if out is None else {"written": out}
+        show_json({"to": target, **told, "to_make_before": list(to_do)})
+        return
     if out is None:
         sys.stdout.write(str(written))
     else:
         show(f"{target} written to {clean(out)}")
-    if target in ("c", "onnx", "excel", "pmml"):
-        for sentence in plan(file.network).to_do:
-            note(f"to make before: {sentence}")
+    for sentence in to_do:
+        note(f"to make before: {sentence}")
 
 
 def _background(file: ModelFile, name: str) -> Any:

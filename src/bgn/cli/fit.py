@@ -14,6 +14,7 @@ import click
 from bgn.cli.behaviour import behaviour, behaviour_options
 from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
+from bgn.cli.completion import TableName
 from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
 from bgn.cli.stream import Streamed, available_memory, too_large
 from bgn.cli.terminal import note, show_json
@@ -29,7 +30,7 @@ from bgn.whole_file import check_place, goes_through
 
 SIZE = 10
 """Questions of a first model: as many as a person reads."""
-_INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
+INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
 
 class FiniteRange(click.FloatRange):
@@ -164,7 +165,7 @@ _machine_options = grouped(
         "--accurate", is_flag=True,
         help="The mean of eight wide networks, for accuracy whatever the size; other options still override.",
     ),
-    click.option("--paper", is_flag=True, help="The paper's algorithm to the letter; other options still override."),
+    click.option("--paper", is_flag=True, help="The paper's algorithm, as its text has it; other options override."),
 )  # fmt: skip
 _result_options = grouped(
     click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
@@ -175,7 +176,7 @@ _result_options = grouped(
 
 
 @click.command()
-@click.argument("data", default="diabetes:measured")
+@click.argument("data", type=TableName(), default="diabetes:measured")
 @_column_options
 @_growth_options
 @behaviour_options
@@ -339,4 +340,4 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     if problems:
         raise Refused(" ".join(problems))
     if model.history_.stopped == "interrupted":
-        raise SystemExit(_INTERRUPTED)
+        raise SystemExit(INTERRUPTED)

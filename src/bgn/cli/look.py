@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.card import REASONS
 from bgn.cli.certify import told_range
 from bgn.cli.source import read_model, width_option
 from bgn.cli.terminal import note, show, show_json
@@ -138,13 +139,14 @@ def path(model: str, as_json: bool) -> None:
         chosen = {"layer": history.best_layer + 1, "width": history.best_width}
         show_json({"chosen": chosen, "stopped": history.stopped, "cross_validated": crossed, "path": plain})
         return
-    word = {"mse": "MSE", "log_loss": "loss"}[loss]
-    title = f"cross-validated {word}" if crossed else f"valid. {word}"
-    wide = max(12, len(title))
-    show(f"{'layer':>5} {'width':>5} {f'train {word}':>12} {title:>{wide}}")
+    word = {"mse": "mean squared error", "log_loss": "log loss"}[loss]
+    titles = ["rows learnt from", "cross-validated" if crossed else "rows kept back"]
+    show(f"{word} by width: so many questions (and straight lines) in a layer")
+    wide = max(map(len, titles))
+    show(f"{'layer':>5} {'width':>5} {titles[0]:>{wide}} {titles[1]:>{wide}}")
     for row in rows:
         best = (row["layer"], row["width"]) == (history.best_layer + 1, history.best_width)
         valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
         mark = "  chosen" if best else ""
-        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>12.6g} {valid:>{wide}}{mark}")
-    show(f"stopped: {history.stopped}")
+        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>{wide}.6g} {valid:>{wide}}{mark}")
+    show(f"growth ended: {REASONS.get(history.stopped, history.stopped)}")

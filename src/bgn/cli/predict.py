@@ -15,8 +15,10 @@ from bgn.cli.roles import Recogniser
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
 from bgn.cli.terminal import note
 from bgn.inputs.refusal import Refused
+from bgn.model.decimals import written
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.terms import as_terms
 from bgn.persist import ModelFile
 
 _BETWEEN = " | "  # classes of a set
@@ -31,15 +33,19 @@ _BETWEEN = " | "  # classes of a set
     help="Also low and high ends between which so many rows' targets lie, such as 0.9; for classes, those among which "
     "so many rows' classes are.",
 )  # fmt: skip
+@click.option("--exact", is_flag=True, help="Write every digit; text has as many as the model's amounts otherwise.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object per row and line, with every digit.")
 @reads_data
 def predict(
-    file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], proba: bool, interval: float | None
-) -> None:
+    file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], proba: bool, interval: float | None,
+    exact: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
     Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
     answered as they learnt to. Files larger than memory are read in blocks. A model for classes writes labels and, with
-    --proba, a column per class with its probability.
+    --proba, a column per class with its probability. Text has as many decimals as the model's amounts, probabilities
+    six; Parquet, --json and --exact have every digit.
 
     \b
     bgn predict model.json new.csv > predicted.csv
@@ -63,14 +69,16 @@ def predict(
     rows, kinds = ModelRows(file, opened, read, form=data.form), {n: _kept(k, binary) for n, k in own.items()}
     schema = pa.schema([*kinds.items(), *made.items()])
     total = lacking = filled = 0
-    with table_writer(out, schema) as writer:
+    decimals = None if exact or binary or as_json else _decimals(file)
+    with table_writer(out, schema, as_json) as writer:
         for first, table, block in rows.blocks():
             known.look(first, table, _target(rows, table, there, first))
             lacks = ~block.complete
             block.X[lacks] = 0.0
             predicted = _predicted(file, block.X, lacks, proba, interval)
             columns = [_as(table.column(name), kind) for name, kind in kinds.items()]
-            writer.write_table(pa.table([*columns, *predicted], schema=schema))
+            shown = [_rounded(each, decimals) for each in predicted]
+            writer.write_table(pa.table([*columns, *shown], schema=schema))
             total += len(lacks)
             lacking += int(np.count_nonzero(lacks))
             filled += int(np.count_nonzero(block.filled))
@@ -92,6 +100,20 @@ def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, 
     chances = {f"probability of {level_word(label)}": pa.float64() for label in classes} if proba else {}
     sets = {} if interval is None else {"classes": pa.string()}
     return {"prediction": pa.array(list(classes)).type, **sets, **chances}
+
+
+def _decimals(file: ModelFile) -> int:
+    """Return how many decimals to write: those of the model's amounts, six for probabilities."""
+    if file.network.link != "identity":
+        return 6
+    terms = as_terms(file.network)
+    amounts = [float(terms.base), *(float(term.weight) for term in terms.terms)]
+    return max(0, *(-int(written(each).as_tuple().exponent) for each in amounts))
+
+
+def _rounded(column: pa.Array, decimals: int | None) -> pa.Array:
+    """Return a column that was predicted as text has it; None for every digit."""
+    return column if decimals is None or not pa.types.is_floating(column.type) else pc.round(column, decimals)
 
 
 def _can_tell(file: ModelFile, interval: float | None) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from bgn import datasets
+from bgn.cli.completion import TableName
 from bgn.cli.roles import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
@@ -72,7 +73,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="For machines
 
 def model_and_data(command: Callable[..., None]) -> click.Command:
     """Make a command about a model and a table."""
-    arguments = grouped(click.argument("model", type=click.Path()), click.argument("data"))
+    arguments = grouped(click.argument("model", type=click.Path()), click.argument("data", type=TableName()))
     return click.command()(arguments(command))
 
 

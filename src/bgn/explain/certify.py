@@ -23,13 +23,14 @@ from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.printable import clean
+from bgn.tabular import Columns, Tabular
 
 # Changes up to this, relative to all that can be added up, are roundings.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Tabular):
     """What one column does to the prediction, all other columns fixed.
 
     Attributes
@@ -55,6 +56,9 @@ class Certificate:
     rises: tuple[Any, Any] | None = None
     falls: tuple[Any, Any] | None = None
 
+    def _columns(self) -> Columns:
+        return {"column": [self.column], "direction": [self.direction], "rise": [self.rise], "fall": [self.fall]}
+
     def as_dict(self) -> dict[str, Any]:
         """Return the same in plain types: what JSON can hold."""
         pairs = {"rises": self.rises, "falls": self.falls}
@@ -69,7 +73,7 @@ class Certificate:
 
 
 @dataclass(frozen=True, eq=False)
-class Certificates(Mapping[str, Certificate]):
+class Certificates(Mapping[str, Certificate], Tabular):
     """The certificates of a model's columns, by name.
 
     Attributes
@@ -78,6 +82,11 @@ class Certificates(Mapping[str, Certificate]):
     """
 
     certificates: Mapping[str, Certificate]
+
+    def _columns(self) -> Columns:
+        each = list(self.certificates.values())
+        told = {"column": [one.column for one in each], "direction": [one.direction for one in each]}
+        return told | {"rise": [one.rise for one in each], "fall": [one.fall for one in each]}
 
     def __getitem__(self, name: str) -> Certificate:
         return self.certificates[name]
@@ -259,12 +268,11 @@ def _along(problem: ScoreProblem, column: int) -> tuple[Floats, Floats]:
 def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
     """Return the problem whose highest score is the largest rise: one more column, which is the higher value."""
     domain, copy = problem.domain, len(problem.slopes)
-    after = replace(
-        domain,
-        **{name: np.append(getattr(domain, name), getattr(domain, name)[column])
-           for name in ("low", "high", "whole", "gaps", "start")},
-        levels=(*domain.levels, domain.levels[column]),
-    )  # fmt: skip
+    twice: dict[str, Any] = {
+        name: np.append(getattr(domain, name), getattr(domain, name)[column])
+        for name in ("low", "high", "whole", "gaps", "start")
+    }
+    after = replace(domain, **twice, levels=(*domain.levels, domain.levels[column]))
     levels = domain.levels[column]
     if levels is not None:
         codes = np.arange(max(levels) + 1.0)

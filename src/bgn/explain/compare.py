@@ -16,13 +16,14 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.printable import clean
+from bgn.tabular import Columns, Tabular
 
 # Rows whose shares are in memory at once.
 _ROWS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Tabular):
     """The gap in the mean score between two sets of rows, and where it comes from.
 
     Attributes
@@ -60,6 +61,10 @@ class Comparison:
     shares: Floats
     method: str
     network: Network
+
+    def _columns(self) -> Columns:
+        order = [j for j in np.argsort(-np.abs(self.columns), kind="stable") if self.columns[j]]
+        return {"column": [self.network.names[j] for j in order], "adds to the gap": self.columns[order].tolist()}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same in plain types: what JSON can hold."""

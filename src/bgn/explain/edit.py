@@ -18,6 +18,7 @@ from bgn.model.neuron import Neuron
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 # By neuron, and by which of its columns are shown without gaps.
 Answers = dict[tuple[Neuron, bytes], Bools]
@@ -26,7 +27,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Receipt:
+class Receipt(Tabular):
     """What a change did to the predictions of given rows.
 
     Attributes
@@ -45,6 +46,11 @@ class Receipt:
     changed: NDArray[np.int64]
     decisions: NDArray[np.int64] | None
     change: Floats
+
+    def _columns(self) -> Columns:
+        edit = self.edit
+        told: dict[str, Any] = {"what": [edit.what], "rows": [edit.rows], "predictions changed": [edit.changed]}
+        return told | {"decisions changed": [edit.decisions], "error before": [edit.before], "after": [edit.after]}
 
     def __repr__(self) -> str:
         edit = self.edit

@@ -17,10 +17,11 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Extremes:
+class Extremes(Tabular):
     """The lowest and the highest prediction among the rows of a domain.
 
     Attributes
@@ -42,6 +43,11 @@ class Extremes:
     high_row: Any
     proven: bool
     bounds: tuple[float, float]
+
+    def _columns(self) -> Columns:
+        rows = [None if row is None else _plain(row) for row in (self.low_row, self.high_row)]
+        ends: dict[str, Any] = {"end": ["lowest", "highest"], "prediction": [self.low, self.high]}
+        return ends | {"bound": list(self.bounds), "proven": [self.proven, self.proven], "row": rows}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same in plain types: what JSON can hold, None for what has no end."""
@@ -109,10 +115,9 @@ def extremes(
         found = highest(problem_of(network, domain, sign), start + share * max_seconds)
         sides.append(_told(network, found, sign))
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
-    sure = not any(domain.gaps[term.column] for term in network.linear_terms)  # rows with such gaps are not looked at
     scores = np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])
     low, high, *bounds = (scores if output is not None else whole.linked(scores)).tolist()
-    proven = sure and all(told[3] or end == bound for told, end, bound in zip(sides, (low, high), bounds, strict=True))
+    proven = all(told[3] or end == bound for told, end, bound in zip(sides, (low, high), bounds, strict=True))
     return Extremes(low, high, rows[0], rows[1], proven, (bounds[0], bounds[1]))
 
 

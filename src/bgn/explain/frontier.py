@@ -17,10 +17,11 @@ from bgn.inputs.classes import codes_of
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Frontier:
+class Frontier(Tabular):
     """Errors of a model at every size it had while it grew: mean squared errors, or log losses where it has classes.
 
     Attributes
@@ -43,6 +44,11 @@ class Frontier:
     chosen: int
     cross_validated: bool = False
     loss: str = "mse"
+
+    def _columns(self) -> Columns:
+        sizes = range(len(self.errors["training"]))
+        told = {f"{self.name(rows)} error": errors.tolist() for rows, errors in self.errors.items()}
+        return {"questions": [*sizes], **told, "chosen": [size == self.chosen for size in sizes]}
 
     @property
     def judged(self) -> str:

@@ -18,6 +18,7 @@ from bgn.model.neuron import Neuron
 from bgn.model.step import Floats
 from bgn.model.terms import network_of, outputs_of
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 
 def _shares(values: Floats, axis: int | None = None) -> Floats:
@@ -27,7 +28,7 @@ def _shares(values: Floats, axis: int | None = None) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance:
+class Importance(Tabular):
     """Importance of features, connections and neurons; each has a relative twin that sums to 1.
 
     Attributes
@@ -57,6 +58,12 @@ class Importance:
     kind: str
     by_class: Floats | None = None
     standard_error: Floats | None = None
+
+    def _columns(self) -> Columns:
+        order = np.argsort(-self.features, kind="stable")
+        names = {"feature": [self.feature_names[j] for j in order], "importance": self.features[order].tolist()}
+        spread = {} if self.standard_error is None else {"standard error": self.standard_error[order].tolist()}
+        return {**names, "share": self.relative_features[order].tolist(), **spread}
 
     @property
     def relative_features(self) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.optimize import nnls
 
 from bgn.explain.change import Change, change_of
 from bgn.explain.crossings import after_first, direction, normal, walks
+from bgn.explain.row_margins import Margin
 from bgn.explain.subject import positive_of, rows_of, slopes_at
 from bgn.model.decimals import EXACT, written
 from bgn.model.layer import Layer
@@ -27,43 +27,6 @@ from bgn.pipelines import through_pipelines
 _INSIDE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Margin:
-    """Distances to the nearest other prediction: with classes, to the nearest other class unless asked otherwise.
-
-    Attributes
-    ----------
-    up, down : ndarray, shape (rows, features)
-        The nearest value above, and below, the row's own at which the prediction is another, all other columns as
-        they are; ``inf`` and ``-inf`` where there is none.
-    distance : ndarray, shape (rows, features)
-        How far the nearer of the two is, in the units of the column; ``inf`` for categories and gaps.
-    euclidean : ndarray, shape (rows,)
-        Distance to the nearest rows with another prediction, all numbers free, in the units given: their infimum.
-    nearest : ndarray, shape (rows, features)
-        The point of the threshold at that distance; NaN where there is none. Categories and gaps stay.
-    exact : ndarray of bool, shape (rows,)
-        False where the search in a deeper network ended early: `euclidean` is then a lower bound.
-    levels : dict of str to ndarray of bool, shape (rows, levels)
-        By category: at which of its levels the prediction is another, all other columns as they are; none where the
-        row has a gap.
-    slopes : ndarray, shape (rows, features), or None
-        What linear terms add per unit of each column until then, 0 beyond their ends; with several classes one last
-        axis for them. None without linear terms.
-    """
-
-    up: Floats
-    down: Floats
-    distance: Floats
-    euclidean: Floats
-    nearest: Floats
-    exact: Bools
-    levels: Mapping[str, Bools] = field(default_factory=dict)
-    slopes: Floats | None = None
-
-    def __repr__(self) -> str:
-        rows, features = self.distance.shape
-        return f"Margin({rows} rows, {features} features, nearest change at {self.euclidean.min():.6g})"
 
 
 @through_pipelines("X")
@@ -124,7 +87,8 @@ def margin(
             up[known, column], down[known, column] = _along(network, column, rows[known], other)
     distance = np.where(np.isinf(up) & np.isinf(down), np.inf, np.minimum(up - rows, rows - down))
     euclidean = _euclidean(network, rows, gaps, scale, other, max_cells)
-    return Margin(up, down, distance, *euclidean, levels, None if whole.slopes is None else slopes_at(whole, rows))
+    slopes = None if whole.slopes is None else slopes_at(whole, rows)
+    return Margin(up, down, distance, *euclidean, levels, slopes, network.names)
 
 
 def _euclidean(

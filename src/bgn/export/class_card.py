@@ -21,6 +21,7 @@ from bgn.model.link import LINKS
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.term_table import TermTable, as_table
+from bgn.require import require
 
 MOST_POINTS = 1000
 
@@ -102,6 +103,18 @@ class ClassCard:
 
     def _repr_html_(self) -> str:
         return self.format("html")
+
+    def to_frame(self) -> Any:
+        """Return points by question and class as a pandas frame; the first row is the start.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        questions = ["always", *(describe(term.condition, self.table.asked, Text()) for term in self.table.asked.terms)]
+        frame = require("pandas", extra="cli").DataFrame([self.start, *self.points], columns=list(self.classes))
+        frame.insert(0, "question", questions)
+        return frame
 
 
 def class_card(network: Network) -> ClassCard:

@@ -25,6 +25,7 @@ from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.link import LINKS
 from bgn.model.terms import Term, Terms, as_terms, network_of, outputs_of
 from bgn.printable import clean
+from bgn.require import require
 
 _MOST_TOTALS = 10
 
@@ -117,6 +118,16 @@ class Scorecard:
 
     def _repr_html_(self) -> str:
         return self.format("html")
+
+    def to_frame(self) -> Any:
+        """Return questions and points as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = require("pandas", extra="cli")
+        return pandas.DataFrame({"question": list(self.questions), "points if yes": list(self.points)})
 
 
 def scorecard(model: Any) -> Scorecard | ClassCard:

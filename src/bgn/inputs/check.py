@@ -16,6 +16,7 @@ from bgn.inputs.findings import Finding, all_findings, pending, serious
 from bgn.inputs.refusal import check_there
 from bgn.inputs.survey import ColumnFacts, surveyed
 from bgn.printable import clean, visible
+from bgn.require import require
 
 _WIDTH, _NAME_WIDTH = 96, 28
 
@@ -82,6 +83,16 @@ class TableCheck:
         )
         gaps = _share(facts.gaps, self.rows)
         return clean(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame: one row per column, as in print.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        titles = ("column", "kind", "gaps", "different", "values")
+        return require("pandas", extra="cli").DataFrame(map(self._cells, self.columns), columns=list(titles))
 
     def _repr_html_(self) -> str:
         table = [self._cells(facts) for facts in self.columns]

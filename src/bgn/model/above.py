@@ -10,4 +10,5 @@ from typing import Any
 
 ANSWERS: dict[str, Callable[..., Any]] = {}
 """``"picture"`` of a network as HTML; ``"hidden"``, ``"predict"`` and ``"table_of"`` for tensors on a GPU;
-``"card"`` of a fitted model; ``"network_within"`` a pipeline; ``"plain_content"`` of a network's file."""
+``"card"``, ``"write_report"`` and ``"save"`` of a fitted model;
+``"network_within"`` a pipeline; ``"plain_content"`` of a network's file."""

@@ -293,6 +293,7 @@ def _with_network(estimator: Any, network: Network, note: str, keep_history: boo
     model = copy.copy(estimator)
     vars(model).update(network_=network, n_features_in_=network.n_inputs, steps_note_=note)
     vars(model).pop("feature_names_in_", None)
+    vars(model).pop("background_", None)  # its rows are as the steps made them
     if network.feature_names is not None:
         model.feature_names_in_ = np.array(network.feature_names, dtype=object)
     if not keep_history:

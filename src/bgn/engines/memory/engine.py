@@ -62,5 +62,9 @@ class RowsInMemory(OneBlock):
         """A hash of every row's content."""
         return np.asarray(self._rows.hashes(seed))
 
+    def encoded(self, chosen: NDArray[Any]) -> Floats:
+        """Some of the rows as a network reads them."""
+        return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)
+
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
         return MemoryEngine(self._rows.part(plan, held_out, self._threads), plan.loss_of(held_out))

@@ -19,10 +19,11 @@ from bgn.explain.subject import clipped_network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Counterfactual:
+class Counterfactual(Tabular):
     """An answer to "what would have to change?".
 
     Changes of one part, and of two, are found by trying every candidate; larger ones by a mixed-integer program over
@@ -74,6 +75,11 @@ class Counterfactual:
     plain: Floats | None = field(default=None, repr=False)
     miss: float = field(default=0.0, repr=False)
     label: Any = None
+
+    def _columns(self) -> Columns:
+        moves = list(self.changes.values())
+        told = {"column": list(self.changes), "from": [old for old, _ in moves], "to": [new for _, new in moves]}
+        return told | {"prediction": [self.prediction] * len(moves), "cost": [self.cost] * len(moves)}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the answer, and its alternatives, in plain types: what JSON can hold."""
@@ -168,17 +174,20 @@ def counterfactual(
     Counterfactual(rooms 1 -> 4: 1, probability 0.6225 at cost 3, optimal)
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
-    network = _whose_changes_can_be_proven(model)
+    network = _whose_changes_can_be_proven(model, probability)
     tasks = read_tasks(network, x, read_goal(network, at_least, at_most, to, probability), limits, fill_gaps)
     return _best(tasks, n, isinstance(costs, str), max_seconds)
 
 
-def _whose_changes_can_be_proven(model: Any) -> Any:
-    """Return the network of a model; one with linear terms must predict a number by one layer of questions."""
+def _whose_changes_can_be_proven(model: Any, probability: Any) -> Any:
+    """Return the network of a model; one with linear terms must have one layer, and limits that are linear."""
     network = clipped_network(model)
-    if network.slopes is not None and (network.link != "identity" or network.depth > 1):
+    if network.slopes is not None and network.depth > 1:
+        raise ValueError("model must have one layer of questions where it has linear terms. Fit it with max_linear=0.")
+    if network.slopes is not None and network.link == "softmax" and probability is not None:
         raise ValueError(
-            "model must predict a number by one layer of questions where it has linear terms. Fit it with max_linear=0."
+            "probability is for two classes where the model has linear terms: of more, it is no straight line. Ask for "
+            "the class alone, with to, or fit with max_linear=0."
         )
     return network
 

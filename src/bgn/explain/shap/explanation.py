@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from bgn.explain.classes import class_number, score_of, swapped
 from bgn.explain.shap.coalitions import SortedColumns, averages, games, shapley_weights
 from bgn.model.network import Network
-from bgn.model.schema import Level
+from bgn.model.schema import Level, level_word
 from bgn.model.step import Floats
 from bgn.require import require
+from bgn.tabular import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Tabular):
     """Why a network predicts what it predicts, row by row.
 
     Attributes
@@ -74,6 +75,14 @@ class Explanation:
     probabilities: Floats | None = None
     linear_values: Floats | None = None
     predictions: Floats | None = None
+
+    def _columns(self) -> Columns:
+        if self.values.ndim == 2:
+            values = {name: each.tolist() for name, each in zip(self.feature_names, self.values.T, strict=True)}
+            return {"base value": [float(self.base_value)] * len(self.values), **values}
+        words = [level_word(label) for label in self.classes or ()]
+        return {f"{name}, {word}": self.values[:, j, k].tolist() for k, word in enumerate(words)
+                for j, name in enumerate(self.feature_names)}  # fmt: skip
 
     def of_class(self, label: Any) -> Explanation:
         """Return the explanation of one class's score; of two classes, of the log-odds of either.
