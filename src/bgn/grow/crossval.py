@@ -3,10 +3,9 @@
 Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
 The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
 do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
-others do better by more than the noise of their loss. For classes, wide layers that competed are teachers too: the
-questions that explain best what they predict, on average, are asked instead if these do better; and where rows are not
-too few, scores are stretched as the folds tell. Neurons are not replaced meanwhile, which would take ten times as long.
-The layer is then grown on all rows, and every width of it carries the loss that cross-validation found for it.
+others do better by more than the noise of their loss. For classes, where rows are not too few, scores are stretched as
+the folds tell. Neurons are not replaced meanwhile, which would take ten times as long. The layer is then grown on all
+rows, and every width of it carries the loss that cross-validation found for it.
 """
 
 from __future__ import annotations
@@ -21,21 +20,10 @@ from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
 from bgn.grow.roles import Roles
-from bgn.grow.tries import (
-    CLEARLY,
-    LEAD_AMONG_FOLDS,
-    GrowthSettings,
-    grow_once,
-    grow_taught,
-    lines_alone,
-    noise_of,
-    penalties,
-)
+from bgn.grow.tries import CLEARLY, LEAD_AMONG_FOLDS, GrowthSettings, grow_once, lines_alone, noise_of, penalties
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
-# Layers of at least so many neurons can teach: smaller ones know too little.
-_TEACHERS = 15
 # From so many rows on, folds tell how far scores are to be stretched.
 _TELLING = 2000
 # So many penalties beyond the least are tried for classes, and more while the last is the best.
@@ -54,17 +42,10 @@ class _CrossValidated:
     folds: tuple[tuple[float, ...], ...]
     stopped: str  # why the fold that grew the longest went no further
     paths: tuple[tuple[Snapshot, ...], ...]  # of the folds
-    teachers: tuple[tuple[Snapshot, ...], ...] = ()  # of each fold, where questions explain what these predict
 
     @property
     def least(self) -> float:
         return min(loss for loss, _ in self.losses)
-
-    @property
-    def chosen(self) -> list[Snapshot]:
-        """The folds' layers at the best width."""
-        width = self.losses.index(min(self.losses))
-        return [path[min(width, len(path) - 1)] for path in self.paths]
 
     @property
     def at_best(self) -> tuple[float, ...]:
@@ -93,12 +74,7 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
         judged.append(_judge(rows, plain, place, seed, monitor))
     best = min(judged, key=_least)
     if settings.max_features > 1 and not monitor.out_of_time():
-        judged.append(_judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor))
-        best = min(best, judged[-1], key=_least)
-    searched = settings.direction == "search" and settings.output == "full"
-    if classes and searched and settings.max_width >= _TEACHERS and not monitor.out_of_time():
-        teachers = tuple(zip(*(each.chosen for each in judged), strict=True))
-        best = min(best, _judge(rows, best.settings, best.penalty, seed, monitor, teachers), key=_least)
+        best = min(best, _judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor), key=_least)
     if settings.most_linear and not monitor.out_of_time():
         best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
@@ -118,11 +94,7 @@ def _grown_on_all(
     final = replace(best.settings, digits=settings.digits, max_width=width, stretch=tuple(stretch))
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
-    if best.teachers:
-        teachers = [each for some in best.teachers for each in some]
-        path = grow_taught(rows, teachers, final, penalty, settings.max_replacements, seed, monitor)
-    else:
-        path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
+    path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
@@ -153,20 +125,14 @@ def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
     return replace(snapshot, validation_loss=found[0], validation_deviation=found[1])
 
 
-def _judge(
-    rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor,
-    teachers: tuple[tuple[Snapshot, ...], ...] = (),
-) -> _CrossValidated:  # fmt: skip
-    """Grow without each fold in turn, side by side, and put together what the folds say; with the folds' `teachers`,
-    questions that explain what these predict."""
+def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _CrossValidated:
+    """Grow without each fold in turn, side by side, and put together what the folds say."""
     limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
     watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]
 
     def grown(fold: int) -> LayerPath:
         some = rows.folds[fold]
         own = penalties(some, settings, True)[penalty]
-        if teachers:
-            return grow_taught(some, teachers[fold], settings, own, 0, seed, watches[fold])
         return grow_once(some, settings, own, 0, seed, watches[fold], 0)
 
     threads = rows.threads
@@ -183,4 +149,4 @@ def _judge(
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
         folds.append(tuple(one.validation_loss for one in each))
-    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths), teachers)
+    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths))

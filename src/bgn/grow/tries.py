@@ -14,7 +14,6 @@ from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
-from bgn.grow.distilled import taught
 from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule
@@ -31,8 +30,6 @@ _LITTLE_OF_MANY = 100.0  # the same in an average, whose networks grow wide
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)
 LEAD_AMONG_FOLDS = 2.0
-# The ridge penalty of questions that are found on what wider layers predict, as a share of the weight.
-_TAUGHT = 0.04
 # By so many times the noise linear terms must be better than questions alone, to join them.
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than questions with it, they are given up.
@@ -103,20 +100,6 @@ def grow_once(
     sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
     found = sweeper.plan(how_many(settings.sweeps, settings.max_width))
     return _as_planned(found, rows, settings, limits, rule, rng, monitor, layer)
-
-
-def grow_taught(
-    rows: Roles, teachers: Sequence[Snapshot], settings: GrowthSettings, penalty: float, replacements: int | None,
-    seed: int, monitor: Monitor,
-) -> LayerPath:  # fmt: skip
-    """Grow one layer of the questions that explain best what other layers predict; their weights fit the targets."""
-    wanted, limits = _limits(rows, settings, replacements)
-    rng, sample = np.random.default_rng([seed, 0]), taught(rows, teachers)
-    least = _LITTLE * sample.unit
-    lesser = _rule(settings, max(_TAUGHT * sample.train.loss.curvature * sample.train.total, least), wanted)
-    wide = replace(limits, digits=None)
-    found = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), 0).plan(0)
-    return _as_planned(found, rows, settings, limits, _rule(settings, penalty, wanted), rng, monitor, 0)
 
 
 def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> tuple[Constraints, LayerSettings]:

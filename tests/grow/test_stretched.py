@@ -1,4 +1,4 @@
-"""Rows with what teachers predict of them, and scores stretched as folds tell, against their definitions."""
+"""Scores stretched as folds tell, against their definition."""
 
 from __future__ import annotations
 
@@ -12,26 +12,10 @@ import bgn
 from bgn import BGNClassifier
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.grow import crossval
-from bgn.grow.distilled import probabilities, taught
-from bgn.grow.history import Snapshot
 from bgn.grow.loss import loss_of
 from bgn.grow.out_of_fold import FoldScores, stretches
 from bgn.grow.roles import assign_roles
-from bgn.model.link import LINKS
-from bgn.model.neuron import Neuron, Projection
 from tests.growing import same
-
-
-def _teachers(rng: np.random.Generator, classes: int, number: int) -> list[Snapshot]:
-    several = () if classes == 2 else (classes,)
-    made = []
-    for _ in range(number):
-        width = int(rng.integers(0, 4))
-        places = rng.integers(0, 2, width).tolist()
-        neurons = [Neuron(Projection((place,), (1.0,)), float(rng.integers(-1, 2))) for place in places]
-        weights = rng.normal(size=(width, *several)) * rng.choice([0.3, 3.0, 30.0])
-        made.append(Snapshot(tuple(neurons), weights, rng.normal(size=several) if several else 0.5, 0.0, 0.0))
-    return made
 
 
 def _roles(rng: np.random.Generator, classes: int, rows: int = 60, weighted: bool = False):
@@ -39,30 +23,6 @@ def _roles(rng: np.random.Generator, classes: int, rows: int = 60, weighted: boo
     y = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)]).astype(float)
     weight = rng.integers(1, 5, rows) / 2.0 if weighted else None
     return assign_roles(RowsInMemory(X, y, weight), None, 0.2, 0, loss=loss_of(range(classes)), cv=3)[0]
-
-
-def _said(part, snapshot: Snapshot, link: str) -> np.ndarray:
-    """What a layer predicts, from the definition, one column per class."""
-    table = np.asarray(part.columns).T
-    answers = np.array([np.where(each.fires(table), 1.0, -1.0) for each in snapshot.neurons]).reshape(-1, len(table)).T
-    found = LINKS[link](answers @ snapshot.output_weights + snapshot.base)
-    return np.stack([1 - found, found], axis=1) if found.ndim == 1 else found
-
-
-@given(st.integers(0, 2**31), st.sampled_from([2, 3, 5]), st.integers(1, 4), st.booleans())
-@settings(max_examples=40)
-def test_rows_weigh_what_teachers_say(seed, classes, number, weighted):
-    rng = np.random.default_rng(seed)
-    rows, teachers = _roles(rng, classes, weighted=weighted), _teachers(rng, classes, number)
-    part, loss = rows.sample.part, rows.sample.loss
-    expected = np.mean([_said(part, each, loss.link) for each in teachers], axis=0)
-    found = probabilities(part, loss, teachers).T / 2.0**loss.grid.exponent
-    np.testing.assert_allclose(found, expected, atol=1e-7)
-    soft = taught(rows, teachers)
-    heavy = part.weight if len(part.weight) else np.ones(part.n_rows)
-    shares = np.bincount(soft.train.part.target, soft.train.part.weight, classes) / soft.unit * rows.unit
-    np.testing.assert_allclose(shares, heavy @ expected, atol=heavy.sum() / 500)
-    assert soft.train.n_columns == rows.train.n_columns
 
 
 @given(st.integers(0, 2**31), st.sampled_from([2, 3]), st.sampled_from([0.25, 1.0, 4.0]))
@@ -99,7 +59,7 @@ def test_the_same_bits_wherever_rows_with_classes_live(engine, classes, monkeypa
     rng = np.random.default_rng(classes)
     X = rng.normal(size=(150, 3)).round(1)
     y = ((X[:, 0] + X[:, 1] * (X[:, 2] > 0) + rng.normal(size=150)) > 0).astype(int) + (classes > 2) * (X[:, 1] > 1)
-    monkeypatch.setattr(crossval, "_TEACHERS", 1)
+    monkeypatch.setattr(crossval, "_TELLING", 1)
     model = BGNClassifier(max_width=4, max_replacements=2, cv=2, random_state=0, n_jobs=1)
     expected = model.fit(X, y).history_
     assert same(engine(model, X, y, None).history_, expected)
