@@ -105,6 +105,10 @@ FITS: dict[str, Callable[[], Network]] = {
     "uneven": lambda: _fit(uneven()),
     "uneven, debiased, no limit": lambda: _fit(uneven(), direction="debiased", max_features=None, shrinkage=1.0),
     "two classes": lambda: _classes(smooth(), 2),
+    "two classes, cross-validated": lambda: _classes(smooth(), 2, cv=2, max_width=15, max_replacements=1),
+    "three classes, cross-validated, weighted": lambda: _classes(
+        coarse(), 3, True, cv=2, max_width=15, max_replacements=0
+    ),
     "three classes, deep, weighted": lambda: _classes(coarse(), 3, True, max_layers=2, max_width=6),
     "many": lambda: _fit(many(), max_width=10, max_replacements=4),
     "many, weighted, float32": lambda: _fit(many(), True, True, max_width=8, max_replacements=2),

@@ -115,7 +115,7 @@ def kind(block: Block) -> str:
         return "shell"
     if block.language == "text":
         return "output"
-    if block.language in ("json", "none") or re.match(TEXT, first):
+    if block.language in ("json", "toml", "none") or re.match(TEXT, first):
         return "text"
     compile(block.code, "a block that is neither Python nor for a shell; say in this test what it is", "exec")
     return "python"
@@ -145,6 +145,7 @@ def make_tables(folder: Path) -> None:
     cells = zip(rows["income"], rows["age"], np.where(leaving, "Yes", "No"), strict=True)
     lines = ["charges,tenure,Churn", *(f"{charges:g},{tenure:g},{churn}" for charges, tenure, churn in cells)]
     (folder / "customers.csv").write_text("\n".join(lines) + "\n")
+    (folder / "labels.toml").write_text('title = "Houses"\n[columns.income]\nlabel = "income of the block"\n')
     X = np.column_stack(list(rows.values()))
     for name, array in {"X": X[:, :-1], "y": X[:, -1], "rows": X}.items():
         np.save(folder / f"{name}.npy", array)
@@ -199,6 +200,9 @@ def command(line: str) -> None:
 
         from bgn.cli.app import bgn as shell
 
+        if arguments[0] == "serve":  # which ends when it is told to: that its options are understood is checked
+            assert shell.commands["serve"].make_context("serve", arguments[1:])
+            return
         done = CliRunner().invoke(shell, arguments, catch_exceptions=False)
         assert done.exit_code == 0, f"{line}\n{done.output}"
         print(done.stdout, end="")

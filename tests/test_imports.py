@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(bgn.__file__).parent
 
 # What each part of the package may not know of, whoever writes it.
-_SEEN = ("bgn.export", "bgn.show", "bgn.plots", "bgn.report", "bgn.cli")
+_SEEN = ("bgn.export", "bgn.show", "bgn.plots", "bgn.report", "bgn.serve", "bgn.cli")
 _CALLED = ("bgn.estimators", "bgn.dask", "bgn.persist", "bgn.baselines", "bgn.datasets")
 _GROWN = ("bgn.grow", "bgn.engines", "bgn.tensors", "numba", "torch")
 FORBIDDEN = {
@@ -31,12 +31,13 @@ FORBIDDEN = {
     "explain": (*_SEEN, *_CALLED, "bgn.grow"),
     "export": (*_SEEN[1:], *_CALLED, *_GROWN, "bgn.explain", "sklearn", "matplotlib"),
     "show": (*_SEEN[2:], *_CALLED, *_GROWN, "sklearn", "matplotlib"),
-    "plots": ("bgn.report", "bgn.cli", *_CALLED, *_GROWN),
-    "report": ("bgn.plots", "bgn.cli", *_CALLED, *_GROWN, "matplotlib"),
+    "plots": ("bgn.report", "bgn.serve", "bgn.cli", *_CALLED, *_GROWN),
+    "report": ("bgn.plots", "bgn.serve", "bgn.cli", *_CALLED, *_GROWN, "matplotlib"),
+    "serve": ("bgn.plots", "bgn.cli", "bgn.estimators", "bgn.dask", *_CALLED[3:], *_GROWN, "matplotlib"),
     "persist": (*_SEEN, "bgn.explain", "bgn.engines", "bgn.baselines", "bgn.datasets"),
     "baselines": (*_SEEN, "bgn.explain", "bgn.persist", "bgn.grow", "bgn.estimators"),
     "datasets": (*_SEEN, *_CALLED[:-1], *_GROWN, "bgn.explain"),
-    "estimators": ("bgn.plots", "bgn.cli", "bgn.persist", "bgn.baselines", "bgn.datasets"),
+    "estimators": ("bgn.plots", "bgn.serve", "bgn.cli", "bgn.persist", "bgn.baselines", "bgn.datasets"),
 }
 
 
@@ -82,7 +83,7 @@ def test_exports_load_nothing_heavy_and_name_the_extra():
         made = "from bgn import Layer, Network, export\nnetwork = Network([Layer([[1.0]], [0.0])], [1.0], 0.0)\n"
         asked = f"{made}try: export.{write}(network)\n"
         extra = {"onnx": "onnx", "openpyxl": "excel"}[package]
-        assert f"bgn[{extra}]" in fresh(f"{asked}except ImportError as error: print(error)", without=package)
+        assert f"bgn's extra {extra!r}" in fresh(f"{asked}except ImportError as error: print(error)", without=package)
 
 
 def test_the_core_works_without_any_extra(tmp_path):
@@ -180,7 +181,7 @@ def test_require_returns_the_module_asked_for():
 
 
 def test_require_names_the_extra():
-    with pytest.raises(ImportError, match=r"'no_such_package'.*pip install 'bgn\[plot\]'"):
+    with pytest.raises(ImportError, match=r"'no_such_package'.*bgn's extra 'plot'"):
         require("no_such_package.part", extra="plot")
 
 

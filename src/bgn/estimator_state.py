@@ -111,7 +111,8 @@ def growth_settings(estimator: Any) -> GrowthSettings:
         arguments.real("shrinkage", estimator.shrinkage, 0.0, np.inf, open_high=True, also=' or "auto"')
     if estimator.max_seconds is not None:
         arguments.real("max_seconds", estimator.max_seconds, 0.0, np.inf, also=" or None")
-    names = [field.name for field in fields(GrowthSettings) if field.name not in ("constraints", "bounds", "lead")]
+    made_later = ("constraints", "bounds", "lead", "stretch")
+    names = [field.name for field in fields(GrowthSettings) if field.name not in made_later]
     settings = {name: getattr(estimator, name) for name in names}
     if estimator.max_features is None:
         settings["max_features"] = np.iinfo(np.int32).max

@@ -67,14 +67,14 @@ def test_words_have_quotes_only_where_they_need_them(folder: Path) -> None:
 def test_an_effect_with_a_straight_line_is_shown_whole(folder: Path) -> None:
     model, table = folder / "model.json", folder / "houses.csv"
     plain = json.loads(call("effect", model, table, "area", "--json").out)
-    assert plain["line"] == {"per_unit": 1 / 3, "from": 0.0, "to": 100.0}
+    assert plain["line"] == {"per_unit": 1 / 3, "ends": [0.0, 100.0]}
     lines = call("effect", model, table, "area").out.splitlines()
     places = [line.split()[:2] for line in lines[1:-1]]
     found = bgn.effect(bgn.load(model), "area", pd.read_csv(table)[["rooms", "area"]])
     assert places[0][0] == "50"
     assert places[-1][0] == "80"
     np.testing.assert_allclose([float(b) for _, b in places], found([float(a) for a, _ in places]), atol=0.06)
-    assert lines[-1] == "some values; the effect itself has 0 steps and a straight line (--json has all)"
+    assert lines[-1] == "some values; the effect itself has 0 steps and straight lines (--json has all)"
 
 
 def test_a_report_and_programs_answer_machines(folder: Path) -> None:

@@ -144,3 +144,12 @@ def test_what_cannot_be_judged_says_so() -> None:
     one = bgn.evaluate(model, X, ["a"] * 6)
     assert np.isnan(one.scores["auc"])
     assert "AUC" in str(one)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_calibration_error_by_chance_is_that_of_exact_probabilities(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    scores, weight = rng.normal(size=600) * 1.5, rng.integers(1, 4, 600) if weighted else None
+    drawn = rng.random((400, 600)) < 1.0 / (1.0 + np.exp(-scores))
+    bins = [JudgedRows.scored(("no", "yes"), scores, each, weight).of_class(1).bins(10) for each in drawn]
+    assert bins[0].by_chance == pytest.approx(np.mean([each.expected_error for each in bins]), rel=0.05)

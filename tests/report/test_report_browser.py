@@ -5,9 +5,7 @@ These need Playwright and Debian's Chromium (``make browser``); where either is 
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -18,31 +16,14 @@ from bgn.explain.subject import of_codes
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema
+from tests.browser import launched
 from tests.networks import NASTY, network_of, rows_for, town, town_rows
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="module")
 def browser():
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: the report was not tried in a browser (make browser installs it)")
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not installed: the report was not tried in a browser"
-    )
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -257,12 +238,12 @@ def test_sliders_fields_and_lights(opened) -> None:
         page.locator(f"#s{i}").fill(str(new))
         full[order[i]] = float(page.input_value(f"#c{i}"))
         assert value(page) == network.predict([full])[0]
-        lit = [line.get_attribute("class") == "lit" for line in page.locator(".outcome tbody tr").all()]
+        lit = [line.get_attribute("class") == "lit" for line in page.locator(".terms tbody tr").all()]
         assert lit == terms.holds([full])[0].tolist()
     page.fill("#c0", "99")
     full[order[0]] = 99.0
     assert value(page) == network.predict([full])[0]
-    assert "outside the data" in page.inner_text("#o0")
+    assert "Outside the data" in page.inner_text("#o0")
     page.click("#reset")
     assert page.inner_text("#prediction-change") == "no change"
     assert [float(page.input_value(f"#c{i}")) for i in range(len(names))] == row.tolist()
@@ -367,7 +348,7 @@ def luminance(colour: str) -> float:
 def test_light_and_dark_are_legible(opened, scheme) -> None:
     page = opened(*small(), scheme=scheme)
     style = "element => [getComputedStyle(element).color, getComputedStyle(document.body).backgroundColor]"
-    for selector in ("body", "h1", "figcaption", "nav a", "#prediction", "td", ".outcome tr:not(.lit) td"):
+    for selector in ("body", "h1", "figcaption", "nav a", "#prediction", "td", ".terms tr:not(.lit) td"):
         ink, paper = (luminance(colour) for colour in page.locator(selector).first.evaluate(style))
         assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) > 4.5, selector
     assert (luminance(page.locator("body").evaluate(style)[1]) < 0.1) == (scheme == "dark")

@@ -22,12 +22,14 @@ from bgn.cli.distil import distil
 from bgn.cli.edit import edit
 from bgn.cli.effect import effect
 from bgn.cli.evaluate import evaluate
-from bgn.cli.explain import explain, report
+from bgn.cli.explain import explain
 from bgn.cli.export import export
 from bgn.cli.fit import INTERRUPTED, fit
 from bgn.cli.look import path, show_model
 from bgn.cli.measure import margin
 from bgn.cli.predict import predict
+from bgn.cli.report import report
+from bgn.cli.serve import serve
 from bgn.cli.simplify import simplify
 from bgn.cli.terminal import note, say, say_all
 from bgn.cli.tutorial import tutorial
@@ -91,6 +93,6 @@ def bgn() -> None:
 
 for _command in (
     check, fit, predict, evaluate, show_model, path, explain, effect, margin, counterfactual, certify, compare, edit,
-    simplify, distil, report, export, data, tutorial, completion,
+    simplify, distil, report, serve, export, data, tutorial, completion,
 ):  # fmt: skip
     bgn.add_command(_command)

@@ -66,14 +66,14 @@ def _plain(found: Effect) -> dict[str, Any]:
     """Return an effect in plain values: every step, and the straight line beside them."""
     if found.column.levels is not None:
         levels = found(np.array(found.column.levels, dtype=object)).tolist()
-        told = dict(zip(map(level_word, found.column.levels), levels, strict=True))
-        return {"column": found.feature, "effects": told, "missing": found.missing}
-    line = None
+        effects = dict(zip(map(level_word, found.column.levels), levels, strict=True))
+        return {"column": found.feature, "effects": effects, "missing": found.missing}
+    told: dict[str, Any] = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
     if found.line is not None:
-        line = {"per_unit": float(found.line.slopes[0]), "ends": ends_out(found.line.low, found.line.high)}
-    steps = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
-    bends = {} if found.bends is None else {"per_unit": found.bends.tolist()}
-    return {"column": found.feature, **steps, **bends, "line": line, "missing": found.missing}
+        told["line"] = {"per_unit": found.line.slopes[0], "ends": ends_out(found.line.low, found.line.high)}
+    elif found.bends is not None:
+        told["per_unit"] = found.bends.tolist()
+    return {"column": found.feature, **told, "missing": found.missing}
 
 
 def _show(found: Effect, column: Floats, file: ModelFile) -> None:
@@ -93,6 +93,6 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
         at = f"{place:>{left}}" if number else f"{place:<{left}}"
         show(f"  {at}  {level:>{right}}  {bar}".rstrip())
     if lines.of_steps is not None:
-        line = "" if found.line is None else " and a straight line"
+        line = "" if found.line is None and found.bends is None else " and straight lines"
         plural = "s" * (lines.of_steps != 1)
         show(f"some values; the effect itself has {lines.of_steps} step{plural}{line} (--json has all)")

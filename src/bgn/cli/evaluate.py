@@ -67,7 +67,7 @@ def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json
         plain: dict[str, Any] = {"rows": found.rows, "classes": words, "threshold": threshold}
         for name, values in (("scores", found.scores), ("standard_errors", found.errors)):
             plain[name] = {key: None if value != value else value for key, value in values.items()}
-        show_json(plain | {"confusion": counts})
+        show_json(plain | {"calibration_by_chance": found.by_chance, "confusion": counts})
         return
     show(str(found))
     if len(words) > 20:

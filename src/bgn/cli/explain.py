@@ -1,4 +1,4 @@
-"""``bgn explain`` and ``bgn report``: why a saved model predicts what it does, on the rows of a file."""
+"""``bgn explain``: why a saved model predicts what it does, on the rows of a file."""
 
 from __future__ import annotations
 
@@ -154,33 +154,3 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
         words = map(level_word, class_labels(file.network))
         told = (f"{clean(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
         show(f"probability: {', '.join(told)}")
-
-
-@model_and_data
-@click.option("-o", "--out", default="report.html", show_default=True, help="Where to write.")
-@click.option("--title", help="Heading of the page.")
-@rows_option
-@json_option
-@reads_data
-def report(file: ModelFile, data: DataFile, out: str, title: str | None, which: str | None, as_json: bool) -> None:
-    """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
-
-    Of the file that the model was fitted to, the rows that were set aside judge, unless --rows says otherwise.
-
-    \b
-    bgn report model.json houses.csv -o report.html
-    """
-    rows = data.complete_rows(file, judged=True)
-    rows.target("the report compares with")
-    judged, tested = rows.only(which, "test"), dict[str, Any]()
-    X, y = judged.X, judged.target("the report compares with")
-    if rows.held is not None and judged.held is not None and judged.held.all() and not rows.held.all():
-        tested = {"X_test": decoded(file.network, X), "y_test": y}
-        X, y = rows.X[~rows.held], rows.target("the report compares with")[~rows.held]
-    bgn.write_report(
-        file.model(), decoded(file.network, X), y, out, title=title, units=file.units, edits=file.edits, **tested
-    )
-    if as_json:
-        show_json({"report": out, "rows": len(X), "test_rows": len(tested.get("y_test", ()))})
-    else:
-        show(f"report written to {clean(out)}: open it in a browser")

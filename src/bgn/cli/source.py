@@ -239,6 +239,8 @@ class CompleteRows:
 
     def target(self, why: str) -> Any:
         """The target, numbers or labels, or a refusal that says why it is needed."""
+        if self.target_name is None:
+            raise Refused(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:
             raise Refused(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
         return labelled(self.y, self.classes)

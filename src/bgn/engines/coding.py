@@ -145,7 +145,7 @@ class Coding:
 
 def columns_asked(line: Projection, coding: Coding | None) -> int:
     """How many columns of the table a sum over an engine's asks about; marks of gaps belong to theirs."""
-    return len(line.columns if coding is None else {*map(coding.owner, line.columns)})
+    return len(line.columns if coding is None or not coding.marked else {*map(coding.owner, line.columns)})
 
 
 def coding_of(columns: Sequence[Column], gaps: NDArray[np.bool_], sample: NDArray[Any], weight: Integers) -> Coding:

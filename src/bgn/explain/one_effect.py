@@ -67,6 +67,8 @@ class Effect(Tabular):
         told[mean] = self.levels.tolist()
         if self.line is not None:
             told["and per unit"] = [float(self.line.slopes[0])] * len(self.levels)
+        elif self.bends is not None:
+            told["and per unit"] = self.bends.tolist()
         if self.standard_error is not None:
             told["standard error"] = self.standard_error.tolist()
         return told

@@ -7,11 +7,11 @@ from typing import Any
 
 from bgn.explain.certify import certify
 from bgn.inputs.constraints import monotone_columns
-from bgn.model.schema import level_word
+from bgn.model.schema import Schema, level_word
 from bgn.printable import clean
 
 
-def promises(model: Any, max_seconds: float = 5.0) -> list[str]:
+def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) -> list[str]:
     """Return sentences on what is proven of a fitted estimator for every row, of what it was told.
 
     Parameters
@@ -20,6 +20,8 @@ def promises(model: Any, max_seconds: float = 5.0) -> list[str]:
         Anything else has made no promise.
     max_seconds : float, default 5
         Time for each proof; what is not proven by then, or does not hold after an edit, is left out.
+    words : Schema, optional
+        What columns and classes are called; as the model has them unless told.
 
     Returns
     -------
@@ -39,14 +41,15 @@ def promises(model: Any, max_seconds: float = 5.0) -> list[str]:
     if network is None or network.link == "softmax":
         return []
     found = []
-    classes = network.schema.classes
+    words = network.schema if words is None else words
+    classes = words.classes
     what = "the prediction" if classes is None else f"the probability of {clean(level_word(classes[1]))}"
     wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
-    for name, sign in zip(network.names, wanted, strict=True):
+    for name, shown, sign in zip(network.names, words.names, wanted, strict=True):
         if sign:
             direction = certify(network, [name], max_seconds=max_seconds)[name].direction
             if direction in ("constant", "increasing" if sign > 0 else "decreasing"):
-                found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {clean(name)} rises")
+                found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {clean(shown)} rises")
     low, high = network.bounds or (-math.inf, math.inf)
     found += [f"no prediction lies below {low:g}"] * math.isfinite(low)
     return found + [f"no prediction lies above {high:g}"] * math.isfinite(high)

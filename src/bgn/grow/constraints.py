@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class Constraints:
         """The same for the columns of an engine."""
         return self if coding is None else replace(self, marked=coding.marked)
 
-    @property
+    @cached_property
     def signed(self) -> bool:
         """Whether some column wants a sign."""
         return any(self.monotone)
@@ -63,6 +64,8 @@ class Constraints:
         """The sign that the output weight of a question along a line must have, 0 for either; None if none will do."""
         if self.groups is not None and not self.together(line.columns):
             return None
+        if not self.signed:
+            return 0
         found = 0
         for column, coefficient in zip(line.columns, line.coefficients, strict=True):
             wanted = 0 if isinstance(coefficient, tuple) else self.of(column) * int(np.sign(coefficient))

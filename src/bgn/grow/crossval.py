@@ -3,38 +3,43 @@
 Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
 The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
 do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
-others do better by more than the noise of their loss. Neurons are not replaced meanwhile, which would take ten times as
-long. The layer is then grown on all rows, and every width of it carries the loss that cross-validation found for it.
+others do better by more than the noise of their loss. For classes, wide layers that competed are teachers too: the
+questions that explain best what they predict, on average, are asked instead if these do better; and where rows are not
+too few, scores are stretched as the folds tell. Neurons are not replaced meanwhile, which would take ten times as long.
+The layer is then grown on all rows, and every width of it carries the loss that cross-validation found for it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.memory.threads import ThreadPool
-from bgn.grow.history import OutOfFold, Snapshot
+from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerPath, Monitor
+from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
 from bgn.grow.roles import Roles
 from bgn.grow.tries import (
     CLEARLY,
     LEAD_AMONG_FOLDS,
     GrowthSettings,
     grow_once,
+    grow_taught,
     lines_alone,
     noise_of,
     penalties,
 )
-from bgn.model.link import LINKS, bounded
-from bgn.model.neuron import Neuron
-from bgn.model.step import Floats
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
+# Layers of at least so many neurons can teach: smaller ones know too little.
+_TEACHERS = 15
+# From so many rows on, folds tell how far scores are to be stretched.
+_TELLING = 2000
+# So many penalties beyond the least are tried for classes, and more while the last is the best.
+_ENOUGH = 2
 # Differences of losses count from so many of their standard errors on.
 _SURE = 2.0
 
@@ -49,10 +54,17 @@ class _CrossValidated:
     folds: tuple[tuple[float, ...], ...]
     stopped: str  # why the fold that grew the longest went no further
     paths: tuple[tuple[Snapshot, ...], ...]  # of the folds
+    teachers: tuple[tuple[Snapshot, ...], ...] = ()  # of each fold, where questions explain what these predict
 
     @property
     def least(self) -> float:
         return min(loss for loss, _ in self.losses)
+
+    @property
+    def chosen(self) -> list[Snapshot]:
+        """The folds' layers at the best width."""
+        width = self.losses.index(min(self.losses))
+        return [path[min(width, len(path) - 1)] for path in self.paths]
 
     @property
     def at_best(self) -> tuple[float, ...]:
@@ -74,23 +86,48 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None)
     plain = replace(short, max_linear=0)
-    best = min((_judge(rows, plain, place, seed, monitor) for place in range(competing)), key=_least)
+    classes, judged = not rows.train.loss.quadratic, list[_CrossValidated]()
+    for place in range(competing):
+        if classes and place > _ENOUGH and min(judged, key=_least) is not judged[-1]:
+            break  # a larger penalty would do worse still
+        judged.append(_judge(rows, plain, place, seed, monitor))
+    best = min(judged, key=_least)
     if settings.max_features > 1 and not monitor.out_of_time():
-        single = _judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor)
-        best = min(best, single, key=_least)
+        judged.append(_judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor))
+        best = min(best, judged[-1], key=_least)
+    searched = settings.direction == "search" and settings.output == "full"
+    if classes and searched and settings.max_width >= _TEACHERS and not monitor.out_of_time():
+        teachers = tuple(zip(*(each.chosen for each in judged), strict=True))
+        best = min(best, _judge(rows, best.settings, best.penalty, seed, monitor, teachers), key=_least)
     if settings.most_linear and not monitor.out_of_time():
         best = _with_lines(rows, short, best, seed, monitor)
     penalty = penalties(rows, settings, True)[best.penalty]
+    return _grown_on_all(rows, settings, best, penalty, seed, monitor), penalty
+
+
+def _grown_on_all(
+    rows: Roles, settings: GrowthSettings, best: _CrossValidated, penalty: float, seed: int, monitor: Monitor
+) -> LayerPath:
+    """The layer that all rows grow as the folds have chosen, with what these say of it."""
+    scores = [*map(FoldScores.of, rows.folds, best.paths)]
+    stretch = [1.0] * len(best.losses)
+    enough = not rows.train.loss.quadratic and rows.train.total >= _TELLING * rows.unit
+    if enough and settings.output == "full":
+        stretch = stretches(scores, len(best.losses))
     width = max(1, min(settings.max_width, len(best.losses) - 1))
-    final = replace(best.settings, digits=settings.digits, max_width=width)
+    final = replace(best.settings, digits=settings.digits, max_width=width, stretch=tuple(stretch))
     if settings.sweeps == "auto":  # what fits few rows better predicts others worse
         final = replace(final, sweeps=0)
-    path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
+    if best.teachers:
+        teachers = [each for some in best.teachers for each in some]
+        path = grow_taught(rows, teachers, final, penalty, settings.max_replacements, seed, monitor)
+    else:
+        path = grow_once(rows, final, penalty, settings.max_replacements, seed, monitor, 0)
     known = tuple(record for record in path.records if record.width < len(best.losses))
     stopped = best.stopped if path.stopped == "max_width" else path.stopped
     told = tuple(map(_told, path.path, best.losses))
-    out_of_fold = _out_of_fold(rows, best.paths, settings.bounds)
-    return replace(path, path=told, records=known, stopped=stopped, out_of_fold=out_of_fold), penalty
+    said = out_of_fold(scores, stretch, settings.bounds)
+    return replace(path, path=told, records=known, stopped=stopped, out_of_fold=said)
 
 
 def _with_lines(
@@ -116,14 +153,20 @@ def _told(snapshot: Snapshot, found: tuple[float, float]) -> Snapshot:
     return replace(snapshot, validation_loss=found[0], validation_deviation=found[1])
 
 
-def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor) -> _CrossValidated:
-    """Grow without each fold in turn, side by side, and put together what the folds say."""
+def _judge(
+    rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monitor: Monitor,
+    teachers: tuple[tuple[Snapshot, ...], ...] = (),
+) -> _CrossValidated:  # fmt: skip
+    """Grow without each fold in turn, side by side, and put together what the folds say; with the folds' `teachers`,
+    questions that explain what these predict."""
     limit = None if monitor.max_seconds is None else _SHARE_OF_TIME * monitor.max_seconds
     watches = [Monitor(limit, started=monitor.started) for _ in rows.folds]
 
     def grown(fold: int) -> LayerPath:
         some = rows.folds[fold]
         own = penalties(some, settings, True)[penalty]
+        if teachers:
+            return grow_taught(some, teachers[fold], settings, own, 0, seed, watches[fold])
         return grow_once(some, settings, own, 0, seed, watches[fold], 0)
 
     threads = rows.threads
@@ -140,27 +183,4 @@ def _judge(rows: Roles, settings: GrowthSettings, penalty: int, seed: int, monit
         squares = [w * one.validation_deviation**2 for w, one in zip(weight.tolist(), each, strict=True)]
         losses.append((float(mean), math.sqrt(math.fsum(squares) / weight.sum())))
         folds.append(tuple(one.validation_loss for one in each))
-    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths))
-
-
-def _out_of_fold(rows: Roles, paths: Sequence[tuple[Snapshot, ...]], bounds: tuple[float, float] | None) -> OutOfFold:
-    """What every fold's layer, at every width, predicts of the rows it was grown without."""
-    widths, predictions, targets = max(map(len, paths)), [], []
-    for some, path in zip(rows.folds, paths, strict=True):
-        assert isinstance(some.validation, MemoryEngine)
-        part, loss = some.validation.part, some.validation.loss
-        table, known = np.asarray(part.columns).T, dict[Neuron, Floats]()
-        said = []
-        for snapshot in path:
-            for neuron in snapshot.neurons:
-                if neuron not in known:
-                    known[neuron] = np.where(neuron.fires(table), 1.0, -1.0)
-            answers = np.column_stack([np.empty((len(table), 0)), *(known[each] for each in snapshot.neurons)])
-            scores = answers @ snapshot.output_weights + snapshot.base
-            for term in snapshot.linear_terms:
-                scores += np.multiply.outer(term.values(table), term.slopes if scores.ndim > 1 else term.slopes[0])
-            said.append(bounded(LINKS[loss.link](scores), bounds))
-        said += [said[-1]] * (widths - len(said))
-        predictions.append(np.stack(said, axis=1))
-        targets.append(loss.targets.centre + loss.targets.value(part.target))
-    return OutOfFold(np.concatenate(predictions), np.concatenate(targets))
+    return _CrossValidated(settings, penalty, tuple(losses), tuple(folds), longest.stopped, tuple(paths), teachers)

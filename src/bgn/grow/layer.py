@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,48 +15,18 @@ from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.history import OutOfFold, Record, Snapshot, choose_width
+from bgn.grow.monitor import Monitor as Monitor
+from bgn.grow.out_of_fold import stretched
 from bgn.grow.output import OutputRule
 from bgn.grow.roles import Roles
 from bgn.grow.short import Shortener
 from bgn.grow.straight import Straight, in_steps, in_units, linear_terms
 from bgn.model.neuron import Neuron
 
-Callback = Callable[[Record], bool | None]
 _AT_A_TIME = 3
 # Short numbers may raise the loss by this share of its noise, or of itself; otherwise they get more digits, so many.
 _AS_GOOD = 0.1
 _MOST_MORE = 3
-
-
-@dataclass
-class Monitor:
-    """Watches the clock, tells the callbacks, and remembers why growth stopped."""
-
-    max_seconds: float | None = None
-    callbacks: Sequence[Callback] = ()
-    on_record: Callable[[Record], None] | None = None
-    started: float = field(default_factory=time.perf_counter)
-    stopped: str = ""
-    member: int = 0
-
-    @property
-    def seconds(self) -> float:
-        """Since growth began."""
-        return time.perf_counter() - self.started
-
-    def out_of_time(self) -> bool:
-        """True, and noted, once the time is up or somebody asked to stop."""
-        if not self.stopped and self.max_seconds is not None and self.seconds >= self.max_seconds:
-            self.stopped = "max_seconds"
-        return bool(self.stopped)
-
-    def tell(self, record: Record) -> None:
-        """Pass a record on; a callback that returns True stops growth."""
-        if self.on_record is not None:
-            self.on_record(record)
-        for callback in self.callbacks:
-            if isinstance(answer := callback(record), (bool, np.bool_)) and answer and not self.stopped:
-                self.stopped = "callback"
 
 
 @dataclass(frozen=True)
@@ -73,6 +41,7 @@ class LayerSettings:
     constraints: Constraints = NO_CONSTRAINTS
     max_linear: int = 0
     lead: float = 1.0  # a question is asked instead of a linear term where it gains so many times as much
+    stretch: tuple[float, ...] = ()  # how far scores are stretched at every width, not at all where nothing is said
 
 
 @dataclass(frozen=True)
@@ -100,6 +69,7 @@ class LayerGrowth:
         spread = rows.train.loss.spread(self._train_loss())
         self._short = None if settings.digits is None else Shortener(settings.digits, spread, rows.coding)
         self._straight = Straight(rows, settings.max_linear, settings.digits)
+        self._centre: Any = 0.0  # the score where nothing is asked
         self._asked: list[Neuron] = []  # what each slot asks in short numbers
         self._otherwise: set[int] = set()  # slots that answer some training rows otherwise then
         self._to_put: set[int] = set()  # those of them whose answers the training rows do not keep yet
@@ -267,6 +237,11 @@ class LayerGrowth:
         deviation = math.nan if rows is None else loss.in_units(rows.loss_deviation())
         straight = linear_terms(self.state.ramps, slopes, self.rows)
         snapshot = Snapshot(self.state.neurons, weights, base, *losses, deviation, straight)
+        self._centre = base if not self.path else self._centre
+        stretch = dict(enumerate(self.settings.stretch)).get(self.state.size, 1.0)
+        if stretch != 1.0:
+            base, weights, slopes = stretched(base, self._centre, stretch), stretch * weights, stretch * slopes
+            snapshot = self._told(base, weights, slopes)
         if self._short is not None:
             noise = self._noise(snapshot)
             for more in range(_MOST_MORE + 1):

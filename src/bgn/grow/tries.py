@@ -14,13 +14,14 @@ from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
+from bgn.grow.distilled import taught
 from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule
 from bgn.grow.roles import Roles
 from bgn.grow.signed import Signed
 from bgn.grow.stagewise import Stagewise
-from bgn.grow.sweeps import PlannedGrowth, Sweeper, highest, how_many, watch_for
+from bgn.grow.sweeps import PlannedGrowth, Sweeper, SweepPlan, highest, how_many, watch_for
 
 # Ridge penalties that "auto" tries, as shares of the training weight; above so much weight it uses penalty 1.
 _SHARES = (0.0, 0.1, 0.3, 1.0)
@@ -30,6 +31,8 @@ _LITTLE_OF_MANY = 100.0  # the same in an average, whose networks grow wide
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)
 LEAD_AMONG_FOLDS = 2.0
+# The ridge penalty of questions that are found on what wider layers predict, as a share of the weight.
+_TAUGHT = 0.04
 # By so many times the noise linear terms must be better than questions alone, to join them.
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than questions with it, they are given up.
@@ -61,6 +64,7 @@ class GrowthSettings:
     n_networks: int = 1
     max_linear: int | str = 0
     lead: float = 1.0  # what a question must gain beside a linear term; see :class:`~bgn.grow.layer.LayerSettings`
+    stretch: tuple[float, ...] = ()  # of the scores at every width; see there too
 
     @property
     def folds(self) -> Any:
@@ -86,11 +90,7 @@ def grow_once(
     seed: int, monitor: Monitor, layer: int,
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
-    wanted = settings.constraints.over(rows.coding)
-    limits = LayerSettings(
-        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
-        settings.most_linear, settings.lead,
-    )  # fmt: skip
+    wanted, limits = _limits(rows, settings, replacements)
     rule, rng = _rule(settings, penalty, wanted), np.random.default_rng([seed, layer])
     enough = settings.sweeps != "auto" or rows.train.total > _PLENTY * rows.unit  # few rows are fitted too well by it
     swept = settings.sweeps and enough and replacements != 0 and not settings.most_linear
@@ -102,9 +102,41 @@ def grow_once(
     wide = replace(limits, max_width=highest(settings.max_width), digits=None)
     sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
     found = sweeper.plan(how_many(settings.sweeps, settings.max_width))
+    return _as_planned(found, rows, settings, limits, rule, rng, monitor, layer)
+
+
+def grow_taught(
+    rows: Roles, teachers: Sequence[Snapshot], settings: GrowthSettings, penalty: float, replacements: int | None,
+    seed: int, monitor: Monitor,
+) -> LayerPath:  # fmt: skip
+    """Grow one layer of the questions that explain best what other layers predict; their weights fit the targets."""
+    wanted, limits = _limits(rows, settings, replacements)
+    rng, sample = np.random.default_rng([seed, 0]), taught(rows, teachers)
+    least = _LITTLE * sample.unit
+    lesser = _rule(settings, max(_TAUGHT * sample.train.loss.curvature * sample.train.total, least), wanted)
+    wide = replace(limits, digits=None)
+    found = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), 0).plan(0)
+    return _as_planned(found, rows, settings, limits, _rule(settings, penalty, wanted), rng, monitor, 0)
+
+
+def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> tuple[Constraints, LayerSettings]:
+    """What the engines' columns want, and what bounds a growth."""
+    wanted = settings.constraints.over(rows.coding)
+    return wanted, LayerSettings(
+        settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
+        settings.most_linear, settings.lead, settings.stretch,
+    )  # fmt: skip
+
+
+def _as_planned(
+    found: SweepPlan, rows: Roles, settings: GrowthSettings, limits: LayerSettings, rule: OutputRule,
+    rng: np.random.Generator, monitor: Monitor, layer: int,
+) -> LayerPath:  # fmt: skip
+    """Grow the layers that were planned, on all rows."""
     if found.interrupted:
         limits = replace(limits, max_width=min(settings.max_width, len(found.layers) - 1))
-    path = PlannedGrowth(found.layers, rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
+    finder = _finder(rows, settings, limits.constraints)
+    path = PlannedGrowth(found.layers, rows, finder, rule, limits, rng, monitor, layer).grow()
     if found.interrupted:
         monitor.stopped = "interrupted"
     return replace(path, stopped=monitor.stopped or path.stopped)

@@ -138,7 +138,7 @@ def calibration(
     for name, colour, one in _drawn(model, X, y, of, sample_weight):
         found = one.bins(bins)
         low, high = np.clip([found.observed - 2 * found.error, found.observed + 2 * found.error], 0, 1)
-        told = f"{name}: calibration error {found.expected_error:.3f}"
+        told = f"{name}: calibration error {found.expected_error:.3f}, by chance alone {found.by_chance:.3f}"
         ax.errorbar(
             found.predicted, found.observed, [found.observed - low, high - found.observed], color=colour, fmt="o-",
             linewidth=1.6, markersize=4, elinewidth=1.2, capsize=2.5, label=told,

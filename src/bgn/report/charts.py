@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bgn.explain.effects import Effect, effect_over
-from bgn.export.numbers import number, whole
-from bgn.export.text import Signs
+from bgn.export.numbers import number
 from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report import svg
 from bgn.report.class_charts import lines_for, probability_corners, probability_curves, reach
 from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
+from bgn.report.quantities import Quantity, value_of
 from bgn.require import require
 from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.drawing import percent
@@ -23,6 +24,7 @@ from bgn.show.labels import title
 
 # A curve may have as many steps as there are rows; a chart 300 points wide shows no more than this.
 _STEPS = 600
+_FEW = 20  # steps that are worth counting
 _MOST_LEVELS = 24  # of a category that are drawn
 
 
@@ -36,14 +38,37 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
     reached = [each for i, curve in curves.items() for each in _reached(curve, facts.rows[:, i])]
     levels = np.concatenate([*reached, gaps]) if curves else np.zeros(1)
     up = (float(levels.min()), float(levels.max()))
-    room = 0.05 * (up[1] - up[0])
+    room, write = 0.05 * (up[1] - up[0]), _Written(facts.quantity, digits)
     shown = []
     for i, curve in curves.items():
         name, share = title(facts.network.schema.columns[i]), percent(facts.importance.relative_features[i])
         draw = _steps if curve.column.levels is None else _levels
-        drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), digits)
-        shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn)})
+        drawn, text = draw(curve, facts.rows[:, i], name, (up[0] - room, up[1] + room), write)
+        shown.append({"name": name, "share": share, "text": text, "svg": markup(drawn), **_about(facts, i)})
     return shown
+
+
+@dataclass(frozen=True)
+class _Written:
+    """How effects are written: in the target's unit, to so many digits, or as probabilities."""
+
+    quantity: Quantity
+    digits: int | None
+
+    def bare(self, value: float) -> str:
+        """Write an effect without its unit."""
+        if self.digits is None:
+            return chance(value)
+        return self.quantity.bare(number(float(f"{value:.{self.digits}g}"), self.digits))
+
+    def __call__(self, value: float) -> str:
+        return self.bare(value) + ("" if self.digits is None else self.quantity.suffix)
+
+
+def _about(facts: Facts, i: int) -> dict[str, str]:
+    """Return the unit of a column and what the author says of it."""
+    unit = facts.network.schema.columns[i].unit.strip()
+    return {"unit": clean(unit) if unit else "", "about": facts.labels.columns[i]}
 
 
 def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
@@ -58,7 +83,7 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             # One chart has room for one class: that which moves most.
             most = max(range(len(curves)), key=lambda k: float(np.ptp(curves[k].levels)))
             start = f"Probability of {words[drawn[most][0]]} from"
-            chart, text = _levels(curves[most], column, name, (0.0, 1.0), None, start)
+            chart, text = _levels(curves[most], column, name, (0.0, 1.0), _Written(facts.quantity, None), start)
         else:
             known = column[~np.isnan(column)]
             known = known if len(known) else np.zeros(1)
@@ -74,19 +99,19 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             for (_, kind), line in zip(drawn, lines, strict=True):
                 drawing.line(_thinned(*line), kind, steps=steps)
             chart = drawing.svg("effect")
-        shown.append({"name": name, "share": share, "text": text, "svg": markup(chart)})
+        shown.append({"name": name, "share": share, "text": text, "svg": markup(chart), **_about(facts, i)})
     return shown
 
 
 def _levels(
-    curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int | None, start: str = "From"
+    curve: Effect, column: Floats, name: str, up: tuple[float, float], write: _Written, start: str = "From"
 ) -> tuple[str, str]:
-    """Return the effect of a category as a drawing, one line per level, and in words; without `digits` in per cent."""
+    """Return the effect of a category as a drawing, one line per level, and in words."""
     words, found, counts = levels_of(curve, column)
     order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
     order = order if len(words) > _MOST_LEVELS else np.arange(len(words))
     least, most = int(np.argmin(found)), int(np.argmax(found))
-    low, high = (chance(found[k]) if digits is None else _number(found[k], digits) for k in (least, most))
+    low, high = write(found[least]), write(found[most])
     text = f"{start} {low} ({clean(words[least], 24)}) to {high} "
     text += (
         f"({clean(words[most], 24)})."
@@ -97,19 +122,19 @@ def _levels(
     return svg.level_chart(shown, up, f"Effect of {name}. {text}"), text
 
 
-def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], digits: int) -> tuple[str, str]:
+def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], write: _Written) -> tuple[str, str]:
     """Return the effect of a number as a drawing of its steps, and in words."""
     known = column[~np.isnan(column)]
     gaps, column = len(known) < len(column) and curve.missing is not None, known if len(known) else np.zeros(1)
     low, high = float(column.min()), float(column.max())
     places, reached = corners(curve, column)
     least, most = float(reached.min()), float(reached.max())
-    between = " and ".join(Signs().number(whole(end)) for end in (low, high))
+    between = " and ".join(map(value_of, (low, high))) + Quantity(curve.column.unit).suffix
     steps = "" if few_wholes(column) or not stepping(curve, column) else f" in {_count(len(places) - 2)}"
-    reach = f"from {_number(least, digits)} to {_number(most, digits)}{steps}"
-    text = f"Between {between}: {reach if least < most else f'always {_number(least, digits)}'}."
+    reach = f"from {write.bare(least)} to {write(most)}{steps}"
+    text = f"Between {between}: {reach if least < most else f'always {write(least)}'}."
     if gaps and curve.missing is not None:
-        text += f" Missing: {_number(curve.missing, digits)} (dotted)."
+        text += f" Missing: {write(curve.missing)} (dotted)."
     counts, edges = histogram(column)
     ends = (min(low, float(edges[0])), max(high, float(edges[-1])))
     chart = svg.Chart((320, 170), ends, up, f"Effect of {name}. {text}", whole=few_wholes(column))
@@ -164,12 +189,8 @@ def _thinned(places: Floats, levels: Floats) -> list[tuple[float, float]]:
     return list(zip(places[shown].tolist(), levels[shown].tolist(), strict=True))
 
 
-def _number(value: float, digits: int) -> str:
-    return Signs().number(number(float(f"{value:.{digits}g}"), digits))
-
-
 def _count(steps: int) -> str:
-    return "one step" if steps == 1 else f"{steps} steps"
+    return "one step" if steps == 1 else f"{steps} steps" if steps <= _FEW else "many steps"
 
 
 def growth(facts: Facts) -> dict[str, Any] | None:
@@ -200,7 +221,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
         )
     measure = "Mean squared error" if history.link == "identity" else "Log loss"
     label = f"{measure} against the number of neurons. {text}"
-    chart = svg.Chart((640, 280), (0.0, float(settled[-1][0])), up, label, log=log)
+    chart = svg.Chart((480, 260), (0.0, float(settled[-1][0])), up, label, log=log, letter=7.8)
     chart.upright(float(history.best_width), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)
@@ -209,4 +230,4 @@ def growth(facts: Facts) -> dict[str, Any] | None:
     markup = require("markupsafe", extra="report").Markup
     validated = "cross-validated error" if history.cross_validated else "validation error"
     told = {"text": text, "validation": validated if lines["second"] else None, "measure": measure}
-    return {"svg": markup(chart.svg("growth"))} | told
+    return {"svg": markup(chart.svg("growth")), "bound": bool(lines["bound"])} | told

@@ -70,7 +70,9 @@ def _roc(judged: Any, words: list[str], drawn: list[tuple[int, str]]) -> tuple[s
 
 def _calibration(judged: Any, words: list[str], drawn: list[tuple[int, str]]) -> tuple[str, str]:
     found = [(k, kind, judged.of_class(k).bins(10)) for k, kind in drawn]
-    errors = ", ".join(f"{words[k]} {bins.expected_error:.3f}" for k, _, bins in found)
+    errors = ", ".join(
+        f"{words[k]} {bins.expected_error:.3f} ({bins.by_chance:.3f} by chance alone)" for k, _, bins in found
+    )
     text = (
         "How often a class happened (upwards) against how probable it was said to be (to the right), rows in up to ten "
         f"equal groups; bars are two standard errors. On the dotted line both agree. Mean distance: {errors}."

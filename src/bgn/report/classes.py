@@ -21,7 +21,7 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import Terms, outputs_of
 from bgn.printable import clean
-from bgn.report.facts import SHARE, WORST, Facts, count_of
+from bgn.report.facts import SHARE, WORST, Facts, count_of, own_size
 from bgn.show.drawing import percent
 
 # Probabilities of a tree may be 0, of which there is no logarithm.
@@ -72,7 +72,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     chances = np.full((len(judged), count), _LEAST)
     chances[:, tree.classes_] = np.maximum(tree.predict_proba(judged), _LEAST)
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
-    size = f"{count_of(width, 'neuron')}, {count_of(len(facts.network.features_used), 'column')}"
+    size = own_size(facts)
     entries: list[tuple[str, str, Floats]] = [
         ("this model", size, facts.network.predict_encoded(facts.judged_rows, scores=True)),
         ("a tree of similar size", f"{count_of(splits, 'split')}, {count_of(asked, 'column')}", np.log(chances)),
@@ -185,9 +185,9 @@ def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str,
     parts = [f"a fixed amount for each of {questions} answered yes"] if count else []
     if straight:
         parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
-    adds = f"the log-odds of {words[1]}" if len(words) == 2 else f"a score for each of {len(words)} classes"
+    adds = f"the probability of “{words[1]}”" if len(words) == 2 else f"the probability of each of {len(words)} classes"
     area = "" if math.isnan(measure["auc"]) else f", AUC {measure['auc']:.3f}"
     return (
-        f"This model predicts {target} from {adds}: a base value plus {' and '.join(parts)}, about {about}; on "
+        f"This model predicts {target}: {adds} follows from a base value plus {' and '.join(parts)}, about {about}. On "
         f"{judged} it is right {percent(measure['accuracy'])} of the time{area}."
     )

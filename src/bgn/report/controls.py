@@ -36,7 +36,7 @@ def _field(facts: Facts, i: int) -> dict[str, Any]:
     values = values if len(values) else np.zeros(1)
     about = {"low": float(values.min()), "high": float(values.max()), "whole": bool((values == np.rint(values)).all())}
     about |= {"middle": float(np.sort(values)[len(values) // 2]), "missing": _sees_gaps(facts.network, i)}
-    return {"kind": "number", "name": clean(facts.network.names[i]), "column": i, **about}
+    return {"kind": "number", "column": i, **_named(facts, i), **about}
 
 
 def _menu(facts: Facts, i: int) -> dict[str, Any]:
@@ -45,7 +45,14 @@ def _menu(facts: Facts, i: int) -> dict[str, Any]:
     options = [{"column": code, "name": clean(level_word(level))} for code, level in enumerate(levels)]
     if _sees_gaps(facts.network, i):
         options.append({"column": -1, "name": "missing"})
-    return {"kind": "level", "name": clean(facts.network.names[i]), "column": i, "options": options}
+    return {"kind": "level", "column": i, "options": options, **_named(facts, i)}
+
+
+def _named(facts: Facts, i: int) -> dict[str, str]:
+    """Return what a column is called, its unit and what the author says of it."""
+    unit = facts.network.schema.columns[i].unit.strip()
+    about = facts.labels.columns[i]
+    return {"name": clean(facts.network.names[i]), "unit": clean(unit) if unit else "", "about": about}
 
 
 def _sees_gaps(network: Network, i: int) -> bool:
@@ -60,7 +67,8 @@ def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
     options = [{"column": i, "name": clean(level_word(of[1]))} for i, of in zip(members, levels, strict=True) if of]
     if (facts.rows[:, members].sum(axis=1) < 1.0).any():
         options.append({"column": -1, "name": "none of these"})
-    return {"kind": "choice", "name": clean(name), "columns": members, "options": options}
+    about = {"unit": "", "about": facts.labels.columns[members[0]]}
+    return {"kind": "choice", "name": clean(name), "columns": members, "options": options, **about}
 
 
 def typical(facts: Facts) -> list[float | None]:
@@ -83,6 +91,6 @@ def thresholds(network: Network) -> dict[str, Any]:
          "gaps": each.projection.gaps}
         for each, bias in zip(first.neurons, first.bias.tolist(), strict=True)
     ]  # fmt: skip
-    lines = [{"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high}
-             for each in network.linear_terms]  # fmt: skip
+    lines = [{"column": each.column, "slope": each.slopes[0], "low": each.low, "high": each.high,
+              "gap": None if each.gap != each.gap else each.gap} for each in network.linear_terms]  # fmt: skip
     return {"asked": asked, "lines": lines}

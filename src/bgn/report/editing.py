@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from bgn.printable import clean
 from bgn.report.facts import Facts
 
 
-def editing(facts: Facts, rows: list[dict[str, Any]], units: Mapping[str, str] | None) -> dict[str, Any] | None:
+def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return what the page needs to change questions; None where a network has several layers or outputs, or slopes.
 
     `rows` are those of the page with their values and what is known of their targets.
@@ -24,9 +23,18 @@ def editing(facts: Facts, rows: list[dict[str, Any]], units: Mapping[str, str] |
     network = facts.network
     if network.depth > 1 or network.link == "softmax" or network.slopes is not None or not facts.terms.terms:
         return None
-    content = ANSWERS["plain_content"](network.changed(members=None), units or {}, facts.edits)
+    content = ANSWERS["plain_content"](facts.original.changed(members=None), _units(facts), facts.edits)
     questions = [_question(facts, term) for term in facts.terms.terms]
     return {"file": content, "questions": questions, "rows": rows}
+
+
+def _units(facts: Facts) -> dict[str, str]:
+    """Return units by the names that the model's file has for columns."""
+    of, shown = facts.original.schema, facts.network.schema
+    found = {a.name: b.unit for a, b in zip(of.columns, shown.columns, strict=True) if b.unit and b.unit != a.unit}
+    if of.target and shown.target_unit and shown.target_unit != of.target_unit:
+        found[of.target] = shown.target_unit
+    return found
 
 
 def _question(facts: Facts, term: Term) -> dict[str, Any]:

@@ -8,6 +8,8 @@
   const minus = (text) => text.replace("-", "\u2212");
 
   const MOST_DECIMALS = 22;
+  const FOLDED = 20;
+  let all = false;
 
   // -- decimals: a whole number and how many of its digits stand after the point -------------------------------
 
@@ -50,6 +52,7 @@
     base: editing.file.network.base,
     lines: editing.questions.map((each, k) => ({ ...each, number: k + 1 })),
     log: editing.file.edits ?? [],
+    done: [],  // as a server is told
   };
   let states = [first];
   const now = () => states[states.length - 1];
@@ -122,7 +125,7 @@
     line.levels.find((each) => each.code === code).yes = yes;
   }
 
-  function apply(number, what, change) {
+  function apply(number, what, change, done) {
     const before = now();
     const after = copy(before);
     const line = after.lines.find((each) => each.number === number);
@@ -135,6 +138,7 @@
     const [was, is] = [error(old), error(found)];
     if (was !== null) Object.assign(entry, { before: was, after: is });
     after.log = [...before.log, entry];
+    after.done = [...before.done, { question: number, why, ...done }];
     states.push(after);
     show();
   }
@@ -150,7 +154,7 @@
     input.addEventListener("change", () => {
       const value = input.valueAsNumber;
       if (!Number.isFinite(value) || (name === "amount" && value <= 0)) { input.value = String(number); return; }
-      if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value));
+      if (value !== number) apply(line.number, `${name} of question ${line.number} set to ${value}`, (state, each) => change(state, each, value), { do: name, value });
     });
     return input;
   }
@@ -165,15 +169,16 @@
       tick.type = "checkbox";
       tick.checked = each.yes;
       tick.addEventListener("change", () => apply(line.number,
-        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => level(state, other, each.code, tick.checked)));
+        `question ${line.number} answered ${tick.checked ? "yes" : "no"} for ${each.name}`, (state, other) => level(state, other, each.code, tick.checked), { do: "level", level: each.code, yes: tick.checked }));
       label.append(tick, ` ${each.name}`);
       box.append(label, document.createElement("br"));
     }
     return box;
   }
-  function cell(line, content, kind = "") {
+  function cell(line, content, kind = "", of = "") {
     const made = document.createElement("td");
     made.className = kind;
+    if (of) made.dataset.of = of;
     made.append(content);
     line.append(made);
   }
@@ -182,28 +187,31 @@
     if (line.changed) made.classList.add("on");
     cell(made, String(line.number), "number");
     cell(made, line.text, "name");
-    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.levels ? sides(line) : "");
-    cell(made, field(line, "amount", line.amount, amount), "number");
+    cell(made, line.threshold !== null ? field(line, "threshold", line.threshold, threshold) : line.levels ? sides(line) : "", "", "threshold or levels");
+    cell(made, field(line, "amount", line.amount, amount), "number", "adds");
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = "Drop";
     button.setAttribute("aria-label", `Drop question ${line.number}`);
-    button.addEventListener("click", () => apply(line.number, `question ${line.number} dropped`, drop));
+    button.addEventListener("click", () => apply(line.number, `question ${line.number} dropped`, drop, { do: "drop" }));
     cell(made, button);
     return made;
   }
   function show() {
     const state = now();
-    byId("edit-lines").replaceChildren(...state.lines.map(shownLine));
+    const shown = all ? state.lines : state.lines.slice(0, FOLDED);
+    byId("edit-lines").replaceChildren(...shown.map(shownLine));
+    byId("edit-more").hidden = shown.length === state.lines.length;
+    byId("edit-more").textContent = `Show ${state.lines.length - shown.length} more questions`;
     const [old, found] = [predictions(first), predictions(state)];
     const round = (value) => minus(String(Number(value.toPrecision(6))));
     byId("edit-rows").replaceChildren(...editing.rows.map((row, k) => {
       const made = document.createElement("tr");
       cell(made, row.name);
-      cell(made, row.told, "number");
-      cell(made, round(old[k]), "number");
-      cell(made, round(found[k]), "number");
-      cell(made, found[k] === old[k] ? "" : `${found[k] > old[k] ? "+" : ""}${round(found[k] - old[k])}`, "number");
+      cell(made, row.told, "number", "is");
+      cell(made, round(old[k]), "number", "predicted");
+      cell(made, round(found[k]), "number", "edited");
+      cell(made, found[k] === old[k] ? "" : `${found[k] > old[k] ? "+" : ""}${round(found[k] - old[k])}`, "number", "change");
       return made;
     }));
     const steps = states.length - 1;
@@ -216,6 +224,7 @@
     }));
     const moved = found.filter((each, k) => each !== old[k]).length;
     byId("edit-note").textContent = steps ? `${steps} ${steps === 1 ? "change" : "changes"}; ${moved} of ${found.length} rows below are predicted otherwise than at the start.` : "Nothing is changed yet.";
+    if (window.bgn.edited?.listen) window.bgn.edited.listen(state.done);
   }
 
   // -- the file: what bgn.load reads -----------------------------------------------------------------------------
@@ -235,14 +244,19 @@
     return JSON.stringify(made, null, 1);
   }
 
+  byId("edit-more").addEventListener("click", () => { all = true; show(); });
   byId("edit-undo").addEventListener("click", () => { states.pop(); show(); });
-  byId("edit-save").addEventListener("click", () => {
+  function download(text) {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([file()], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
     link.download = "edited.json";
     link.click();
     URL.revokeObjectURL(link.href);
+  }
+  byId("edit-save").addEventListener("click", async () => {
+    const fetched = window.bgn.edited.fetch ? await window.bgn.edited.fetch(now().done) : file();
+    if (fetched !== null) download(fetched);
   });
-  window.bgn.edited = { file, predictions: () => predictions(now()) };
+  window.bgn.edited = { file, predictions: () => predictions(now()), done: () => now().done };
   show();
 })();

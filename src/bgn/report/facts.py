@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,8 @@ from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, outputs_of
 from bgn.printable import clean
+from bgn.report.labels import PageLabels
+from bgn.report.quantities import Quantity
 from bgn.show.labels import title
 
 WORST = 10
@@ -34,6 +36,7 @@ SHARE = 0.9
 """Share of rows whose target an interval holds."""
 SECONDS = 2.0
 """Time to prove how far predictions go."""
+Names = Sequence[str] | None
 _LEVELS = 6  # of a category that the table of columns names
 
 
@@ -58,22 +61,32 @@ class Facts:
     holds: Floats
     importance: Importance
     importance_note: str
+    original: Network
+    labels: PageLabels
     edits: tuple[Edit, ...] = ()
+    names: tuple[Names, Names] = (None, None)
+    learnt: int | None = None
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
+    def of(
+        cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None, labels: Any = None,
+        units: Mapping[str, str] | None = None,
+    ) -> Facts:  # fmt: skip
         """Check the arguments of a report and work out what it needs."""
-        network = clipped_network(model)
-        coded = of_codes(network)
-        rows, target = _rows_and_target(network, X, y, "X", "y")
+        original = clipped_network(model)
+        told = PageLabels.of(original.schema, labels, units)
+        network, coded = original.changed(schema=told.schema), of_codes(original)
+        rows, target = _rows_and_target(original, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
         held_out = X_test is not None
-        tests = _rows_and_target(network, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
+        tests = _rows_and_target(original, X_test, y_test, "X_test", "y_test") if held_out else (rows, target)
         terms, predictions = questions_of(network), coded.predict(tests[0])
         holds = replace(terms, schema=coded.schema).holds(rows).mean(axis=0)
         measured = _mean_importance(coded, rows)
-        return cls(model, network, coded, terms, rows, target, *tests, held_out, predictions, holds, *measured)
+        return cls(
+            model, network, coded, terms, rows, target, *tests, held_out, predictions, holds, *measured, original, told
+        )  # fmt: skip
 
     @property
     def classes(self) -> bool:
@@ -95,9 +108,38 @@ class Facts:
     def intervals(self) -> Intervals | None:
         """How sure predictions are, where the model knows, without groups or folds."""
         found = getattr(self.model, "intervals_", None)
-        if found is None or found.network != self.network or found.folds or set(found.calibrations) != {None}:
+        if found is None or found.network != self.original or found.folds or set(found.calibrations) != {None}:
             return None
         return found if np.isfinite(found.calibrations[None].quantile(SHARE)) else None
+
+    @cached_property
+    def quantity(self) -> Quantity:
+        """How numbers of the target are written."""
+        return Quantity("" if self.classes else self.network.schema.target_unit)
+
+    @property
+    def judged_names(self) -> Names:
+        """What the rows to judge by are called, where the author says so."""
+        return self.names[1 if self.held_out else 0]
+
+    def called(self, row: int) -> str:
+        """Return what a row to judge by is called: its name, or its number, the first being 1."""
+        return str(row + 1) if self.judged_names is None else self.judged_names[row]
+
+    @cached_property
+    def line_sizes(self) -> list[float]:
+        """How far each linear term moves predictions from their mean, on average over the rows."""
+        found = []
+        for term in self.network.linear_terms:
+            values = term.values(self.rows)
+            found.append(float(np.mean(np.abs(values - values.mean())) * np.mean(np.abs(term.slopes))))
+        return found
+
+    @cached_property
+    def shares(self) -> tuple[Floats, list[float]]:
+        """The part of every question, by neuron, and of every linear term in how far predictions move."""
+        total = float(self.importance.neurons.sum() + sum(self.line_sizes)) or 1.0
+        return self.importance.neurons / total, [size / total for size in self.line_sizes]
 
     @cached_property
     def extremes(self) -> Extremes:
@@ -172,7 +214,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     width = sum(facts.network.widths)
     rows, judged = facts.standardised
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
-    size = f"{count_of(width, 'neuron')}, {count_of(len(facts.network.features_used), 'column')}"
+    size = own_size(facts)
     splits, asked = int(tree.get_n_leaves()) - 1, len(set(tree.tree_.feature) - {-2})
     linear = linear_predictions(facts.numbers[0], facts.target, facts.numbers[1])
     entries = [
@@ -182,6 +224,14 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
     return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
+
+
+def own_size(facts: Facts) -> str:
+    """Say how large the model is."""
+    lines = len(facts.network.linear_terms)
+    slopes = f", {count_of(lines, 'slope')}" if lines else ""
+    questions = count_of(sum(facts.network.widths), "question")
+    return f"{questions}{slopes}, {count_of(len(facts.network.features_used), 'column')}"
 
 
 def count_of(n: int, noun: str) -> str:
@@ -232,6 +282,8 @@ def _range(facts: Facts, i: int, of: Column, column: Floats) -> dict[str, Any]:
         about |= {"low": float(known.min()), "median": float(np.median(known)), "high": float(known.max())}
     return {
         "name": title(of),
+        "unit": clean(of.unit) if of.unit.strip() else "",
+        "about": facts.labels.columns[i],
         "distinct": len(codes),
         "missing": int(np.isnan(column).sum()),
         "outside": int(facts.outside[:, i].sum()),
@@ -257,7 +309,8 @@ def made(facts: Facts) -> dict[str, str]:
         told["steps before it"] = note
     told["rows"] = f"{len(facts.rows):,}" + (f", and {len(facts.judged_rows):,} to judge by" if facts.held_out else "")
     told["columns"] = f"{facts.rows.shape[1]:,}, of which {len(facts.network.features_used):,} used"
-    told["hidden layers"] = ", ".join(map(str, facts.network.widths))
+    layers = ", then ".join(map(str, facts.network.widths))
+    told["questions"] = layers + (f", in {facts.network.depth} layers" if facts.network.depth > 1 else "")
     told["non-zero parameters"] = f"{facts.network.n_parameters:,}"
     told["data checksum (SHA-256)"] = checksum(facts.rows, facts.target)
     if facts.held_out:

@@ -42,12 +42,17 @@
     if (k < 0) return values[values.length - 1];
     return values[k - 1] + ((values[k] - values[k - 1]) * (x - at[k - 1])) / (at[k] - at[k - 1]);
   };
+  // Thousands are set apart in numbers of the target, as the rest of the page does.
+  const apart = (text) => text.replace(/^([+-]?)(\d{4,})(\.\d+)?$/, (_, sign, digits, rest) =>
+    sign + digits.replace(/\B(?=(\d{3})+$)/g, ",") + (rest ?? ""));
   // A sum of the model's numbers has no more decimals than they have.
-  const amount = (value) => minus(places === null ? String(value) : value.toFixed(places));
+  const amount = (value) => minus(apart(places === null ? String(value) : value.toFixed(places)));
   const change = (value) => (value > 0 ? "+" : "") + amount(value);
+  const added = (value) => minus(apart(data.addPlaces === null ? String(value) : value.toFixed(data.addPlaces)));
+  const short = (value) => minus(apart(String(Number(value.toPrecision(4)))));
   const whole = (value) => minus(String(value));
   const share = (value) => (value > 0 && value < 0.0005 ? "<0.1%" : value > 0.9995 ? (value < 1 ? ">99.9%" : "100%") : `${(100 * value).toFixed(1)}%`);
-  const asked = (value) => (classes === null ? amount(value) : share(value / 100));
+  const asked = (value) => (classes === null ? amount(value) + data.unit : share(value / 100));
 
   const bits = new DataView(new ArrayBuffer(8));
   function neighbour(value, up) {
@@ -61,6 +66,7 @@
 
   let start = data.typical.slice();
   let row = start.slice();
+  const listeners = [];  // who is told of every row that is shown
 
   function changed(changes) {
     const other = row.slice();
@@ -81,7 +87,7 @@
   }
 
   function told(control, value) {
-    if (control.kind === "number") return value === null ? "missing" : whole(value);
+    if (control.kind === "number") return value === null ? "missing" : whole(value) + (control.unit ? ` ${control.unit}` : "");
     return control.options.find((o) => o.column === value)?.name ?? "?";
   }
 
@@ -100,26 +106,68 @@
         return;
       }
       // A field that holds this value keeps what was typed, such as 1.50.
-      if (byId(`c${i}`).valueAsNumber !== value) byId(`c${i}`).value = String(value);
+      if (numberOf(byId(`c${i}`).value) !== value) byId(`c${i}`).value = String(value);
       byId(`s${i}`).value = String(value);
+      byId(`c${i}`).removeAttribute("aria-invalid");
       const outside = value < control.low || value > control.high;
-      byId(`o${i}`).textContent = outside ? `outside the data: ${whole(control.low)} to ${whole(control.high)}` : "";
+      byId(`o${i}`).textContent = outside ? `Outside the data, which lie between ${whole(control.low)} and ` +
+        `${whole(control.high)}: the model has seen nothing like it.` : "";
     });
   }
 
   const [lowest, highest] = data.bounds ?? [null, null];
   const held = (value) => Math.min(Math.max(value, lowest ?? -Infinity), highest ?? Infinity);
+  // What a text says as a number, NaN where it says none; a comma counts as the point.
+  function numberOf(text) {
+    const plain = text.trim().replace("\u2212", "-").replace(/^([+-]?\d*),(\d*)$/, "$1.$2");
+    return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+  }
+
+  // Why a column cannot hold what was typed, in a sentence; nothing where it can.
+  function refusal(control, text) {
+    const value = numberOf(text);
+    if (!text.trim()) return control.missing ? "Enter a number, or tick “missing”." : "Enter a number.";
+    if (Number.isNaN(value)) return `“${text.trim().slice(0, 40)}” is not a number: the prediction is still that of ${whole(valueOf(control) ?? control.middle)}.`;
+    if (!Number.isFinite(value)) return `${text.trim().slice(0, 40)} is too large a number to compute with.`;
+    if (control.whole && !Number.isInteger(value)) return `${control.name} holds whole numbers: ${whole(Math.floor(value))} or ${whole(Math.ceil(value))}, not ${whole(value)}.`;
+    return "";
+  }
+
+  // Where the prediction lies between the least and the greatest that were seen, and how sure it is.
+  function showRange(now, before, far) {
+    if (!data.scale || !byId("range")) return;
+    const [low, high] = data.scale;
+    const [least, most] = [Math.min(low, now - far, before), Math.max(high, now + far, before)];
+    const place = (value) => `${(100 * (value - least) / (most - least)).toFixed(2)}%`;
+    const [band, was, is] = byId("range").children;
+    band.style.left = place(now - far);
+    band.style.width = `${(100 * 2 * far / (most - least)).toFixed(2)}%`;
+    band.hidden = far === 0;
+    was.style.left = place(before);
+    is.style.left = place(now);
+    const [left, right] = byId("range-ends").children;
+    left.textContent = short(least);
+    right.textContent = short(most) + data.unit;
+    byId("range").hidden = byId("range-ends").hidden = false;
+  }
+
+  // The standard deviation of what the networks of an average predict.
+  function memberError() {
+    const said = answers(row);
+    const found = data.members.weights.map((weights, k) => held(weights.reduce((total, weight, i) => total + said[i] * weight, data.members.bases[k])));
+    const mean = found.reduce((a, b) => a + b, 0) / found.length;
+    return Math.sqrt(found.reduce((total, each) => total + (each - mean) ** 2, 0) / (found.length - 1));
+  }
 
   function showNumber(now) {
     const before = predict(start);
     byId("prediction").textContent = amount(now);
-    if (data.interval) {
-      const far = data.interval.reach * between(data.interval.at, data.interval.sizes, now);
-      const end = (value) => minus(String(Number(value.toPrecision(4))));
-      byId("interval").textContent = `${end(held(now - far))} to ${end(held(now + far))}`;
-    }
-    byId("prediction-start").textContent = amount(before);
-    byId("prediction-change").textContent = now === before ? "no change" : change(now - before);
+    const far = data.interval ? data.interval.reach * between(data.interval.at, data.interval.sizes, now) : 0;
+    if (data.interval) byId("interval").textContent = `${short(held(now - far))} to ${short(held(now + far))}${data.unit}`;
+    if (data.members) byId("member-error").textContent = short(memberError()) + data.unit;
+    showRange(now, before, far);
+    byId("prediction-start").textContent = amount(before) + data.unit;
+    byId("prediction-change").textContent = now === before ? "no change" : change(now - before) + data.unit;
   }
 
   function showClasses() {
@@ -151,22 +199,33 @@
     const said = answers(row);
     const first = answers(start);
     let lit = 0;
+    let points = 0;
     terms.forEach((term, i) => {
       const line = byId(`t${i}`);
       const yes = holds(term, said);
       const was = holds(term, first);
       lit += yes;
+      if (yes) points += term.adds;
       line.classList.toggle("lit", yes);
       line.querySelector(".state").textContent = yes ? "yes" : "no";
-      line.querySelector(".moved").textContent = yes === was ? "" : (yes ? "+" : "\u2212") + amount(term.weight);
+      line.querySelector(".moved").textContent = yes === was ? "" : (yes ? "+" : "\u2212") + added(term.adds);
+    });
+    network.lines.forEach((line, k) => {
+      if (several) return;
+      const counted = (from) => line.slope * Math.min(Math.max(from[line.column] === null ? line.gap : from[line.column], line.low), line.high);
+      const moved = counted(row) - counted(start);
+      byId(`l${k}`).querySelector(".state").textContent = short(counted(row));
+      byId(`l${k}`).querySelector(".moved").textContent = moved === 0 ? "" : (moved > 0 ? "+" : "") + short(moved);
     });
     byId("lit").textContent = `${lit} of ${terms.length}`;
+    if (byId("total-points")) byId("total-points").textContent = String(points);
   }
 
   function show() {
     showControls();
     showOutcome();
     showReach();
+    for (const tell of listeners) tell(row);
   }
 
   // -- what would it take -------------------------------------------------------------------------------------
@@ -307,9 +366,10 @@
 
   // -- wiring -------------------------------------------------------------------------------------------------
 
-  function load(values) {
+  function load(values, called = "") {
     start = values.slice();
     row = start.slice();
+    byId("started").textContent = called;
     show();
   }
 
@@ -324,10 +384,17 @@
     }
     byId(`s${i}`).addEventListener("input", (event) => set(event.target.valueAsNumber));
     byId(`c${i}`).addEventListener("input", (event) => {
-      if (Number.isFinite(event.target.valueAsNumber)) set(event.target.valueAsNumber);
+      const wrong = refusal(control, event.target.value);
+      if (!wrong) { set(numberOf(event.target.value)); return; }
+      event.target.setAttribute("aria-invalid", "true");
+      byId(`o${i}`).textContent = wrong;
+    });
+    // Who leaves a field with what cannot be sees what the model took.
+    byId(`c${i}`).addEventListener("change", (event) => {
+      if (refusal(control, event.target.value) && row[control.column] !== null) event.target.value = String(row[control.column]);
     });
   });
-  byId("reset").addEventListener("click", () => load(start));
+  byId("reset").addEventListener("click", () => load(start, byId("started").textContent));
   byId("rows").addEventListener("change", (event) => {
     const i = Number(event.target.value);
     load(i < 0 ? data.typical : data.rows[i]);
@@ -357,11 +424,37 @@
     const term = terms.find((one) => String(one.neuron) === neuron);
     detail.textContent = term ? term.detail : untouched;
   }
+  function pointAtGroup(place) {
+    const group = place === null ? null : data.groups[place];
+    drawings.forEach((drawing) => drawing.classList.toggle("pointing", group !== null));
+    document.querySelectorAll("#network [data-group]").forEach((element) => {
+      element.classList.toggle("on", group !== null && element.dataset.group.split(" ").includes(String(place)));
+    });
+    document.querySelectorAll("#card [data-neuron]").forEach((element) => {
+      element.classList.toggle("on", group !== null && group.neurons.includes(Number(element.dataset.neuron)));
+    });
+    detail.textContent = group ? group.detail : untouched;
+  }
+  document.querySelectorAll("#network g[data-group]").forEach((box) => {
+    for (const event of ["mouseenter", "focus", "click"]) box.addEventListener(event, () => pointAtGroup(Number(box.dataset.group)));
+    for (const event of ["mouseleave", "blur"]) box.addEventListener(event, () => pointAtGroup(null));
+  });
   document.querySelectorAll("#network g[data-neuron]").forEach((group) => {
     for (const event of ["mouseenter", "focus", "click"]) group.addEventListener(event, () => point(group.dataset.neuron));
     for (const event of ["mouseleave", "blur"]) group.addEventListener(event, () => point(null));
   });
 
-  window.bgn = { predict, answers, score };
+  // On paper nothing can be unfolded: how the model was made is printed.
+  let unfolded = [];
+  window.addEventListener("beforeprint", () => {
+    unfolded = [...document.querySelectorAll("#made details:not([open])")];
+    for (const each of unfolded) each.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const each of unfolded) each.open = false; });
+
+  window.bgn = {
+    predict, answers, score, load, told, amount, asked,
+    row: () => row.slice(), set: (values) => { row = values.slice(); show(); }, listen: (tell) => listeners.push(tell),
+  };
   show();
 })();

@@ -6,91 +6,105 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
-from bgn.explain.promises import promises
 from bgn.export.condition import describe
 from bgn.export.html import Html, colour
-from bgn.export.numbers import aligned, amounts, number, places, whole
+from bgn.export.numbers import aligned, amounts, number, places
 from bgn.export.plan import plan
 from bgn.export.programs.javascript import page_functions
-from bgn.export.remarks import ends, remarks
+from bgn.export.remarks import remarks
 from bgn.export.text import Signs
-from bgn.model.linear_term import LinearTerm
-from bgn.model.terms import Terms, outputs_of
+from bgn.model.terms import outputs_of
 from bgn.printable import clean, visible
-from bgn.report import classes, svg
+from bgn.report import classes, sentences, svg
 from bgn.report import controls as offers
 from bgn.report import facts as told
 from bgn.report.charts import effects, growth
 from bgn.report.class_charts import curves_note, judging, lines_for
 from bgn.report.editing import editing
 from bgn.report.facts import Facts, quality
+from bgn.report.model_card import ModelCard, lines_of
+from bgn.report.quantities import value_of
+from bgn.report.starts import starts
 from bgn.require import require
-from bgn.show.drawing import draw, percent
-from bgn.show.labels import cell, shorten, shortened
-from bgn.show.labels import title as title_of
+from bgn.show.drawing import Drawing, draw, percent
+from bgn.show.labels import cell, shortened
 
-_MOST_DRAWN = 6  # classes whose network is drawn
-_MOST_BOXES = 150  # questions of a network that is drawn
-_FOLDED = 40  # questions that are seen before the others are unfolded
+_MOST_OUTPUTS = 6  # classes whose network is drawn
+_MOST_BOXES = 48  # questions of a deep network that is drawn
+_MOST_WEIGHTS = 5000  # of the networks of an average, for the error of every prediction
+_MOST_CELLS = 6  # columns of a row that is told
+_FOLDED = 20  # questions that are seen before the others are unfolded
 
 
-def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str] | None) -> str:
+@dataclass(frozen=True)
+class PageSettings:
+    """How a page is written: its heading, digits of what is measured, most rows to start from, more scripts.
+
+    `live` is the script of a page whose model answers from a server, with what it is told.
+    """
+
+    title: str | None = None
+    digits: int = 3
+    most_rows: int | None = None
+    live: str = ""
+    told: Mapping[str, Any] | None = None
+
+
+def render(facts: Facts, settings: PageSettings) -> str:
     """Return the whole report as HTML."""
     markup = require("markupsafe", extra="report").Markup
-    network, terms = facts.network, facts.terms
-    script = "".join(['"use strict";\n', page_functions(plan(network)), _part("page.js"), _part("edits.js")])
+    own = map(_part, ("page.js", "rows.js", "edits.js"))
+    script = "".join(['"use strict";\n', page_functions(plan(facts.original)), *own, settings.live])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures = classes.quality(facts) if facts.classes else quality(facts)
-    target, controls = _target(facts), offers.controls(facts)
-    base, *weights = aligned([terms.start, *(term.amount for term in terms.terms)])
-    pictures = [
-        svg.drawing(draw(each, facts.importance), _drawing_label(facts), focus=True)
-        for each in (outputs_of(network)[:_MOST_DRAWN] if sum(network.widths) <= _MOST_BOXES else ())
-    ]
-    worst = _worst(facts, digits)
-    editable = editing(facts, _tried(facts, worst), units)
+    target, controls, card = sentences.target_of(facts), offers.controls(facts), ModelCard.of(facts)
+    drawings, worst = _drawings(facts), _worst(facts, settings.digits)
+    editable = editing(facts, _tried(facts, worst))
     page = _template().render(
-        title=clean(title) if title else f"How {target} is predicted",
+        title=clean(settings.title or facts.labels.title or f"How {target} is predicted"),
+        labels=facts.labels,
         target=target,
-        sentence=_sentence(facts, measures[0]) + _promised(facts),
+        unit=facts.quantity,
+        sentence=sentences.sentence(facts, measures[0]) + sentences.promised(facts),
         facts=facts,
-        base=Signs().number(base),
-        weights=weights,
-        terms=[term.condition for term in terms.terms],
+        card=card,
+        terms=[term.condition for term in facts.terms.terms],
         folded=_FOLDED,
-        describe=lambda condition: markup(describe(condition, terms, Html(), units)),
-        remarks=[markup(each) for each in remarks(terms, Html(), units)],
-        lines=[_line(each, terms) for each in network.linear_terms],
+        describe=lambda condition: markup(describe(condition, facts.terms, Html())),
+        remarks=[markup(each) for each in remarks(facts.terms, Html())],
+        lines=lines_of(facts),
         colour=colour,
         classes=_classes(facts, measures),
-        columns=classes.columns_of_amounts(network, terms),
-        quality=None if facts.classes else _quality(measures, digits),
-        quality_note=_quality_note(facts, measures),
-        judged=_judged(facts),
-        sure=_sure(facts),
-        drawings=[markup(each) for each in pictures],
-        effects=effects(facts, digits),
-        unused=", ".join(clean(name) for i, name in enumerate(network.names) if i not in network.features_used),
+        columns=card.columns,
+        quality=None if facts.classes else _quality(facts, measures, settings.digits),
+        quality_note=sentences.quality_note(facts, measures),
+        judged=sentences.judged(facts),
+        sure=sentences.sure(facts),
+        spread=sentences.spread(facts),
+        members=_members(facts) is not None,
+        drawings=[markup(svg.drawing(each, _drawing_label(facts), focus=True)) for each in drawings],
+        effects=effects(facts, settings.digits),
+        unused=", ".join(clean(facts.network.names[i]) for i in _unused(facts)),
         controls=controls,
         growth=growth(facts),
-        worst_names=[shortened(network.schema).names[i] for i in facts.used[:8]],
+        worst_names=[shortened(facts.network.schema).names[i] for i in facts.used[:_MOST_CELLS]],
         worst=worst,
-        data_note=_data_note(facts),
+        data_note=sentences.data_note(facts),
         ranges=told.ranges(facts),
-        digits=digits,
+        digits=settings.digits,
         made=told.made(facts),
         css=markup(_part("page.css")),
         js=markup(script),
         script_hash=f"sha256-{digest}",
+        live=bool(settings.live),
         editing=editable is not None,
-        data=markup(_data(facts, [base, *weights], controls, [one["values"] for one in worst], editable)),
+        data=markup(_data(facts, settings, card, controls, worst, editable, drawings)),
     )
     return visible(str(page))
 
@@ -100,7 +114,7 @@ def _template() -> Any:
     """Return the page's template, compiled once."""
     jinja2 = require("jinja2", extra="report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters |= {"clean": clean, "percent": percent, "number": _number, "whole": _whole}
+    environment.filters |= {"clean": clean, "percent": percent, "number": _number, "value": value_of}
     return environment.from_string(_part("template.html"))
 
 
@@ -108,121 +122,62 @@ def _part(name: str) -> str:
     return files("bgn.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _target(facts: Facts) -> str:
-    if facts.classes:
-        return clean(facts.network.target_name or "the class")
-    return clean(facts.terms.target) if facts.network.target_name else "value"
-
-
 def _float(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def _whole(value: float) -> str:
-    return Signs().number(whole(value))
 
 
 def _number(value: float, digits: int) -> str:
     return Signs().number(number(value, digits + 1))
 
 
-def _sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
-    """Say what the model is."""
-    count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
-    target = _target(facts)
-    shown = ", ".join(shorten(used)[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
-    about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
-    if facts.classes:
-        return classes.sentence(facts, measure, _judged(facts), target, about)
-    if not count and not facts.terms.linear_terms:
-        return f"This model always predicts the same {target}: {Signs().number(whole(facts.terms.start))}."
-    asked = "one yes/no question" if count == 1 else f"{count} yes/no questions"
-    parts = [f"a fixed amount for each of {asked} answered yes"] if count else []
-    if straight := len(facts.terms.linear_terms):
-        parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
-    explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
-    off = _number(float(f"{measure['mae']:.3g}"), 3)
-    return (
-        f"This model predicts {target} as a base value plus {' and '.join(parts)}, about "
-        f"{about}; on {_judged(facts)} it is off by {off} on average{explained}. {_reach(facts)}"
-    )
+def _unused(facts: Facts) -> list[int]:
+    return [i for i in range(facts.network.n_inputs) if i not in facts.network.features_used]
 
 
-def _line(term: LinearTerm, terms: Terms) -> dict[str, Any]:
-    """Return a linear term as the card shows it."""
-    markup = require("markupsafe", extra="report").Markup
-    words = Html().scaled(Html().name(title_of(terms.schema.columns[term.column])), *ends(term))
-    slopes = [Signs().number(("+" if slope > 0 else "") + whole(slope)) for slope in term.slopes]
-    return {"slopes": slopes, "words": markup(words)}
-
-
-def _reach(facts: Facts) -> str:
-    """Say between which values all predictions lie, whatever the row."""
-    ends = facts.extremes
-    if not ends.proven:  # what was proven in time is not the same every time
-        return ""
-    if math.isinf(ends.low) or math.isinf(ends.high):
-        return "Its predictions have no end where columns go on without one."
-    return f"No row within the ranges seen is predicted outside {_number(ends.low, 5)} to {_number(ends.high, 5)}."
-
-
-def _promised(facts: Facts) -> str:
-    """Say what is proven of what the model was told to do."""
-    found = promises(facts.model, told.SECONDS)
-    return f" Proven for every row: {'; '.join(found)}." if found else ""
-
-
-def _judged(facts: Facts) -> str:
-    return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'given'}"
-
-
-def _quality(measures: list[dict[str, Any]], digits: int) -> list[dict[str, Any]]:
+def _quality(facts: Facts, measures: list[dict[str, Any]], digits: int) -> list[dict[str, Any]]:
     """Return the table of errors, written."""
     longest = max(one["rmse"] for one in measures) or 1.0
     scale = [max(longest, *(one["mae"] for one in measures))]
     return [
         one
-        | {key: amounts([one[key]], scale, digits)[0] for key in ("rmse", "mae")}
+        | {key: facts.quantity.bare(amounts([one[key]], scale, digits)[0]) for key in ("rmse", "mae")}
         | {"r2": "-" if math.isnan(one["r2"]) else Signs().number(f"{round(one['r2'], 3) + 0.0:.3f}")}
         | {"width": round(100 * one["rmse"] / longest, 1)}
         for one in measures
     ]
 
 
-def _quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
-    """Say honestly which model is best."""
-    note = ""
-    if not facts.held_out:
-        note = (
-            f"No rows were held out. The tree and the {'logistic' if facts.classes else 'linear'} model were fitted to "
-            "the very rows they are judged on, which flatters them; and so it does this model, if it was grown from "
-            "these rows. "
-        )
-    if facts.classes:
-        return classes.quality_note(facts, measures, note)
-    best = min(measures, key=lambda one: one["rmse"])
-    if best is measures[0]:
-        return note + "Of these four, this model has the smallest error."
-    gap = 1.0 - best["rmse"] / measures[0]["rmse"] if measures[0]["rmse"] else 0.0
-    return f"{note}Here {best['name']} has a smaller error, by {percent(gap)}: consider it."
+def _drawings(facts: Facts) -> list[Drawing]:
+    """Return the drawings of the network, one per score, where they can be read."""
+    network = facts.network
+    if network.depth > 1 and sum(network.widths) > _MOST_BOXES:
+        return []
+    return [draw(each, facts.importance, lines=facts.line_sizes) for each in outputs_of(network)[:_MOST_OUTPUTS]]
 
 
 def _drawing_label(facts: Facts) -> str:
-    widths = ", then ".join(f"{width} questions" for width in facts.network.widths)
-    return f"The network: {len(facts.used)} features, {widths}, one prediction."
+    widths = ", then ".join(told.count_of(width, "question") for width in facts.network.widths)
+    return f"The network: {told.count_of(len(facts.used), 'feature')}, {widths}, one prediction."
 
 
 def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
     """Return the table of largest errors, written."""
+    write: Callable[[float], str]
     if facts.classes:
-        return [one | {"cells": _cells(facts, one["values"])} for one in classes.worst(facts)]
-    rows, told_of = told.worst(facts), ("truth", "prediction", "residual")
-    scale = [max(abs(one["truth"]) for one in rows) or 1.0]
+        found, write = classes.worst(facts), str
+    else:
+        found = told.worst(facts)
+        scale = [max(abs(one["truth"]) for one in found) or 1.0]
+
+        def write(value: float) -> str:
+            return facts.quantity.bare(amounts([value], scale, digits + 1)[0])
+
+    keys = ("truth", "prediction", "residual")
     return [
         one
-        | {key: Signs().number(amounts([one[key]], scale, digits + 1)[0]) for key in told_of}
-        | {"cells": _cells(facts, one["values"])}
-        for one in rows
+        | {key: write(one[key]) for key in keys}
+        | {"name": facts.called(one["row"]), "cells": _cells(facts, one["values"])}
+        for one in found
     ]
 
 
@@ -232,12 +187,12 @@ def _tried(facts: Facts, worst: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found = [typical]
     for one in worst:
         truth = float(facts.judged_target[one["row"]])
-        found.append({"name": f"row {one['row']}", "values": one["values"], "truth": truth, "told": one["truth"]})
+        found.append({"name": f"row {one['name']}", "values": one["values"], "truth": truth, "told": one["truth"]})
     return found
 
 
 def _cells(facts: Facts, values: list[float | None]) -> list[str]:
-    return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:8]]
+    return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:_MOST_CELLS]]
 
 
 def _classes(facts: Facts, measures: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -256,18 +211,6 @@ def _classes(facts: Facts, measures: list[dict[str, Any]]) -> dict[str, Any] | N
     }
 
 
-def _data_note(facts: Facts) -> str:
-    """Say how many rows there are, and how many lie outside."""
-    text = (
-        f"{len(facts.rows):,} rows, {facts.rows.shape[1]} columns. Beyond these ranges the model has seen nothing; its "
-        "prediction stays at the level of the last threshold."
-    )
-    if facts.held_out:
-        outside = np.any(facts.outside, axis=1)
-        text += f" Of the {len(outside):,} held-out rows, {outside.sum():,} have a value outside."
-    return text
-
-
 def _interval(facts: Facts) -> dict[str, Any] | None:
     """Return what the page needs to say how sure a prediction is."""
     found = facts.intervals
@@ -278,52 +221,73 @@ def _interval(facts: Facts) -> dict[str, Any] | None:
     return {"reach": found.calibrations[None].quantile(told.SHARE), "at": points[0], "sizes": points[1]}
 
 
-def _sure(facts: Facts) -> str:
-    """Say how wide intervals are, and how often they hold the truth."""
-    found = facts.intervals
-    if found is None:
-        return ""
+def _members(facts: Facts) -> dict[str, Any] | None:
+    """Return what the networks of an average give its questions, for the standard error of a prediction."""
+    members = facts.network.members
+    plain = members is not None and facts.network.link == "identity" and members.slopes is None
+    if members is None or not plain or len(members) < 2 or members.weights.size > _MOST_WEIGHTS:
+        return None
+    short = [[float(f"{each:.6g}") for each in row] for row in members.weights.tolist()]
+    return {"weights": short, "bases": members.bases.tolist()}
+
+
+def _scale(facts: Facts) -> list[float] | None:
+    """Return the least and the greatest number on the scale of predictions; None for classes, and where all agree."""
     if facts.classes:
-        return classes.sure(facts, found, _judged(facts))
-    ends = found.predict_encoded(facts.judged_rows, told.SHARE)
-    inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
-    width = float(np.mean(ends[:, 1] - ends[:, 0]))
-    rows = found.calibrations[None].count
-    return (
-        f"How sure it is: intervals for {percent(told.SHARE)} of rows, made from {rows:,} rows that it did not learn "
-        f"from, are {_number(float(f'{width:.3g}'), 3)} wide on average and hold {percent(float(inside))} of "
-        f"{_judged(facts)}."
-    )
+        return None
+    ends = [float(each) for part in (facts.target, facts.predictions) for each in (part.min(), part.max())]
+    return [min(ends), max(ends)] if min(ends) < max(ends) else None
+
+
+def _details(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return what is said of each question, and of each group of questions that is drawn as one."""
+    adds = "Adds" if len(outputs_of(facts.network)) == 1 else "Adds up to"
+    shares, terms, unit = facts.shares[0], facts.terms, " points" if card.points else facts.quantity.suffix
+    single = [
+        f"{adds} {add.removeprefix('+')}{unit} if {describe(term.condition, terms, Signs())}. Its share: "
+        f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
+        f"({round(holds * len(facts.rows)):,})."
+        for term, add, holds in zip(terms.terms, card.adds, facts.holds, strict=True)
+    ]
+    boxes = [box for each in drawings[:1] for box in each.boxes if box.kind == "group"]
+    moved = "of how far predictions move from their mean"
+    groups = [{"neurons": box.members, "detail": f"{' '.join(box.text.split())}: {percent(box.share or 0.0)} {moved}."}
+              for box in boxes]  # fmt: skip
+    return single, groups
 
 
 def _data(
-    facts: Facts, numbers: list[str], controls: list[dict[str, Any]], rows: list[Any], editable: dict[str, Any] | None
-) -> str:
+    facts: Facts, settings: PageSettings, card: ModelCard, controls: list[dict[str, Any]], worst: list[dict[str, Any]],
+    editable: dict[str, Any] | None, drawings: list[Drawing],
+) -> str:  # fmt: skip
     """Return what the page's script reads, as JSON that cannot end its own element."""
-    shares, terms = facts.importance.relative_neurons, facts.terms
-    adds = "Adds" if len(outputs_of(facts.network)) == 1 else "Adds up to"
-    details = [
-        f"{adds} {weight} if {describe(term.condition, terms, Signs())}. Its share: "
-        f"{percent(shares[term.neuron])}. Answered yes in {percent(holds)} of the rows "
-        f"({round(holds * len(facts.rows)):,})."
-        for term, weight, holds in zip(terms.terms, numbers[1:], facts.holds, strict=True)
-    ]
+    details, groups = _details(facts, card, drawings)
     several = len(outputs_of(facts.network)) > 1
     fires = [] if several else (facts.network.output_weights > 0).tolist()
+    terms = [
+        {"neuron": term.neuron, "adds": add, "detail": detail, "fires": several or fires[term.neuron]}
+        for term, add, detail in zip(facts.terms.terms, card.numbers, details, strict=True)
+    ]
+    written = aligned([facts.terms.start, *(term.amount for term in facts.terms.terms)])
     blob = {
         "network": offers.thresholds(facts.network),
         "bounds": [end if math.isfinite(end) else None for end in facts.network.bounds or ()] or None,
         "controls": controls,
-        "terms": [
-            {"neuron": term.neuron, "weight": term.weight, "detail": detail, "fires": several or fires[term.neuron]}
-            for term, detail in zip(terms.terms, details, strict=True)
-        ],
+        "terms": terms,
+        "groups": groups,
         "typical": offers.typical(facts),
-        "rows": rows,
-        "places": places(numbers),
+        "rows": [one["values"] for one in worst],
+        "places": places(written),
+        "addPlaces": card.decimals,
+        "points": card.points is not None,
+        "unit": facts.quantity.suffix,
+        "scale": _scale(facts),
         "classes": classes.words_of(facts.network) if facts.classes else None,
         "interval": _interval(facts),
+        "members": _members(facts),
+        "starts": starts(facts, settings.most_rows),
         "editing": editable,
+        "live": settings.told,
     }
     text = json.dumps(blob, allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from bgn.export.text import Signs
-from bgn.show.drawing import LINE, PAD, Box, Drawing, percent
+from bgn.show.drawing import LINE, PAD, Box, Drawing, percent, text_width
 
 # Beyond this an axis has no room for numbers, nor for its reciprocal: differences and powers of ten must stay finite.
 _MOST = 1e290
@@ -29,20 +29,19 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
     last = max(box.layer for box in sheet.boxes) - 1
     for line in sheet.lines:
         x0, y0, x1, y1 = sheet.ends(line)
-        start, end = sheet.boxes[line.start], sheet.boxes[line.end]
-        neuron = start.index if start.layer == last else end.index if end.layer == last else -1
         shade = (
             f'stroke="{line.colour}"' if line.colour else f'stroke="currentColor" opacity="{_opacity(line.darkness)}"'
         )
         parts.append(
-            f'<line data-neuron="{neuron}" x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" {shade} '
-            'stroke-width="1.3"/>'
+            f'<line {_belongs(sheet.boxes[line.start], sheet.boxes[line.end], last)} x1="{x0:.1f}" y1="{y0:.1f}" '
+            f'x2="{x1:.1f}" y2="{y1:.1f}" {shade} stroke-width="1.3"/>'
         )
         if line.text:
             parts.append(f'<text x="{x0 - line.room + 3:.1f}" y="{y0 + 3.5:.1f}">{escape(line.text)}</text>')
     for box in sheet.boxes:
-        reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if focus and box.layer == last else ""
-        index = f' data-neuron="{box.index}"' if box.layer == last else ""
+        reached = focus and box.layer == last and box.kind in ("neuron", "group")
+        reach = f' tabindex="0" role="img" aria-label="{escape(box.label)}"' if reached else ""
+        index = f" {_index(box)}" if box.layer == last else ""
         edge = f'stroke="{box.colour}"' if box.colour else 'stroke="currentColor" stroke-opacity="0.6"'
         top = box.y - box.height / 2
         parts.append(
@@ -56,6 +55,17 @@ def drawing(sheet: Drawing, label: str, focus: bool = False) -> str:
             parts.append(f'<text x="{end_x:.1f}" y="{box.y + 3.5:.1f}" text-anchor="end">{percent(box.share)}</text>')
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
+
+
+def _belongs(start: Box, end: Box, last: int) -> str:
+    """Return to which box of the last layer a line goes, for the report's script."""
+    box = start if start.layer == last else end if end.layer == last else None
+    return 'data-neuron="-1"' if box is None else _index(box)
+
+
+def _index(box: Box) -> str:
+    """Return the number of a question, or of a group of questions."""
+    return f'data-{"group" if box.kind == "group" else "neuron"}="{-1 if box.kind == "line" else box.index}"'
 
 
 def _words(box: Box) -> str:
@@ -82,6 +92,7 @@ class Chart:
         label: str,
         log: bool = False,
         whole: bool = False,
+        letter: float = 6.4,
     ) -> None:
         self.width, self.height = size
         self.log = log
@@ -89,7 +100,7 @@ class Chart:
         self.label = label
         self.parts: list[str] = []
         ticks = _ticks(*self.up, count=4) if not log else _decades(*self.up)
-        self.left = 10 + 6.4 * max((len(_short(t)) for t in ticks), default=1)
+        self.left = 10 + letter * max((len(_short(t)) for t in ticks), default=1)
         self._axes(ticks, [tick for tick in _ticks(*self.across, count=4) if not whole or tick.is_integer()])
 
     def x(self, value: float) -> float:
@@ -168,7 +179,7 @@ class Chart:
 def level_chart(levels: Sequence[tuple[str, float, float]], up: tuple[float, float], label: str) -> str:
     """Return the effect of a category: one line per level with its word, mean prediction and, faintly, rows."""
     low, high = _spread(up)
-    left, line = 12 + 6.4 * max((len(word) for word, _, _ in levels), default=1), 18
+    left, line = 12 + 1.12 * max((text_width(word) for word, _, _ in levels), default=6.0), 18
     height, most = line * len(levels) + 28, max([1.0, *(rows for _, _, rows in levels)])
     room = 320 - 12 - left
     parts = []

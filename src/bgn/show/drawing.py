@@ -23,6 +23,7 @@ from bgn.export.numbers import aligned, whole
 from bgn.export.remarks import ends
 from bgn.export.rounded import check_digits, rounded
 from bgn.export.text import Signs
+from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.question import Condition
 from bgn.model.terms import Terms, as_terms, network_of
@@ -32,6 +33,8 @@ from bgn.show.labels import shortened
 _ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0
 _LETTERS_PER_LINE = 48
 _MOST_LETTERS, _MOST_LINES = 80, 8  # of a line that cannot be broken between cases, and of a box
+MOST_DRAWN = 24
+"""Questions that are drawn one by one; more are drawn by the columns that they are about."""
 _LETTERS = dict.fromkeys(" .,:;|'!()[]/", 3.6) | dict.fromkeys("fijltIr", 4.0) | dict.fromkeys("mwMWQ@%≥≤<>+=≈", 9.0)
 _LETTERS |= dict.fromkeys("0123456789", 6.4) | {"\N{MINUS SIGN}": 9.0}
 
@@ -40,7 +43,7 @@ _LETTERS |= dict.fromkeys("0123456789", 6.4) | {"\N{MINUS SIGN}": 9.0}
 class Box:
     """A feature (layer -1), a neuron or the output; `x` and `y` are its left edge and its middle.
 
-    Its `text` may have several lines.
+    Its `text` may have several lines. A box may stand for several `members`, features or neurons by number.
     """
 
     kind: str
@@ -53,6 +56,7 @@ class Box:
     y: float
     width: float
     height: float = _BOX
+    members: tuple[int, ...] = ()
 
     @property
     def label(self) -> str:
@@ -103,12 +107,15 @@ def importance_of(model: Any, X: Any) -> Importance:
     return X if isinstance(X, Importance) else measure(model, X)
 
 
-def draw(model: Any, importance: Importance | None = None, digits: int | None = None) -> Drawing:
+def draw(
+    model: Any, importance: Importance | None = None, digits: int | None = None, lines: Sequence[float] | None = None
+) -> Drawing:
     """Lay a network of one output out.
 
     Without importances, from :func:`bgn.importance`, features keep their order and show no percentage, a neuron's share
     is that of its output weight, and a connection's that of its weight, whatever the units. Numbers are whole;
-    with fewer `digits` the output says so.
+    with fewer `digits` the output says so. `lines` is how far each linear term moves predictions, in the measure of the
+    importances. More than :data:`MOST_DRAWN` questions of one layer are drawn by the columns that they are about.
 
     Examples
     --------
@@ -125,25 +132,35 @@ def draw(model: Any, importance: Importance | None = None, digits: int | None = 
     note = f" (rounded to {digits} digits)" if terms != exact else ""
     terms = replace(terms, schema=shortened(terms.schema))
     base, *weights = map(Signs().number, aligned([terms.start, *(term.amount for term in terms.terms)]))
-    for term in terms.linear_terms:
-        sign, slope = "+" if term.slopes[0] > 0 else Signs().number("-"), whole(abs(term.slopes[0]))
-        base += f" {sign} {slope} {Signs().scaled(terms.names[term.column], *ends(term))}"
-    columns = [_features(network, terms, importance)]
-    columns += [[_neuron(each, terms) for each in conditions] for conditions in terms.hidden]
-    columns.append(_term_boxes(network, terms, importance))
     title = "" if terms.schema.target is None else f"{terms.target} {'≈' if note else '='} "
-    columns.append([_box("output", network.depth, 0, f"{title}{base} + Σ{note}")])
-    room = max((text_width(f"+{weight}") for weight in weights), default=0.0) + 4.0
-    boxes, width, height = _placed(columns, room)
+    output = make_box("output", network.depth, 0, f"{title}{base} + Σ{note}")
+    if network.depth == 1 and len(terms.terms) > MOST_DRAWN:
+        from bgn.show.grouping import grouped_drawing  # which lays out as this module does
+
+        return grouped_drawing(network, terms, importance, lines, output)
+    columns = [features_of(network, terms, importance)]
+    columns += [[_neuron(each, terms) for each in conditions] for conditions in terms.hidden]
+    columns.append(_term_boxes(network, terms, importance, lines))
+    slopes = [slope_of(term) for term in terms.linear_terms]
+    room = max((text_width(f"+{weight}") for weight in [*weights, *slopes]), default=0.0) + 4.0
+    boxes, width, height = placed([*columns, [output]], room)
     return Drawing(boxes, _lines(network, terms, boxes, importance, weights, room), width, height)
 
 
-def _box(kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None) -> Box:
+def slope_of(term: LinearTerm) -> str:
+    """Write what a linear term adds per unit, its sign included."""
+    return ("+" if term.slopes[0] > 0 else Signs().number("-")) + whole(abs(term.slopes[0]))
+
+
+def make_box(
+    kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None,
+    members: tuple[int, ...] = (),
+) -> Box:  # fmt: skip
     """Return a box with its size but no place yet."""
     lines = _lines_of(text)
     widest = max(map(text_width, lines)) + (0.0 if share is None else text_width(f"  {percent(share)}"))
     height = _BOX + LINE * (len(lines) - 1)
-    return Box(kind, layer, index, "\n".join(lines), share, ink, 0.0, 0.0, widest + 2 * PAD, height)
+    return Box(kind, layer, index, "\n".join(lines), share, ink, 0.0, 0.0, widest + 2 * PAD, height, members)
 
 
 def _lines_of(text: str) -> list[str]:
@@ -159,49 +176,60 @@ def _lines_of(text: str) -> list[str]:
     return broken if len(broken) <= _MOST_LINES else [*broken[: _MOST_LINES - 1], f"{broken[_MOST_LINES - 1]} …"]
 
 
-def _features(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
+def features_of(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
     """Return one box per feature that the network uses, the most important first."""
     if importance is None:
-        return [_box("feature", -1, i, terms.names[i]) for i in network.features_used]
+        return [make_box("feature", -1, i, terms.names[i]) for i in network.features_used]
     shares = importance.relative_features.tolist()
     used = sorted(network.features_used, key=lambda i: -shares[i])
-    return [_box("feature", -1, i, terms.names[i], shares[i]) for i in used]
+    return [make_box("feature", -1, i, terms.names[i], shares[i]) for i in used]
 
 
 def _neuron(condition: Condition, terms: Terms) -> Box:
     """Return the box of a neuron below the last layer."""
     name = terms.hidden_names[condition.layer, condition.neuron]
-    return _box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs())}")
+    return make_box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs())}")
 
 
-def _term_boxes(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
-    """Return one box per neuron of the last layer, the most important first."""
+def _term_boxes(
+    network: Network, terms: Terms, importance: Importance | None, lines: Sequence[float] | None
+) -> list[Box]:
+    """Return one box per neuron of the last layer and per linear term, the most important first."""
     weights = np.abs(network.output_weights) if importance is None else importance.neurons
-    total = weights[[term.neuron for term in terms.terms]].sum() or 1.0
+    straight = [0.0] * len(terms.linear_terms) if lines is None else list(lines)
+    total = weights[[term.neuron for term in terms.terms]].sum() + sum(straight) or 1.0
     boxes = []
     for position, term in enumerate(terms.terms):
         text, share = describe(term.condition, terms, Signs()), float(weights[term.neuron] / total)
-        boxes.append(_box("neuron", network.depth - 1, term.neuron, text, share, colour(position)))
-    return sorted(boxes, key=lambda box: -(box.share or 0.0))
+        # Beside slopes whose size is not known, a share of the questions alone would mislead.
+        known = share if lines is not None or not terms.linear_terms else None
+        box = make_box("neuron", network.depth - 1, term.neuron, text, known, colour(position))
+        boxes.append((share, box))
+    for place, (line, size) in enumerate(zip(terms.linear_terms, straight, strict=True)):
+        text = Signs().scaled(terms.names[line.column], *ends(line))
+        text = text if text.startswith("per unit") else f"per unit of {text}"
+        known = size / total if lines is not None else None
+        boxes.append((size / total, make_box("line", network.depth, place + 1, text, known)))
+    return [box for _, box in sorted(boxes, key=lambda pair: -pair[0])]
 
 
-def _placed(columns: Sequence[Sequence[Box]], room: float) -> tuple[tuple[Box, ...], float, float]:
+def placed(columns: Sequence[Sequence[Box]], room: float) -> tuple[tuple[Box, ...], float, float]:
     """Put the columns side by side, each spread over the height; return the boxes, the width and the height.
 
     Between the terms and the output there is `room` for amounts.
     """
     tall = [sum(box.height + _ROW - _BOX for box in column) for column in columns]
-    height, placed, x = max(_ROW, *tall), [], 0.0
+    height, found, x = max(_ROW, *tall), list[Box](), 0.0
     for column, own in zip(columns, tall, strict=True):
         width, y = max((box.width for box in column), default=0.0), 0.0
         for box in column:
             room_above = (box.height + _ROW - _BOX + (height - own) / len(column)) / 2.0
-            placed.append(replace(box, x=x, y=y + room_above, width=width))
+            found.append(replace(box, x=x, y=y + room_above, width=width))
             y += 2.0 * room_above
         # Room for lines to fan out: more where more rows meet.
         x += width + max(min(70.0 + 3.0 * len(column), 150.0), room + 30.0 if column is columns[-2] else 0.0)
-    last = placed[-1]
-    return tuple(placed), last.x + last.width, height
+    last = found[-1]
+    return tuple(found), last.x + last.width, height
 
 
 def _lines(
@@ -212,10 +240,10 @@ def _lines(
     weights: Sequence[str],
     room: float,
 ) -> tuple[Line, ...]:
-    """Return the connections into neurons, then those from the terms and slopes to the output."""
+    """Return the connections into neurons and slopes, then those from them to the output."""
     places = {(box.layer, box.index): place for place, box in enumerate(boxes)}
     conditions = [each for layer in terms.hidden for each in layer] + [term.condition for term in terms.terms]
-    lines = []
+    found = []
     for condition in conditions:
         line = network.layers[condition.layer].neurons[condition.neuron].projection
         weight_of = dict(zip(line.columns, line.coefficients, strict=True))
@@ -224,9 +252,13 @@ def _lines(
             parts = importance.connections[list(condition.columns), condition.neuron]
         total, end = parts.sum() or 1.0, places[condition.layer, condition.neuron]
         for column, part in zip(condition.columns, parts.tolist(), strict=True):
-            lines.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
+            found.append(Line(places[condition.layer - 1, column], end, darkness=part / total))
     last = len(boxes) - 1
+    for place, straight in enumerate(terms.linear_terms):
+        box = places[network.depth, place + 1]
+        found.append(Line(places[-1, straight.column], box, 1.0))
+        found.append(Line(box, last, 0.6, None, slope_of(straight), room))
     for position, (term, weight) in enumerate(zip(terms.terms, weights, strict=True)):
         start = places[term.condition.layer, term.neuron]
-        lines.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))
-    return tuple(lines + [Line(places[-1, each.column], last, 1.0) for each in terms.linear_terms])
+        found.append(Line(start, last, 1.0, colour(position), f"+{weight}", room))
+    return tuple(found)

@@ -69,7 +69,7 @@ def effect_lines(found: Effect, column: Floats) -> EffectLines:
     if few_wholes(values) and high - low < MOST:
         places = np.arange(low, high + 1.0)
         return _with_gap(found, [_place(found, each) for each in places.tolist()], found(places).tolist())
-    if found.line is None and len(inside) < MOST:
+    if found.line is None and found.bends is None and len(inside) < MOST:
         words = [_place(found, each) for each in inside.tolist()]
         places_said = [f"{a} to {b}" for a, b in pairwise(words)]
         places_said = [f"below {words[0]}", *places_said, f"from {words[-1]}"] if words else ["anywhere"]

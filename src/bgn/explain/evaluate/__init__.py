@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.evaluate.judged import JudgedRows, calibration_bins, mean_and_error
+from bgn.explain.evaluate.judged import CalibrationBins, JudgedRows, calibration_bins, mean_and_error
 from bgn.inputs.arguments import real
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
@@ -44,6 +44,8 @@ class Evaluation:
         at the threshold, of more ``recall of ...`` and ``precision of ...`` each class. NaN where the rows do not tell.
     errors : mapping of str to float
         Standard errors of the scores; NaN where none is known.
+    by_chance : float
+        The calibration error that exact probabilities, such as these, would have on so many rows, on average.
     confusion : ndarray of float64, shape (classes, classes)
         Weight of the rows of each class (down) by what was said of them (across).
     """
@@ -53,15 +55,20 @@ class Evaluation:
     threshold: float
     scores: Mapping[str, float]
     errors: Mapping[str, float]
+    by_chance: float
     confusion: Floats
 
     def _lines(self) -> list[tuple[str, str, str]]:
         """Return name, value and error of every score, written."""
         return [
-            (self._title(name), "-" if np.isnan(value) else f"{value:.4f}",
-             "" if np.isnan(self.errors[name]) else f"± {self.errors[name]:.4f}")
+            (self._title(name), "-" if np.isnan(value) else f"{value:.4f}", self._beside(name))
             for name, value in self.scores.items()
-        ]  # fmt: skip
+        ]
+
+    def _beside(self, name: str) -> str:
+        if name == "calibration_error":
+            return f"({self.by_chance:.4f} by chance alone)"
+        return "" if np.isnan(self.errors[name]) else f"± {self.errors[name]:.4f}"
 
     def _title(self, name: str) -> str:
         if name in ("sensitivity", "specificity", "precision"):
@@ -108,7 +115,8 @@ def evaluate(
     """Return how well a model tells classes apart on rows whose class is known.
 
     The calibration error is the mean distance between what was said and what happened, over bins of equally many rows
-    by the predicted probability (of several classes: of the one that is predicted). Standard errors are those of a mean
+    by the predicted probability (of several classes: of the one that is predicted). Even exact probabilities have one
+    on a finite number of rows; how large that would be is told beside it. Standard errors are those of a mean
     over independent rows; of the AUC, DeLong's.
 
     Parameters
@@ -155,12 +163,12 @@ def evaluation(judged: JudgedRows, threshold: float = 0.5, bins: int = BINS) -> 
     if two and threshold != 0.5:
         said = (judged.probabilities[:, 1] > threshold).astype(np.intp)
     known = np.eye(count)[judged.codes]
-    off = (judged.probabilities - known) ** 2
+    off, calibrated = (judged.probabilities - known) ** 2, _calibration(judged, bins)
     measured: dict[str, tuple[float, float]] = {
         "auc": judged.of_class(1).auc() if two else _mean_auc(judged),
         "log_loss": mean_and_error(-judged.log_probabilities[rows, judged.codes], weight),
         "brier": mean_and_error(off[:, 1] if two else off.sum(axis=1), weight),
-        "calibration_error": (_calibration_error(judged, bins), np.nan),
+        "calibration_error": (calibrated.expected_error, np.nan),
         "accuracy": mean_and_error(said == judged.codes, weight),
     }
     if two:
@@ -174,7 +182,8 @@ def evaluation(judged: JudgedRows, threshold: float = 0.5, bins: int = BINS) -> 
     confusion = np.bincount(judged.codes * count + said, weight, minlength=count * count).reshape(count, count)
     scores = {name: each[0] for name, each in measured.items()}
     errors = {name: each[1] for name, each in measured.items()}
-    return Evaluation(judged.classes, len(rows), threshold, scores, errors, np.asarray(confusion, np.float64))
+    known = np.asarray(confusion, np.float64)
+    return Evaluation(judged.classes, len(rows), threshold, scores, errors, calibrated.by_chance, known)
 
 
 def _share(holds: Any, among: Any, weight: Floats) -> tuple[float, float]:
@@ -188,8 +197,9 @@ def _mean_auc(judged: JudgedRows) -> tuple[float, float]:
     return float(np.mean(found)), np.nan
 
 
-def _calibration_error(judged: JudgedRows, bins: int) -> float:
+def _calibration(judged: JudgedRows, bins: int) -> CalibrationBins:
+    """Rows in bins by the probability of the second class, or of the one that is predicted."""
     if len(judged.classes) == 2:
-        return judged.of_class(1).bins(bins).expected_error
+        return judged.of_class(1).bins(bins)
     top = judged.probabilities[np.arange(len(judged.codes)), judged.predicted]
-    return calibration_bins(top, judged.predicted == judged.codes, judged.weight, bins).expected_error
+    return calibration_bins(top, judged.predicted == judged.codes, judged.weight, bins)

@@ -167,17 +167,25 @@ class OneClass:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationBins:
-    """Mean probability, share that happened, its standard error and total weight of each bin."""
+    """Mean probability, share that happened, its standard error, what that is of exact probabilities, and weight of
+    each bin."""
 
     predicted: Floats
     observed: Floats
     error: Floats
+    exact_error: Floats
     weight: Floats
 
     @property
     def expected_error(self) -> float:
         """The expected calibration error: the mean distance of the two, by weight."""
         return float(np.average(np.abs(self.predicted - self.observed), weights=self.weight))
+
+    @property
+    def by_chance(self) -> float:
+        """What the same would be, on average, if exactly these probabilities were the true ones: shares of so few rows
+        are never what was said. The mean distance of a normal variable from its mean is 0.798 standard errors."""
+        return float(np.average(np.sqrt(2.0 / np.pi) * self.exact_error, weights=self.weight))
 
 
 def calibration_bins(probability: Floats, happened: Bools, weight: Floats, count: int) -> CalibrationBins:
@@ -193,7 +201,8 @@ def calibration_bins(probability: Floats, happened: Bools, weight: Floats, count
     predicted, observed = (np.bincount(which, weight * each) / total for each in (probability, happened))
     squares = np.bincount(which, weight**2)
     error = np.sqrt(observed * (1 - observed) * squares) / total
-    return CalibrationBins(predicted, observed, error, np.asarray(total, np.float64))
+    exact = np.sqrt(np.bincount(which, weight**2 * probability * (1 - probability))) / total
+    return CalibrationBins(predicted, observed, error, exact, np.asarray(total, np.float64))
 
 
 def mean_and_error(values: Any, weight: Floats) -> tuple[float, float]:

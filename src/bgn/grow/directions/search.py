@@ -182,8 +182,8 @@ class Search:
         A promise is the gain, without what `chance` explains, less the luck there is in picking the best of many; there
         is none in directions that were fitted.
         """
-        directions = [each for each in (*dict.fromkeys(picked), *fitted) if self._may_ask(each)]
-        first_fitted = len(directions) - sum(map(self._may_ask, fitted))
+        first_fitted = len(directions := [*filter(self._may_ask, dict.fromkeys(picked))])
+        directions += filter(self._may_ask, fitted)
         if not directions:
             return []
         size = np.array([len(each.columns) for each in directions])

@@ -1,0 +1,118 @@
+"""``bgn report``: a saved model as one web page, judged on the rows of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import pyarrow as pa
+
+import bgn
+from bgn.cli.source import CompleteRows, DataFile, grouped, json_option, model_and_data, reads_data, rows_option
+from bgn.cli.terminal import note, show, show_json
+from bgn.explain.subject import decoded
+from bgn.inputs import cells
+from bgn.inputs.refusal import check_there
+from bgn.persist import ModelFile
+from bgn.printable import clean
+from bgn.report.starts import BETWEEN
+
+page_options = grouped(
+    click.option("--title", help="Heading of the page."),
+    click.option(
+        "--labels", type=click.Path(), metavar="FILE",
+        help="TOML or JSON file of what the page calls things: title, description, target and columns with label, "
+        "unit, description and levels.",
+    ),
+    click.option("--key", metavar="COL", help="Column by which readers find rows, beside their number in the file."),
+    rows_option,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ReportedRows:
+    """The rows of a file as a report takes them: to learn from, to judge by, their names, and which were learnt from.
+
+    `arguments` are those of :func:`bgn.write_report` after the model.
+    """
+
+    every: CompleteRows
+    arguments: dict[str, Any]
+
+    @classmethod
+    def of(cls, file: ModelFile, data: DataFile, which: str | None, key: str | None) -> ReportedRows:
+        """Read a file, and say of which rows the model knows already."""
+        why = "the report compares with"
+        rows = data.complete_rows(file, judged=True)
+        rows.target(why)
+        judged = rows.only(which, "test")
+        called = _names(data, rows, key)
+        place = {number: k for k, number in enumerate(rows.numbers.tolist())}
+        chosen = [called[place[number]] for number in judged.numbers.tolist()]
+        found: dict[str, Any] = {"X": decoded(file.network, judged.X), "y": judged.target(why), "names": chosen}
+        if rows.held is not None and judged.held is not None and judged.held.all() and not rows.held.all():
+            learnt = [called[k] for k in (~rows.held).nonzero()[0].tolist()]
+            found = {f"{name}_test": value for name, value in found.items()}
+            found |= {"X": decoded(file.network, rows.X[~rows.held]), "y": rows.target(why)[~rows.held]}
+            found |= {"names": learnt}
+        elif judged.held is not None:
+            found["learnt"] = int(judged.learnt.sum())
+        return cls(rows, found)
+
+
+def _names(data: DataFile, rows: CompleteRows, key: str | None) -> list[str]:
+    """Return what rows are called: their number in the file, and their key where one is named."""
+    numbers = rows.numbers.tolist()
+    if key is None:
+        return list(map(str, numbers))
+    opened = data.open()
+    check_there([key], opened.table.names, f"--key: {data.name}")
+    keys = [_word(value) for block in opened.table.blocks([key]) for value in _values(block, key)]
+    return [f"{number}{BETWEEN}{keys[number - 1]}" for number in numbers]
+
+
+def _values(block: pa.Table, key: str) -> list[Any]:
+    return list(cells.plain(block.column(key)).to_pylist())
+
+
+def _word(value: Any) -> str:
+    """Write a key as a person would."""
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else clean(str(value), 60)
+
+
+@model_and_data
+@click.option("-o", "--out", default="report.html", show_default=True, help="Where to write.")
+@page_options
+@click.option(
+    "--start-rows", type=click.IntRange(0), metavar="N",
+    help="Most rows of DATA in the page, for readers to start from; all that fit unless told, 0 for none but the ten "
+    "with the largest errors.",
+)  # fmt: skip
+@json_option
+@reads_data
+def report(
+    file: ModelFile, data: DataFile, out: str, title: str | None, labels: str | None, key: str | None,
+    which: str | None, start_rows: int | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
+
+    Of the file that the model was fitted to, the rows that were set aside judge, unless --rows says otherwise; where
+    rows judge that were learnt from, the page says so. The page holds the columns that the model uses of the rows that
+    readers can start from: leave them out with --start-rows 0 before the page goes to strangers.
+
+    \b
+    bgn report model.json houses.csv -o report.html
+    bgn report churn.json customers.csv --labels labels.toml --key customerID
+    """
+    rows = ReportedRows.of(file, data, which, key)
+    more: dict[str, Any] = {"title": title, "labels": labels, "rows": start_rows}
+    bgn.write_report(file.model(), path=out, units=file.units, edits=file.edits, **rows.arguments, **more)
+    if start_rows != 0:
+        note(f"{clean(out)} holds rows of {data.name}, for readers to start from; --start-rows 0 leaves them out.")
+    if as_json:
+        show_json({"report": out, "rows": len(rows.arguments["y"]), "test_rows": len(rows.arguments.get("y_test", ()))})
+    else:
+        show(f"report written to {clean(out)}: open it in a browser")

@@ -1,0 +1,65 @@
+"""``bgn serve``: the report with Python behind it, for a team on one machine."""
+
+from __future__ import annotations
+
+import webbrowser
+from dataclasses import replace
+
+import click
+
+from bgn.cli.report import ReportedRows, page_options
+from bgn.cli.source import DataFile, model_and_data, reads_data
+from bgn.cli.terminal import note, show
+from bgn.inputs.refusal import Refused
+from bgn.persist import ModelFile
+from bgn.whole_file import check_place
+
+
+@model_and_data
+@page_options
+@click.option("--save", metavar="FILE", help="The file that edited models are written to; without it, downloads alone.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen at; any free one unless told.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen at; others can reach it unless local."
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and do not open it.")
+@reads_data
+def serve(
+    file: ModelFile, data: DataFile, title: str | None, labels: str | None, key: str | None, which: str | None,
+    save: str | None, port: int, host: str, no_browser: bool,
+) -> None:  # fmt: skip
+    """Open the report of a saved MODEL in the browser, with Python to answer what its readers ask.
+
+    The page is that of bgn report; here Python on this machine finds any row of DATA, explains predictions, proves the
+    cheapest change of several values, and tries edits on all rows. Only this machine can reach it, and only with the
+    address that is printed. Nothing is written but the file of --save. Ctrl-C ends it.
+
+    \b
+    bgn serve model.json houses.csv
+    bgn serve churn.json customers.csv --key customerID --labels labels.toml --save edited.json
+    """
+    from bgn.report.facts import Facts  # a command starts without what it does not need
+    from bgn.serve import ModelApp, ModelServer
+
+    if save is not None:
+        check_place(save)
+    told = ReportedRows.of(file, data, which, key).arguments
+    tests = (told.get("X_test"), told.get("y_test"))
+    facts = Facts.of(file.model(), told["X"], told["y"], *tests, labels, file.units)
+    names = (told.get("names"), told.get("names_test"))
+    facts = replace(facts, names=names, learnt=told.get("learnt"), edits=file.edits)
+    try:
+        server = ModelServer(ModelApp(file, facts, title, save), host, port)
+    except OSError as error:
+        raise Refused(f"cannot listen at {host}, port {port}: {error.strerror}. Name another with --port.") from None
+    with server:
+        if not server.local:
+            note(f"{host} can be reached from other machines: whoever has the address sees rows of {data.name}.")
+        _ = server.app.page  # so that what is wrong is told now
+        show(f"{server.url}\nCtrl-C ends it.")
+        if not no_browser:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            show("ended")

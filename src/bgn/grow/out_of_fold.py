@@ -1,0 +1,132 @@
+"""What layers that were grown without some rows say of them, and how far their scores are to be stretched.
+
+A ridge penalty finds questions well and leaves scores too near to each other. What the folds left out tells by how
+much: the stretch that makes the loss on these rows least, width by width, in sixteenths. Losses are compared in whole
+numbers, so that they come out the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bgn.engines.memory.engine import MemoryEngine
+from bgn.engines.part import Part
+from bgn.engines.protocol import Loss
+from bgn.grow.history import OutOfFold, Snapshot
+from bgn.grow.roles import Roles
+from bgn.model.link import LINKS, bounded
+from bgn.model.neuron import Neuron
+from bgn.model.step import Floats
+
+# Gains count from so many of their standard errors on.
+_CLEAR = 1
+# A stretch is a whole number of these parts, between so many of them.
+_PARTS, _LEAST, _MOST = 16, 8, 32
+
+
+def stretched(value: Any, centre: Any, stretch: float) -> Any:
+    """A score, or a base, so many times as far from a centre."""
+    return centre + stretch * (value - centre)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldScores:
+    """The scores of a fold's layer at every width, for the rows it was grown without."""
+
+    part: Part
+    loss: Loss
+    scores: tuple[Floats, ...]
+    centre: Any  # the score where nothing is asked
+
+    @classmethod
+    def of(cls, rows: Roles, path: Sequence[Snapshot]) -> FoldScores:
+        """Ask a fold's layer about the rows that validate it."""
+        assert isinstance(rows.validation, MemoryEngine)
+        part, known = rows.validation.part, dict[Neuron, Floats]()
+        table = np.asarray(part.columns).T
+        scores = tuple(_scores(table, snapshot, known) for snapshot in path)
+        return cls(part, rows.validation.loss, scores, path[0].base)
+
+    def at(self, width: int, stretch: float) -> Floats:
+        """The scores at a width, the last one for more, stretched."""
+        return np.asarray(stretched(self.scores[min(width, len(self.scores) - 1)], self.centre, stretch))
+
+    def total(self, width: int, stretch: float) -> int:
+        """The loss at a width, stretched, in whole steps."""
+        grid, target, weight = self.loss.grid, self.part.target, self.part.weight
+        steps = np.rint(np.ldexp(self.at(width, stretch) - grid.centre, grid.exponent)).astype(np.int64)
+        limbs = self.loss.limbs(self.loss.gap(target) - steps.T, target)
+        return self.loss.total(np.array([int((each * weight if len(weight) else each).sum()) for each in limbs]))
+
+
+def _scores(table: Floats, snapshot: Snapshot, known: dict[Neuron, Floats]) -> Floats:
+    """The scores of a layer, added up one after the other."""
+    scores = np.zeros((len(table), *np.shape(snapshot.base))) + snapshot.base
+    for neuron, weight in zip(snapshot.neurons, snapshot.output_weights, strict=True):
+        if neuron not in known:
+            known[neuron] = np.where(neuron.fires(table), 1.0, -1.0)
+        scores += np.multiply.outer(known[neuron], weight)
+    for term in snapshot.linear_terms:
+        scores += np.multiply.outer(term.values(table), term.slopes if scores.ndim > 1 else term.slopes[0])
+    return scores
+
+
+def stretches(folds: Sequence[FoldScores], widths: int) -> list[float]:
+    """For every width the stretch of the least loss on all rows; 1 unless what all folds but one tell lowers the loss
+    of that one by more than noise, as the folds differ."""
+    found, parts, every = [], _PARTS, range(len(folds))
+    others = [(fold, [other for other in every if other != fold]) for fold in every]
+    for width in range(widths):
+        losses = _Losses(folds, width)
+        parts = losses.best(every, parts) if width else _PARTS
+        gains = [losses.at(fold, _PARTS) - losses.at(fold, losses.best(some, parts)) for fold, some in others]
+        found.append(parts / _PARTS if _sure(gains) else 1.0)
+    return found
+
+
+def _sure(gains: Sequence[int]) -> bool:
+    """Whether gains are positive by more than the standard error of their mean."""
+    number, total = len(gains), sum(gains)
+    squares = sum((number * each - total) ** 2 for each in gains)  # of the deviations, times the number squared
+    return total > 0 and number > 1 and total * total * number * (number - 1) > _CLEAR * _CLEAR * squares
+
+
+class _Losses:
+    """The losses of folds at one width, by stretches, each worked out once."""
+
+    def __init__(self, folds: Sequence[FoldScores], width: int) -> None:
+        self._folds, self._width = folds, width
+        self._known: dict[tuple[int, int], int] = {}
+
+    def at(self, fold: int, parts: int) -> int:
+        """The loss of one fold."""
+        if (fold, parts) not in self._known:
+            self._known[fold, parts] = self._folds[fold].total(self._width, parts / _PARTS)
+        return self._known[fold, parts]
+
+    def best(self, some: Sequence[int], parts: int) -> int:
+        """The stretch of the least loss of some folds, from a first guess: the loss is convex along it."""
+        for way in (1, -1):
+            while _LEAST <= parts + way <= _MOST and self._sum(some, parts + way) < self._sum(some, parts):
+                parts += way
+        return parts
+
+    def _sum(self, some: Sequence[int], parts: int) -> int:
+        return sum(self.at(fold, parts) for fold in some)
+
+
+def out_of_fold(
+    folds: Sequence[FoldScores], stretch: Sequence[float], bounds: tuple[float, float] | None
+) -> OutOfFold:
+    """What every fold's layer, at every width, predicts of the rows it was grown without, within bounds."""
+    predictions, targets = [], []
+    for fold in folds:
+        link = LINKS[fold.loss.link]
+        said = [bounded(link(fold.at(width, each)), bounds) for width, each in enumerate(stretch)]
+        predictions.append(np.stack(said, axis=1))
+        targets.append(fold.loss.targets.centre + fold.loss.targets.value(fold.part.target))
+    return OutOfFold(np.concatenate(predictions), np.concatenate(targets))

@@ -1,0 +1,154 @@
+"""What a page says in sentences: what the model is, how good, how sure, and how far its predictions go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bgn.explain.promises import promises
+from bgn.export.numbers import number, whole
+from bgn.printable import clean
+from bgn.report import classes
+from bgn.report import facts as told
+from bgn.report.facts import Facts
+from bgn.show.drawing import percent
+from bgn.show.labels import shorten
+from bgn.show.labels import title as title_of
+
+
+def target_of(facts: Facts) -> str:
+    """Return what is predicted, in words."""
+    if facts.classes:
+        return clean(facts.network.target_name or "the class")
+    return clean(facts.terms.target) if facts.network.target_name else "value"
+
+
+def measured(facts: Facts, value: float, digits: int = 3) -> str:
+    """Write a measured number of the target with its unit."""
+    return facts.quantity(number(float(f"{value:.{digits}g}"), digits + 1))
+
+
+def judged(facts: Facts) -> str:
+    """Say which rows judge."""
+    return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'given'}"
+
+
+def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
+    """Say what the model is."""
+    count, used = len(facts.terms.terms), [title_of(facts.network.schema.columns[i]) for i in facts.used]
+    target = target_of(facts)
+    shown = ", ".join(shorten(used)[:4]) + (f" and {len(used) - 4} more" if len(used) > 4 else "")
+    about = f"{'one column' if len(used) == 1 else f'{len(used)} columns'} ({shown})"
+    if facts.classes:
+        return classes.sentence(facts, measure, judged(facts), target, about)
+    if not count and not facts.terms.linear_terms:
+        return f"This model always predicts the same {target}: {facts.quantity(whole(facts.terms.start))}."
+    asked = "one yes/no question" if count == 1 else f"{count} yes/no questions"
+    parts = [f"a fixed amount for each of {asked} answered yes"] if count else []
+    if straight := len(facts.terms.linear_terms):
+        parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
+    explained = f" and explains {percent(measure['r2'])} of its variance" if measure["r2"] > 0 else ""
+    return (
+        f"This model predicts {target} as a base value plus {' and '.join(parts)}, about {about}; on {judged(facts)} "
+        f"it is off by {measured(facts, measure['mae'])} on average{explained}. {_reach(facts)}"
+    )
+
+
+def _reach(facts: Facts) -> str:
+    """Say between which values all predictions lie, whatever the row."""
+    ends = facts.extremes
+    if not ends.proven:  # what was proven in time is not the same every time
+        return ""
+    if math.isinf(ends.low) or math.isinf(ends.high):
+        return "Its predictions have no end where columns go on without one."
+    low, high = (number(end, 6) for end in (ends.low, ends.high))
+    between = facts.quantity.between(low, high)
+    return f"Every prediction of a row within the ranges seen lies {between}."
+
+
+def promised(facts: Facts) -> str:
+    """Say what is proven of what the model was told to do."""
+    found = promises(facts.model, told.SECONDS, facts.network.schema)
+    return f" Proven for every row: {'; '.join(found)}." if found else ""
+
+
+def quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
+    """Say honestly which model is best, and which rows judged."""
+    note = "" if facts.held_out else f"{_learnt(facts)} "
+    if facts.classes:
+        return classes.quality_note(facts, measures, note)
+    best = min(measures, key=lambda one: one["rmse"])
+    if best is measures[0]:
+        return note + "Of these four, this model has the smallest error."
+    gap = 1.0 - best["rmse"] / measures[0]["rmse"] if measures[0]["rmse"] else 0.0
+    return f"{note}Here {best['name']} has a smaller error, by {percent(gap)}: consider it."
+
+
+def _learnt(facts: Facts) -> str:
+    """Say that no rows were held out, and what that does to the figures."""
+    rival, count = "logistic" if facts.classes else "linear", len(facts.judged_rows)
+    fitted = f"The tree and the {rival} model were fitted to the very rows they are judged on, which flatters them"
+    if facts.learnt is None:
+        return (
+            f"No rows were held out. {fitted}; and so it does this model, if it was grown from these rows: on new rows "
+            "it may be further off."
+        )
+    if not facts.learnt:
+        return f"This model did not learn from these rows. {fitted}."
+    some = "these rows" if facts.learnt == count else f"{facts.learnt:,} of these {count:,} rows"
+    return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
+
+
+def data_note(facts: Facts) -> str:
+    """Say how many rows there are, and how many lie outside."""
+    level = "its prediction stays at the level of the last threshold"
+    text = (
+        f"{len(facts.rows):,} rows, {facts.rows.shape[1]} columns. Beyond these ranges the model has seen nothing; "
+        f"{level}."
+    )
+    if facts.held_out:
+        outside = np.any(facts.outside, axis=1)
+        text += f" Of the {len(outside):,} held-out rows, {outside.sum():,} have a value outside."
+    return text
+
+
+def sure(facts: Facts) -> str:
+    """Say how wide intervals are, and how often they hold the truth."""
+    found = facts.intervals
+    if found is None:
+        return ""
+    if facts.classes:
+        return classes.sure(facts, found, judged(facts))
+    ends = found.predict_encoded(facts.judged_rows, told.SHARE)
+    inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
+    width = float(np.mean(ends[:, 1] - ends[:, 0]))
+    rows = found.calibrations[None].count
+    return (
+        f"How sure it is: intervals for {percent(told.SHARE)} of rows, made from {rows:,} rows that it did not learn "
+        f"from, are {measured(facts, width)} wide on average and hold {percent(float(inside))} of {judged(facts)}."
+    )
+
+
+def spread(facts: Facts) -> str:
+    """Say how far the networks of an average lie apart."""
+    members = facts.network.members
+    if members is None or len(members) < 2:
+        return ""
+    rows = facts.judged_rows[np.linspace(0, len(facts.judged_rows) - 1, min(len(facts.judged_rows), 500)).astype(int)]
+    found = members.prediction_error(facts.coded, replace_gaps(facts, rows))
+    typical = float(np.mean(found))
+    error = f"{100 * typical:.2g} percentage points" if facts.classes else measured(facts, typical, 2)
+    return (
+        f"It is the mean of {len(members)} networks, each grown from other rows; what they predict differs by {error} "
+        "on average (standard deviation). Thin lines beside the effects below are two of these up and down."
+    )
+
+
+def replace_gaps(facts: Facts, rows: Any) -> Any:
+    """Return encoded rows as the coded network reads them."""
+    return facts.coded._rows(rows) if np.isnan(rows).any() else rows
+
+

@@ -1,0 +1,254 @@
+"""What the application answers: rows by name, predictions with reasons, exact counterfactuals, edits and their file."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+import bgn
+from bgn.explain.classes import class_labels, probabilities_of
+from bgn.explain.edit import Editor
+from bgn.explain.subject import decoded, table_row
+from bgn.export.equation import equation
+from bgn.model.network import Network
+from bgn.model.schema import level_word
+from bgn.model.step import Floats
+from bgn.persist import ModelFile, save
+from bgn.persist.edits import edits_out
+from bgn.printable import clean
+from bgn.report import facts as told
+from bgn.report.facts import Facts
+from bgn.report.page import PageSettings, render
+from bgn.report.starts import BETWEEN, all_starts
+from bgn.serve import asked
+from bgn.serve.asked import BadRequest
+
+_SECONDS = 10.0  # for a counterfactual
+_MOST_BACKGROUND = 300
+_MOST_REASONS = 6
+
+
+@dataclass(frozen=True)
+class ModelApp:
+    """A model, the rows it is asked about, and where edits may be saved.
+
+    Parameters
+    ----------
+    file : ModelFile
+        What was read from the model's file.
+    facts : Facts
+        What the page says, from the rows of the table.
+    title : str, optional
+        Heading of the page.
+    save_to : path, optional
+        The only file that is ever written; None for none.
+
+    Examples
+    --------
+    >>> import numpy as np, bgn
+    >>> from bgn.persist import ModelFile
+    >>> from bgn.report.facts import Facts
+    >>> from bgn.serve import ModelApp
+    >>> model = bgn.Network([bgn.Layer([[1.0, 0.0]], [-65.5])], [0.5], 1.0, ["income", "age"], "value")
+    >>> X = np.array([[70.0, 30.0], [20.0, 40.0], [80.0, 50.0]])
+    >>> app = ModelApp(ModelFile(model, bgn.__version__), Facts.of(model, X, [1.5, 0.4, 1.6], None, None))
+    >>> app.answer("predict", {"row": [70, 30]})["prediction"]
+    1.5
+    >>> app.answer("counterfactual", {"row": [20, 40], "at_least": 1.2})["changes"]
+    [{'column': 0, 'name': 'income', 'from': 20.0, 'to': 65.5}]
+    """
+
+    file: ModelFile
+    facts: Facts
+    title: str | None = None
+    save_to: str | os.PathLike[str] | None = None
+    _one_at_a_time: Lock = field(default_factory=Lock, repr=False)
+
+    def answer(self, question: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request, or raise :class:`BadRequest` with a sentence that says why there is none."""
+        answers = {
+            "row": self._row, "predict": self._predict, "counterfactual": self._counterfactual, "edit": self._edit,
+            "file": self._file, "save": self._save,
+        }  # fmt: skip
+        if question not in answers:
+            raise BadRequest("There is no such question.")
+        with self._one_at_a_time:
+            try:
+                return answers[question](body)
+            except BadRequest:
+                raise
+            except (ValueError, OverflowError) as error:
+                raise BadRequest(str(error)) from None
+
+    @cached_property
+    def page(self) -> bytes:
+        """The page, which asks its questions here."""
+        script = files("bgn.serve").joinpath("live.js").read_text(encoding="utf-8")
+        told = {"save": None if self.save_to is None else Path(self.save_to).name, "rows": len(self._starts[1])}
+        return render(self.facts, PageSettings(self.title, 3, 0, script, told)).encode("utf-8")
+
+    @property
+    def _network(self) -> Network:
+        return self.facts.original
+
+    @cached_property
+    def _starts(self) -> tuple[Floats, list[str], Floats]:
+        return all_starts(self.facts)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where rows are, by number and by key."""
+        found: dict[str, int] = {}
+        for place, name in enumerate(self._starts[1]):
+            for part in (name, *name.split(BETWEEN)):
+                found.setdefault(part.strip().casefold(), place)
+        return found
+
+    def _row(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer which values a row has."""
+        asked.only(body, "name")
+        name = asked.words(body.get("name"), "name").strip()
+        rows, names, truth = self._starts
+        place = self._places.get(name.casefold())
+        if place is None:
+            raise BadRequest(f"There is no row {name[:40]!r}. The first is {names[0]}, the last {names[-1]}.")
+        labels = [clean(level_word(each)) for each in class_labels(self.facts.network)] if self.facts.classes else None
+        known = float(truth[place])
+        return {
+            "name": names[place],
+            "values": [None if value != value else value for value in rows[place].tolist()],
+            "truth": None if known != known else labels[int(known)] if labels else known,
+        }
+
+    def _predict(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer what is predicted of a row, how sure that is, and which columns moved it."""
+        asked.only(body, "row")
+        row, network = asked.row(body.get("row"), self._network), self._network
+        table = [table_row(network, row)]
+        found: dict[str, Any] = {}
+        if self.facts.classes:
+            scores = network.raw_score(table)
+            chances = probabilities_of(network, scores)[0]
+            best = int(scores[0] > 0) if scores.ndim == 1 else int(scores[0].argmax())
+            words = [clean(level_word(label)) for label in class_labels(self.facts.network)]
+            found |= {"label": words[best], "probabilities": chances.tolist()}
+        found["prediction"] = np.asarray(network.predict(table))[0].tolist()
+        seen = network._rows(row[np.newaxis], encoded=True)
+        if (sure := self.facts.intervals) is not None and not self.facts.classes:
+            found["interval"] = sure.predict_encoded(seen, told.SHARE)[0].tolist()
+        if network.members is not None and len(network.members) > 1:
+            error = np.asarray(network.members.prediction_error(network, seen))[0]
+            found["standard_error"] = error.tolist()
+        return found | {"reasons": self._reasons(table)}
+
+    def _reasons(self, table: Any) -> list[dict[str, Any]]:
+        """Return what the columns that matter most add to the mean, by exact SHAP values, where they are quick."""
+        network, facts = self._network, self.facts
+        if network.depth > 1 or network.link == "softmax" or network.max_features > 6:
+            return []
+        others = facts.rows[np.linspace(0, len(facts.rows) - 1, min(len(facts.rows), _MOST_BACKGROUND)).astype(int)]
+        values = bgn.shap_values(network, table, background=decoded(network, others)).values[0]
+        order = np.argsort(-np.abs(values), kind="stable")[:_MOST_REASONS].tolist()
+        return [{"name": clean(facts.network.names[j]), "adds": float(values[j])} for j in order if values[j]]
+
+    def _counterfactual(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer which change of several values is the cheapest that reaches what is wanted."""
+        asked.only(body, "row", "at_least", "at_most", "class", "stay")
+        network = self._network
+        row, wanted = asked.row(body.get("row"), network), self._wanted(body)
+        limits = _limits(network, row, set(asked.columns(body.get("stay", []), network, "stay")))
+        found = bgn.counterfactual(network, table_row(network, row), **wanted, **limits, max_seconds=_SECONDS)
+        moved = [(network.names.index(name), old, new) for name, (old, new) in found.changes.items()]
+        shown = found.prediction if found.x is not None else float("nan")
+        values = None if found.x is None else network.schema.encode([found.x], gaps=True)[0]
+        return {
+            "found": found.found, "proven": found.optimal, "unreachable": found.unreachable,
+            "prediction": None if shown != shown else shown,
+            "changes": [{"column": j, "name": clean(self.facts.network.names[j]), "from": self._told(j, old),
+                         "to": self._told(j, new)} for j, old, new in moved],
+            "values": None if values is None else [None if each != each else each for each in values.tolist()],
+        }  # fmt: skip
+
+    def _told(self, j: int, value: Any) -> Any:
+        """Return a value of a column in the page's words."""
+        column, shown = self._network.schema.columns[j], self.facts.network.schema.columns[j]
+        if value is None or value != value:
+            return "missing"
+        if column.levels is None:
+            return float(value)
+        return clean(level_word((shown.levels or ())[column.levels.index(value)]))
+
+    def _wanted(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""
+        ends = {key: asked.number(body[key], key) for key in ("at_least", "at_most") if body.get(key) is not None}
+        if len(ends) != 1:
+            raise BadRequest("Say what is wanted: at least so much, or at most so much.")
+        if not self.facts.classes:
+            return dict(ends)
+        labels = class_labels(self._network)
+        number = asked.whole(body.get("class", len(labels) - 1), "class", 0, len(labels) - 1)
+        if not 0 <= (share := next(iter(ends.values()))) <= 1:
+            raise BadRequest("A probability lies between 0 and 100 per cent.")
+        return {"to": labels[number], "probability": (share, 1.0) if "at_least" in ends else (0.0, share)}
+
+    # -- edits -----------------------------------------------------------------------------------------------
+
+    def _edited(self, body: Mapping[str, Any]) -> Editor:
+        """Return the editor after all changes of a request; lines are counted as the page counts them at its start."""
+        from bgn.serve.changes import replayed
+
+        asked.only(body, "changes")
+        facts, network = self.facts, self._network
+        start = bgn.edit(network, decoded(network, facts.judged_rows), facts.judged_target)
+        return replayed(start, asked.changes(body.get("changes")), network)
+
+    def _edit(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer what changes do to all rows that judge."""
+        editor = self._edited(body)
+        text = equation(editor.network, units=dict(self.file.units), most=100)
+        return {"log": edits_out(editor.log), "rows": len(self.facts.judged_rows), "equation": text}
+
+    def _file(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer the file of the edited model."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "edited.json"
+            self._write(self._edited(body), path)
+            return {"text": path.read_text(encoding="utf-8")}
+
+    def _save(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the edited model to the file that was named at the start."""
+        if self.save_to is None:
+            raise BadRequest("No file was named at the start; download the model, or start with --save FILE.")
+        editor = self._edited(body)
+        try:
+            self._write(editor, self.save_to)
+        except OSError as error:
+            raise BadRequest(f"The file could not be written: {error.strerror or 'unknown reason'}.") from None
+        return {"saved": Path(self.save_to).name, "changes": len(editor.log)}
+
+    def _write(self, editor: Editor, path: str | os.PathLike[str]) -> None:
+        file = self.file
+        known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
+        rows = decoded(self._network, self.facts.judged_rows[:5])
+        save(editor.network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
+
+
+def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:
+    """Return which columns stay as they are, and which 0/1 columns stand for one category."""
+    schema, groups = network.schema, list[list[str]]()
+    for members in schema.level_columns.values():
+        if not stay.intersection(members) and row[members].sum() == 1:
+            groups.append([schema.names[j] for j in members])
+        else:
+            stay = stay | set(members)
+    dated = {j for j, column in enumerate(schema.columns) if column.part_of is not None}
+    return {"immutable": [schema.names[j] for j in sorted(stay | dated)], "one_hot": groups}

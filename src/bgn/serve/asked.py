@@ -1,0 +1,116 @@
+"""What a request holds, read strictly: anything else is refused in a sentence for the person at the browser."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bgn.model.network import Network
+from bgn.model.step import Floats
+from bgn.printable import clean, message
+
+_MOST_CHANGES = 200
+_MOST_LETTERS = 500
+
+
+class BadRequest(ValueError):
+    """A request that cannot be answered, and why."""
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """Return the JSON object that a body holds.
+
+    Examples
+    --------
+    >>> from bgn.serve.asked import parsed
+    >>> parsed(b'{"row": [1, null]}')
+    {'row': [1, None]}
+    """
+    try:
+        found = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"The request is not JSON: {message(str(error), 120)}.") from None
+    if not isinstance(found, dict):
+        raise BadRequest("The request must be a JSON object.")
+    return found
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"{word} is not a number")
+
+
+def only(asked: Mapping[str, Any], *known: str) -> None:
+    """Refuse what nobody asks for."""
+    if unknown := [str(name) for name in asked if name not in known]:
+        raise BadRequest(f"{clean(unknown[0], 40)!r} is not known here; a request may have {', '.join(known)}.")
+
+
+def number(value: Any, what: str) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadRequest(f"{what} must be a number; got {_shown(value)}.")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf
+    if not math.isfinite(found):
+        raise BadRequest(f"{what} must be a number that can be computed with.")
+    return found
+
+
+def whole(value: Any, what: str, low: int, high: int) -> int:
+    """Return a whole number within ends."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise BadRequest(f"{what} must be a whole number from {low} to {high}; got {_shown(value)}.")
+    return value
+
+
+def words(value: Any, what: str) -> str:
+    """Return a text of bounded length."""
+    if not isinstance(value, str) or len(value) > _MOST_LETTERS:
+        raise BadRequest(f"{what} must be a text of at most {_MOST_LETTERS} letters.")
+    return value
+
+
+def truth(value: Any, what: str) -> bool:
+    """Return yes or no."""
+    if not isinstance(value, bool):
+        raise BadRequest(f"{what} must be true or false; got {_shown(value)}.")
+    return value
+
+
+def row(value: Any, network: Network) -> Floats:
+    """Return a row as the network encodes it: a category as the number of its level, NaN for a gap."""
+    columns = network.schema.columns
+    if not isinstance(value, list) or len(value) != len(columns):
+        raise BadRequest(f"row must have {len(columns)} values, one per column.")
+    found = np.full(len(columns), np.nan)
+    for j, (column, each) in enumerate(zip(columns, value, strict=True)):
+        if each is None:
+            continue
+        found[j] = number(each, clean(column.name, 60))
+        if column.levels is not None and found[j] not in range(len(column.levels)):
+            raise BadRequest(f"{clean(column.name, 60)} has no level number {_shown(each)}.")
+    return found
+
+
+def columns(value: Any, network: Network, what: str) -> list[int]:
+    """Return numbers of columns."""
+    if not isinstance(value, list):
+        raise BadRequest(f"{what} must be a list of columns.")
+    return [whole(each, what, 0, network.n_inputs - 1) for each in value]
+
+
+def changes(value: Any) -> Sequence[dict[str, Any]]:
+    """Return the changes of an expert, one after the other."""
+    if not isinstance(value, list) or len(value) > _MOST_CHANGES or not all(isinstance(each, dict) for each in value):
+        raise BadRequest(f"changes must be a list of at most {_MOST_CHANGES} changes.")
+    return value
+
+
+def _shown(value: Any) -> str:
+    return message(json.dumps(value, default=str)[:200], 60)

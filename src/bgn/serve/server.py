@@ -1,0 +1,190 @@
+"""HTTP around an application, on the standard library: one page and its questions, behind a token, on this machine.
+
+What guards it: the address holds a random token, compared in constant time; requests must name a host that is this
+server's (against DNS rebinding) and come from its own page; bodies are JSON of bounded size; nothing else is served.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import secrets
+import socket
+import sys
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from bgn.printable import message
+from bgn.serve.app import ModelApp
+from bgn.serve.asked import BadRequest, parsed
+
+MOST_BYTES = 1_000_000
+"""Most bytes of a request."""
+_SECONDS = 30  # that a connection may keep the server waiting
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_NOTHING = "There is nothing here. Use the address that bgn serve printed."
+
+
+class ModelServer(ThreadingHTTPServer):
+    """A server of one application.
+
+    Parameters
+    ----------
+    app : ModelApp
+    host : str, default "127.0.0.1"
+    port : int, default 0
+        0 for any that is free.
+    """
+
+    daemon_threads = True
+    allow_reuse_address = False
+
+    def __init__(self, app: ModelApp, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.app, self.host, self.token = app, host, secrets.token_urlsafe(24)
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), _Requests)
+
+    @property
+    def url(self) -> str:
+        """The address to open."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(self.host, self.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/{self.token}/"
+
+    def knows(self, header: str | None) -> bool:
+        """Tell whether a Host header names this server: itself, or where it listens to others any address of numbers.
+
+        A name that an attacker lets point here is none of these.
+        """
+        try:
+            split = urlsplit(f"//{header or ''}")
+            host, port = split.hostname or "", split.port or 80
+        except ValueError:
+            return False
+        if port != self.server_port or split.username is not None or split.path or split.query or split.fragment:
+            return False
+        if host in ("localhost", self.host.lower()):
+            return True
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return not self.local and host == socket.gethostname().lower()
+        return address.is_loopback or not self.local
+
+    @property
+    def local(self) -> bool:
+        """Whether this machine alone can reach it."""
+        try:
+            return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a connection that broke off; tell other mishaps on standard error, in one line."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError | TimeoutError):
+            print(f"bgn serve: {type(error).__name__}: {message(str(error), 200)}", file=sys.stderr)
+
+
+class _Requests(BaseHTTPRequestHandler):
+    """Answers one connection."""
+
+    server: ModelServer
+    server_version, sys_version = "bgn", ""
+    timeout = _SECONDS
+
+    def do_GET(self) -> None:
+        """Answer with the page."""
+        place = self._place()
+        if place is None:
+            return
+        if place != "":
+            self._refuse(HTTPStatus.NOT_FOUND, _NOTHING)
+            return
+        self._send(HTTPStatus.OK, self.server.app.page, "text/html; charset=utf-8")
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        """Answer a question of the page."""
+        place = self._place()
+        if place is None:
+            return
+        if not place.startswith("api/"):
+            self._refuse(HTTPStatus.NOT_FOUND, _NOTHING)
+            return
+        body = self._body()
+        if body is None:
+            return
+        try:
+            found = self.server.app.answer(place.removeprefix("api/"), parsed(body))
+            content = json.dumps(found, allow_nan=False).encode()
+        except BadRequest as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, str(error))
+        except Exception as error:
+            print(f"bgn serve: {type(error).__name__}: {message(str(error), 200)}", file=sys.stderr)
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "The answer could not be computed; the terminal says why.")
+        else:
+            self._send(HTTPStatus.OK, content, "application/json")
+
+    def _place(self) -> str | None:
+        """Return what is asked for behind the token; None where the request was refused."""
+        if not self.server.knows(self.headers.get("Host")) or len(self.headers.get_all("Host", [])) != 1:
+            self._refuse(HTTPStatus.FORBIDDEN, "This server does not answer to that name. Use the address it printed.")
+            return None
+        origin = self.headers.get("Origin")
+        if origin is not None and origin != f"http://{self.headers.get('Host')}":
+            self._refuse(HTTPStatus.FORBIDDEN, "Other pages may not ask here.")
+            return None
+        token, slash, rest = self.path.removeprefix("/").partition("/")
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()) or not slash:
+            self._refuse(HTTPStatus.NOT_FOUND, _NOTHING)
+            return None
+        return rest
+
+    def _body(self) -> bytes | None:
+        """Return the body of a request; None where it was refused."""
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Requests must be JSON (Content-Type: application/json).")
+            return None
+        told = self.headers.get_all("Content-Length", [])
+        if "Transfer-Encoding" in self.headers or len(told) != 1 or not (told[0].isascii() and told[0].isdigit()):
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, "Requests must say how long they are (Content-Length).")
+            return None
+        if len(told[0]) > 12 or int(told[0]) > MOST_BYTES:
+            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"Requests may have {MOST_BYTES:,} bytes at most.")
+            return None
+        body = self.rfile.read(int(told[0]))
+        if len(body) < int(told[0]):
+            self._refuse(HTTPStatus.BAD_REQUEST, "The request broke off.")
+            return None
+        return body
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self.close_connection = True
+        self._send(status, json.dumps({"error": message(why)}).encode(), "application/json")
+
+    def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+        self.send_response(status)
+        for name, value in (_HEADERS | {"Content-Type": kind, "Content-Length": str(len(content))}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that is no HTTP, or of a method that is not known, as all others."""
+        status = HTTPStatus(code)
+        self._refuse(status, f"{status.phrase}.")
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Keep quiet: the address of every request holds the token."""

@@ -1,0 +1,118 @@
+"""Rows with what teachers predict of them, and scores stretched as folds tell, against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn import BGNClassifier
+from bgn.engines.memory.engine import RowsInMemory
+from bgn.grow import crossval
+from bgn.grow.distilled import probabilities, taught
+from bgn.grow.history import Snapshot
+from bgn.grow.loss import loss_of
+from bgn.grow.out_of_fold import FoldScores, stretches
+from bgn.grow.roles import assign_roles
+from bgn.model.link import LINKS
+from bgn.model.neuron import Neuron, Projection
+from tests.growing import same
+
+
+def _teachers(rng: np.random.Generator, classes: int, number: int) -> list[Snapshot]:
+    several = () if classes == 2 else (classes,)
+    made = []
+    for _ in range(number):
+        width = int(rng.integers(0, 4))
+        places = rng.integers(0, 2, width).tolist()
+        neurons = [Neuron(Projection((place,), (1.0,)), float(rng.integers(-1, 2))) for place in places]
+        weights = rng.normal(size=(width, *several)) * rng.choice([0.3, 3.0, 30.0])
+        made.append(Snapshot(tuple(neurons), weights, rng.normal(size=several) if several else 0.5, 0.0, 0.0))
+    return made
+
+
+def _roles(rng: np.random.Generator, classes: int, rows: int = 60, weighted: bool = False):
+    X = rng.integers(-2, 3, (rows, 2)).astype(float)
+    y = np.concatenate([np.arange(classes), rng.integers(0, classes, rows - classes)]).astype(float)
+    weight = rng.integers(1, 5, rows) / 2.0 if weighted else None
+    return assign_roles(RowsInMemory(X, y, weight), None, 0.2, 0, loss=loss_of(range(classes)), cv=3)[0]
+
+
+def _said(part, snapshot: Snapshot, link: str) -> np.ndarray:
+    """What a layer predicts, from the definition, one column per class."""
+    table = np.asarray(part.columns).T
+    answers = np.array([np.where(each.fires(table), 1.0, -1.0) for each in snapshot.neurons]).reshape(-1, len(table)).T
+    found = LINKS[link](answers @ snapshot.output_weights + snapshot.base)
+    return np.stack([1 - found, found], axis=1) if found.ndim == 1 else found
+
+
+@given(st.integers(0, 2**31), st.sampled_from([2, 3, 5]), st.integers(1, 4), st.booleans())
+@settings(max_examples=40)
+def test_rows_weigh_what_teachers_say(seed, classes, number, weighted):
+    rng = np.random.default_rng(seed)
+    rows, teachers = _roles(rng, classes, weighted=weighted), _teachers(rng, classes, number)
+    part, loss = rows.sample.part, rows.sample.loss
+    expected = np.mean([_said(part, each, loss.link) for each in teachers], axis=0)
+    found = probabilities(part, loss, teachers).T / 2.0**loss.grid.exponent
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+    soft = taught(rows, teachers)
+    heavy = part.weight if len(part.weight) else np.ones(part.n_rows)
+    shares = np.bincount(soft.train.part.target, soft.train.part.weight, classes) / soft.unit * rows.unit
+    np.testing.assert_allclose(shares, heavy @ expected, atol=heavy.sum() / 500)
+    assert soft.train.n_columns == rows.train.n_columns
+
+
+@given(st.integers(0, 2**31), st.sampled_from([2, 3]), st.sampled_from([0.25, 1.0, 4.0]))
+@settings(max_examples=40)
+def test_a_stretch_is_the_best_of_all_or_one(seed, classes, scale):
+    rng = np.random.default_rng(seed)
+    roles = _roles(rng, classes, 120)
+    shape = () if classes == 2 else (classes,)
+    folds = []
+    for fold in roles.folds:
+        part, loss = fold.validation.part, fold.validation.loss
+        own = 2.0 * part.target - 1.0 if classes == 2 else 2.0 * np.eye(classes)[part.target] - 1.0
+        scores = tuple(scale * width * (own + rng.normal(size=own.shape)) for width in range(3))
+        folds.append(FoldScores(part, loss, scores, np.zeros(shape)))
+    grid = np.arange(8, 33) / 16
+    for width, stretch in enumerate(stretches(folds, 3)):
+        losses = [sum(fold.total(width, each) for fold in folds) for each in grid]
+        assert stretch == 1.0 or sum(fold.total(width, stretch) for fold in folds) == min(losses)
+
+
+def test_scores_too_near_to_each_other_are_stretched():
+    """Log-odds that are half of the true ones, on many rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 1))
+    y = rng.random(3000) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    roles = assign_roles(RowsInMemory(X, y.astype(float)), None, 0.2, 0, loss=loss_of((0, 1)), cv=5)[0]
+    parts = [(each.validation.part, each.validation.loss) for each in roles.folds]
+    folds = [FoldScores(part, loss, (part.columns[0],) * 2, 0.0) for part, loss in parts]
+    assert stretches(folds, 2)[1] == pytest.approx(2.0, abs=0.15)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_same_bits_wherever_rows_with_classes_live(engine, classes, monkeypatch):
+    rng = np.random.default_rng(classes)
+    X = rng.normal(size=(150, 3)).round(1)
+    y = ((X[:, 0] + X[:, 1] * (X[:, 2] > 0) + rng.normal(size=150)) > 0).astype(int) + (classes > 2) * (X[:, 1] > 1)
+    monkeypatch.setattr(crossval, "_TEACHERS", 1)
+    model = BGNClassifier(max_width=4, max_replacements=2, cv=2, random_state=0, n_jobs=1)
+    expected = model.fit(X, y).history_
+    assert same(engine(model, X, y, None).history_, expected)
+    order = rng.permutation(len(y))
+    assert same(model.set_params(n_jobs=3).fit(X[order], y[order]).history_, expected)
+
+
+def test_monotone_classes_stay_monotone_when_stretched():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.normal(size=(2500, 2)).round(1), columns=["x0", "x1"])
+    y = rng.random(2500) < 1 / (1 + np.exp(-3 * X.x0.to_numpy()))
+    model = BGNClassifier(max_width=6, monotonic_cst=[1, 0], cv=3, shrinkage=600, random_state=0).fit(X, y)
+    scores, weights = model.network_.raw_score(X), model.history_.paths[0][-1].output_weights
+    assert (weights >= 0).all()
+    assert np.ptp(scores) > 2
+    assert bgn.certify(model)["x0"].direction in ("increasing", "constant")

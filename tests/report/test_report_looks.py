@@ -1,0 +1,204 @@
+"""How pages look to a reader: no label over another, nothing that keeps people out, every line in view."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bgn
+from bgn.model.members import Members
+from bgn.model.schema import Column, Schema
+from tests.browser import MISPLACED, UNFOLD, barriers, launched
+from tests.networks import network_of, rows_for
+
+LONG = "the name of a column that somebody made sixty letters long {}"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launched() as browser:
+        yield browser
+
+
+def churn() -> tuple[object, object, np.ndarray, dict]:
+    """A stand-in for customers who leave: classes, words, gaps."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({
+        "tenure": rng.integers(0, 72, 300), "Contract": rng.choice(["Month-to-month", "One year", "Two year"], 300),
+        "PaymentMethod": rng.choice(["Electronic check", "Bank transfer (automatic)", "Mailed check"], 300),
+        "MonthlyCharges": rng.normal(65, 30, 300).round(2),
+    })  # fmt: skip
+    score = (table["tenure"] < 18) * 1.0 + (table["Contract"] == "Month-to-month") + rng.normal(0, 0.7, 300)
+    y = np.where(score > 1, "Yes", "No")
+    model = bgn.BGNClassifier(max_width=6, random_state=0, cv=None).fit(table, y)
+    return model, table, y, {"labels": {"columns": {"tenure": {"unit": "months", "description": "Since the start."}}}}
+
+
+def prices() -> tuple[object, object, np.ndarray, dict]:
+    """A stand-in for prices of houses: names of sixty letters, slopes, many levels, large numbers."""
+    levels = tuple(f"quarter number {k} of the town" for k in range(28))
+    columns = [Column(LONG.format(k), seen=(0.0, 5000.0), typical=100.0) for k in range(5)]
+    schema = Schema((*columns, Column(LONG.format("for quarters"), levels=levels)), "SalePrice", "USD")
+    from bgn.model.neuron import Neuron, Projection
+
+    sides = tuple(float(k % 3 == 0) for k in range(28))
+    asked = [
+        Neuron(Projection((5,), (sides,)), 0.5),
+        Neuron(Projection((0, 5), (1.0, tuple(900.0 * s for s in sides))), 2500.0),
+        Neuron(Projection((1, 2), (1.0, -0.25)), 700.0), Neuron(Projection((3,), (1.0,)), 1234.5),
+    ]  # fmt: skip
+    ends = [[0.0, 5000.0]] * 6
+    network = bgn.Network(
+        [bgn.Layer.of(asked, 6)], [20000.0, 19000.0, -4000.0, 12500.0], -1030300.0, schema=schema,
+        slopes=[0.743, 15.4, 0.0, 0.0, 41.0, 0.0], ranges=ends,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    rows = np.array([[*rng.uniform(0, 5000, 5).round(0), levels[rng.integers(28)]] for _ in range(200)], dtype=object)
+    return network, rows, network.predict(rows) + rng.normal(0, 9000, 200), {}
+
+
+def houses() -> tuple[object, object, np.ndarray, dict]:
+    """A stand-in for values of districts: sums of columns, units."""
+    names = ["longitude", "latitude", "housingMedianAge", "medianIncome"]
+    network = network_of(names, 10, target="medianHouseValue")
+    rows, target = rows_for(network, 300)
+    return network, rows, target, {"units": {"medianHouseValue": "100000 USD", "longitude": "°"}}
+
+
+def average() -> tuple[object, object, np.ndarray, dict]:
+    """A mean of six networks with 300 questions."""
+    network = network_of(["season", "hour", "workingday", "temp", "hum", "wind", "weekday", "holiday"], 300)
+    rng = np.random.default_rng(0)
+    weights = network.output_weights * rng.normal(1, 0.1, (6, 300))
+    network = network.changed(members=Members(weights, np.full(6, network.base)))
+    rows, target = rows_for(network, 200)
+    return network, rows, target, {}
+
+
+PAGES = {"churn": churn, "prices": prices, "houses": houses, "average": average}
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def written(request, tmp_path_factory):
+    model, rows, target, settings = PAGES[request.param]()
+    return bgn.write_report(model, rows, target, tmp_path_factory.mktemp(request.param) / "report.html", **settings)
+
+
+@pytest.fixture
+def opened(browser):
+    """Return a function that opens a page; at the end nothing may have gone wrong in any."""
+    troubles, contexts = [], []
+
+    def open_page(path, width=1280, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_label_lies_over_another(opened, written, width) -> None:
+    page = opened(written, width)
+    page.evaluate(UNFOLD)
+    assert page.evaluate(MISPLACED) == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (400, "dark")])
+def test_nothing_keeps_people_out(opened, written, width, scheme) -> None:
+    page = opened(written, width, scheme)
+    many = page.locator("#card details").count() > 0  # hundreds of lines like the first twenty tell nothing new
+    if not many:
+        page.evaluate(UNFOLD)
+    assert (many and scheme == "light") or barriers(page) == []
+
+
+def test_every_line_of_what_if_is_in_view_and_many_are_folded(opened, written) -> None:
+    page = opened(written)
+    assert page.evaluate(
+        "[...document.querySelectorAll('#what-if *')].filter((each) => each.scrollHeight > each.clientHeight + 4 && "
+        "['auto', 'scroll'].includes(getComputedStyle(each).overflowY)).length"
+    ) == 0  # fmt: skip
+    lines = page.locator("#card .sheet .equation tr[data-neuron]").count()
+    assert 0 < lines <= 20
+    assert not page.locator("#made dl").is_visible()
+
+
+def test_an_average_tells_the_standard_error_of_a_prediction(opened, tmp_path) -> None:
+    network, rows, target, _ = average()
+    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html"))
+    row = np.array([page.evaluate("window.bgn.row()")])
+    expected = network.members.prediction_error(network, row)[0]
+    assert float(page.inner_text("#member-error").replace(",", "")) == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_card_prints_on_one_page(opened, tmp_path) -> None:
+    model, rows, target, settings = churn()
+    page = opened(bgn.write_report(model, rows, target, tmp_path / "r.html", **settings))
+    page.emulate_media(media="print")
+    page.evaluate("document.querySelectorAll('main > section:not(#card)').forEach((each) => each.remove())")
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) == 1
+
+
+def test_any_row_is_a_start_by_its_number_or_key(opened, tmp_path) -> None:
+    network = network_of(["a", "b", "c"], 6, target="price")
+    rows, target = rows_for(network, 50)
+    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html"))
+
+    def find(text: str) -> None:
+        page.fill("#find", text)
+        page.press("#find", "Enter")
+
+    find("17")
+    page.wait_for_function("document.getElementById('started').textContent.startsWith('Row 17,')")
+    assert float(page.get_attribute("#prediction", "data-value")) == network.predict(rows[16:17])[0]
+    find("51")
+    page.wait_for_function("document.getElementById('find-note').textContent !== ''")
+    assert "There is no row “51”" in page.inner_text("#find-note")
+    assert page.get_attribute("#find", "aria-invalid") == "true"
+    find("0")
+    page.wait_for_function("document.getElementById('find-note').textContent.includes('“0”')")
+    names = [f"{k + 1} · K-{k:03d}x" for k in range(50)]
+    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html", names=names))
+    find("k-004X")
+    page.wait_for_function("document.getElementById('started').textContent.includes('K-004x')")
+    assert float(page.get_attribute("#prediction", "data-value")) == network.predict(rows[4:5])[0]
+    assert page.locator("#residuals tbody th").first.inner_text() in names
+    page = opened(bgn.write_report(network, rows, target, tmp_path / "r.html", rows=0))
+    assert not page.is_visible("#find")
+
+
+def test_impossible_values_are_refused_in_place(opened, tmp_path) -> None:
+    schema = Schema((Column("rooms", whole=True, seen=(0.0, 9.0)), Column("age", seen=(0.0, 50.0))), "price")
+    network = bgn.Network([bgn.Layer([[1.0, 0.0], [1.0, 0.5]], [-3.0, -9.0])], [1.0, 2.0], 5.0, schema=schema)
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 9, 80), rng.uniform(0, 50, 80).round(1)])
+    page = opened(bgn.write_report(network, rows, network.predict(rows) + rng.normal(size=80), tmp_path / "r.html"))
+    names = page.locator(".control > label").all_inner_texts()
+    rooms, age = (names.index(name) for name in ("rooms", "age"))
+    before = page.get_attribute("#prediction", "data-value")
+    for field, text, sentence in (
+        (age, "old", "“old” is not a number"), (age, "", "Enter a number."), (age, "1e999", "too large"),
+        (rooms, "2.5", "rooms holds whole numbers: 2 or 3, not 2.5."),
+    ):  # fmt: skip
+        page.fill(f"#c{field}", text)
+        assert sentence in page.inner_text(f"#o{field}")
+        assert page.get_attribute(f"#c{field}", "aria-invalid") == "true"
+        assert page.get_attribute("#prediction", "data-value") == before
+    page.press(f"#c{rooms}", "Tab")
+    assert page.input_value(f"#c{rooms}") != "2.5"
+    page.fill(f"#c{age}", "1,5")  # as some write it
+    assert page.inner_text(f"#o{age}") == ""
+    page.fill(f"#c{age}", "400")
+    assert "Outside the data, which lie between" in page.inner_text(f"#o{age}")
+    assert page.get_attribute(f"#c{age}", "aria-invalid") is None
