@@ -201,6 +201,7 @@ ON_CLUSTER = {
     ("weights", "debiased", "full", 1),
     ("float32", "search", "stagewise", 3),
     ("plain", "search", "full", 3),
+    "test_averages_with_lines_on_every_engine",
     "test_constraints_hold_on_every_engine",
     "test_rows_of_weight_zero_are_left_out",
     "test_recorded_errors_are_those_of_the_network",

@@ -126,6 +126,9 @@ def every_kind(wide: int = 3000) -> dict[str, Network]:
     ends = [[-1.5, 2.25], [-np.inf, np.inf], [-0.0, 3.0]]
     found["clipped slopes"] = sloped.changed(slopes=[0.3, 0.0, -1.7], ranges=ends)
     found["clipped slopes, filled, bounded"] = found["slopes, filled"].changed(ranges=ends, bounds=(-0.5, 1.0))
+    found["clipped slopes, yes or no"] = found["clipped slopes"].changed(link="logistic")
+    steep = classes(2, 3, slopes=True)
+    found["classes, clipped"] = steep.changed(ranges=[[-1.0, 1.0], [0.0, np.inf], [-np.inf, 0.5]])
     found["average"], found["average, short"] = average(wide, 0), average(wide, 1)
     found["average, bounded"] = average(wide, 2).changed(bounds=(None, 0.5))
     for name in ("town", "short 3", "grown 1", "odd 1"):
@@ -190,7 +193,8 @@ def rows_for(network: Network, count: int, seed: int = 0, extremes: tuple = EXTR
 
 def _cuts(network: Network, column: int) -> np.ndarray:
     """Thresholds on one column, and the floats beside them."""
-    found = [0.0]
+    found = [0.0, *(end for each in network.linear_terms if each.column == column for end in (each.low, each.high))]
+    found = [each for each in found if np.isfinite(each)]
     for neuron in network.layers[0].neurons[:200]:
         if neuron.projection.columns == (column,) and isinstance(neuron.projection.coefficients[0], float):
             found.append(neuron.threshold / (neuron.projection.coefficients[0] or 1.0))

@@ -126,7 +126,7 @@ def _check_linear(estimator: Any) -> None:
     if isinstance(most, str):
         raise ValueError(f"max_linear must be a whole number, at least 0, or 'auto'; got {most!r}.")
     arguments.whole("max_linear", most, 0)
-    needs = {"max_layers": 1, "output": "full", "direction": "search", "n_networks": 1}
+    needs = {"max_layers": 1, "output": "full", "direction": "search"}
     for name, needed in needs.items():
         given = getattr(estimator, name)
         if most and given != needed:

@@ -41,7 +41,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         the weights of earlier neurons alone.
     shrinkage : float or "auto", default "auto"
         Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
-        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 30.
+        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 100.
     learning_rate : float, default 1.0
         Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
     max_replacements : int or None, default 10
@@ -77,7 +77,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
         have, beside the questions. Each counts as one condition: `max_width` and every width of the path include it.
         They join where the validation error says clearly that they are better, and stand alone where questions are not
-        clearly better. 0 for none, which is what "auto" means for classes, several layers and averages.
+        clearly better; in an average all networks decide together. 0 for none, which is what "auto" means for classes
+        and several layers.
     simplicity : float, default 0.0
         What a question about several columns must gain more than one about a single column, to be asked first
         (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns

@@ -45,13 +45,31 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     expected = bgn.effect(network, "rooms", background=rows)
     assert plain["breakpoints"] == expected.breakpoints.tolist()
     assert plain["levels"] == expected.levels.tolist()
-    assert "line" not in plain
+    assert plain["line"] is None
     lines = ask(folder, "effect", "rooms").splitlines()
     assert lines[0] == "mean prediction over 4 rows, by rooms"
     assert [line.split()[0] for line in lines[1:]] == ["2", "3", "4", "5"]
     assert [float(line.split()[1]) for line in lines[1:]] == expected([2.0, 3.0, 4.0, 5.0]).round(1).tolist()
     assert [len(line.split()[2]) for line in lines[1:]] == [1, 1, 24, 24]
     assert "hue" in ask(folder, "effect", "hue", code=1)
+
+
+def test_effect_and_explain_tell_of_lines_and_bounds(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "houses.csv").write_bytes((folder / "houses.csv").read_bytes())
+    free = bgn.load(folder / "model.json").changed(slopes=[0, 0.25, 0], ranges=[[-np.inf, np.inf], [40, 100], [0, 9]])
+    bgn.save(free, tmp_path / "model.json")
+    assert "+0.25 per unit (40 to 100)" in ask(tmp_path, "effect", "area")
+    assert json.loads(ask(tmp_path, "effect", "area", "--json"))["line"] == {"per_unit": 0.25, "ends": [40, 100]}
+    network = free.changed(bounds=(490, None))
+    bgn.save(network, tmp_path / "model.json")
+    rows = pd.read_csv(folder / "houses.csv")[["rooms", "area", "year"]].to_numpy()
+    plain, found = json.loads(ask(tmp_path, "effect", "area", "--json")), bgn.effect(network, "area", background=rows)
+    assert plain["per_unit"] == found.bends.tolist()
+    assert "per unit" in ask(tmp_path, "effect", "area")
+    told = ask(tmp_path, "explain", "--row", 1)
+    assert told.splitlines()[-1].split()[:2] == ["prediction", "490"]
+    assert "A sum below 490 counts as 490." in told
+    assert json.loads(ask(tmp_path, "explain", "--row", 1, "--json"))["prediction"] == 490.0
 
 
 def test_margin_by_row_and_by_column(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from math import factorial
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from bgn import Layer, Network, certify, effect, extremes, importance, margin, shap_values
 from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
 
 VALUES = st.integers(-4, 4).map(float)
 
@@ -132,7 +134,7 @@ def test_certificates_hold_on_a_grid(network):
     reach = np.linspace(-12, 12, 25)
     grid = np.stack(np.meshgrid(reach, reach, reach, indexing="ij"), axis=-1)
     predicted = network.predict(grid.reshape(-1, 3)).reshape(25, 25, 25)
-    for column, told in enumerate(certify(network).values()):
+    for column, told in enumerate(certify(network, [0, 1, 2]).values()):
         steps = np.diff(predicted, axis=column)
         if told.direction in ("constant", "increasing"):
             assert steps.min() > -1e-9
@@ -146,3 +148,30 @@ def test_margins_tell_the_slope_until_the_next_threshold():
     assert found.up[0, 0] == 3.0
     assert found.distance[0, 0] == 2.0
     assert found.slopes.tolist() == [[0.0, 0.5], [0.0, 0.0]]
+
+
+@settings(max_examples=25, deadline=None)
+@given(networks(), st.lists(st.booleans(), min_size=3, max_size=3), st.lists(VALUES, min_size=3, max_size=3))
+def test_extremes_look_at_gaps_under_lines(network, answers, typical):
+    neurons = [replace(each, missing=answers[k]) for k, each in enumerate(network.layers[0].neurons)]
+    columns = [replace(each, typical=value) for each, value in zip(network.schema.columns, typical, strict=True)]
+    schema = replace(network.schema, columns=tuple(columns))
+    network = network.changed(layers=[Layer.of(neurons, 3)], schema=schema)
+    found = extremes(network, dict.fromkeys(network.names, (-6, 6)))
+    half = np.arange(-6, 6.5, 0.5)
+    values = np.array([*half, *np.nextafter(half[1:], -np.inf), np.nan])
+    rows = np.stack(np.meshgrid(values, values, values[[0, 8, 12, 16, 24, -1]]), axis=-1).reshape(-1, 3)
+    predicted = network.predict(rows)
+    assert found.proven
+    assert found.low - 1e-9 <= predicted.min() <= predicted.max() <= found.high + 1e-9
+    assert network.predict([found.low_row, found.high_row]).tolist() == [found.low, found.high]
+
+
+def test_a_gap_may_be_the_extreme():
+    asked = Neuron(Projection((0,), (1.0,)), 3.0, missing=True)
+    schema = Schema((Column("x", typical=8.0),), named=True)
+    line = Network([Layer.of([asked], 1)], [0.25], 1.0, slopes=[0.5], ranges=[[0.0, 10.0]], schema=schema)
+    found = extremes(line, {"x": (0, 4)})
+    assert (found.low, found.high, found.proven) == (0.75, 5.25, True)
+    assert np.isnan(found.high_row[0])
+    assert extremes(line, {"x": (0, 4)}, gaps=False).high == 3.25

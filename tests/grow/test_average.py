@@ -23,7 +23,7 @@ from tests.reference.explain import shapley
 from tests.round_trips import bits
 
 X, Y = make_friedman1(400, n_features=5, noise=1.0, random_state=0)
-SMALL: dict[str, Any] = {"max_width": 6, "max_replacements": 2, "random_state": 0}
+SMALL: dict[str, Any] = {"max_width": 6, "max_replacements": 2, "max_linear": 0, "random_state": 0}
 
 
 def _written(number: float) -> Fraction:
@@ -80,7 +80,7 @@ def test_members_see_other_rows_and_the_mean_is_one_network() -> None:
     networks = [member.network() for member in model.history_.members]
     assert len({repr(bits(network)) for network in networks}) == 4
     assert np.allclose(model.predict(X), np.mean([each.predict(X) for each in networks], axis=0), atol=1e-12)
-    first = BGNRegressor(cv=None, max_linear=0, **SMALL).fit(X, Y)
+    first = BGNRegressor(cv=None, **SMALL).fit(X, Y)
     assert bits(networks[0]) == bits(first.network_)  # the first has the seed of a fit without others
     assert len(set(member_seeds(7, 50))) == 50
 

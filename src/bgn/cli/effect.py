@@ -66,14 +66,14 @@ def _plain(found: Effect) -> dict[str, Any]:
     """Return an effect in plain values: every step, and the straight line beside them."""
     if found.column.levels is not None:
         levels = found(np.array(found.column.levels, dtype=object)).tolist()
-        effects = dict(zip(map(level_word, found.column.levels), levels, strict=True))
-        return {"column": found.feature, "effects": effects, "missing": found.missing}
-    told: dict[str, Any] = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
+        told = dict(zip(map(level_word, found.column.levels), levels, strict=True))
+        return {"column": found.feature, "effects": told, "missing": found.missing}
+    line = None
     if found.line is not None:
-        told["line"] = {"per_unit": found.line.slopes[0], "ends": ends_out(found.line.low, found.line.high)}
-    elif found.bends is not None:
-        told["per_unit"] = found.bends.tolist()
-    return {"column": found.feature, **told, "missing": found.missing}
+        line = {"per_unit": float(found.line.slopes[0]), "ends": ends_out(found.line.low, found.line.high)}
+    steps = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
+    bends = {} if found.bends is None else {"per_unit": found.bends.tolist()}
+    return {"column": found.feature, **steps, **bends, "line": line, "missing": found.missing}
 
 
 def _show(found: Effect, column: Floats, file: ModelFile) -> None:

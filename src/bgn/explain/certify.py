@@ -268,12 +268,11 @@ def _along(problem: ScoreProblem, column: int) -> tuple[Floats, Floats]:
 def _doubled(problem: ScoreProblem, column: int) -> ScoreProblem:
     """Return the problem whose highest score is the largest rise: one more column, which is the higher value."""
     domain, copy = problem.domain, len(problem.slopes)
-    after = replace(
-        domain,
-        **{name: np.append(getattr(domain, name), getattr(domain, name)[column])
-           for name in ("low", "high", "whole", "gaps", "start")},
-        levels=(*domain.levels, domain.levels[column]),
-    )  # fmt: skip
+    twice: dict[str, Any] = {
+        name: np.append(getattr(domain, name), getattr(domain, name)[column])
+        for name in ("low", "high", "whole", "gaps", "start")
+    }
+    after = replace(domain, **twice, levels=(*domain.levels, domain.levels[column]))
     levels = domain.levels[column]
     if levels is not None:
         codes = np.arange(max(levels) + 1.0)

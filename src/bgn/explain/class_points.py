@@ -29,16 +29,20 @@ _PAIRS = 16
 
 @dataclass(frozen=True, eq=False)
 class LogLoss:
-    """What is lost on rows of known classes; probabilities fit these rows, or `others` where there are any."""
+    """What is lost on rows of known classes; probabilities fit these rows, or `others` where there are any.
+
+    `straight` is what slopes add to the scores of the rows, beside the network.
+    """
 
     rows: Floats
     codes: Floats
     others: tuple[Floats, Floats] | None = None
+    straight: Floats | float = 0.0
     measure: ClassVar[str] = "log loss"
 
     def of(self, network: Network) -> float:
         """Return the mean log loss of a network."""
-        return log_loss(network.raw_score(self.rows), self.codes)
+        return log_loss(network.raw_score(self.rows) + self.straight, self.codes)
 
     def rounded(self, network: Network, digits: int) -> Network:
         """Return the network with amounts (twice the weights) and starts rounded to one decimal place."""

@@ -183,7 +183,7 @@ def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iter
 
 
 def walks(network: Network, column: int, rows: Floats) -> tuple[Floats, Floats]:
-    """Return the crossings along a column, shape (rows, readers), and the scores between them."""
+    """Return the crossings along a column, shape (rows, readers), and the scores between them, slopes left aside."""
     places, answers = answers_along(network.layers[0], column, rows)
     return places, np.stack([after_first(network, each) for each in answers], axis=1)
 

@@ -23,7 +23,7 @@ from bgn.explain.one_effect import encoded
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
 from bgn.explain.spread import with_errors
-from bgn.explain.subject import background_of, column_of, gap_of
+from bgn.explain.subject import background_of, column_of, columns_of, gap_of
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -156,7 +156,8 @@ def effect(
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
         With classes, what is averaged over the background: the probability, by default, or the score, for two classes
-        the log-odds. With linear terms the score alone. Where predictions have bounds, "score" leaves these aside.
+        the log-odds. Of a feature with a linear term the score alone. Where predictions have bounds, "score" leaves
+        these aside.
 
     Returns
     -------
@@ -188,8 +189,13 @@ def effect(
         return effect_over(score if scale == "score" else network, feature, rows)
     if scale == "score":
         return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
-    if network.slopes is not None:
-        raise ValueError("scale must be 'score' where the model has linear terms: their probabilities do not step.")
+    asked = columns_of(network, [feature] if isinstance(feature, str) or not isinstance(feature, Iterable) else feature,
+                       "feature")  # fmt: skip
+    if any(term.column in asked for term in network.linear_terms):
+        raise ValueError(
+            "scale must be 'score' for a feature with a linear term: probabilities follow it along a curve, not in "
+            "steps."
+        )
     number = 1 if of is None else class_number(network, of, "of")
     return effect_over(network, feature, rows, number)
 
@@ -284,9 +290,11 @@ def _probability_effect(network: Network, column: int, rows: Floats, number: int
         levels = mean_predictions(network, number, [column], points[:, np.newaxis], rows)
     else:
         places, scores = walks(network, column, rows)
-        for term in network.linear_terms:  # of a number within bounds
-            scores += term.slopes[0] * term.values(rows)[:, np.newaxis] if term.column != column else 0.0
-        if any(term.column == column for term in network.linear_terms):
+        for term in network.linear_terms:
+            if term.column != column:
+                slopes: Any = term.slopes if scores.ndim > 2 else term.slopes[0]
+                scores += np.multiply.outer(term.values(rows), slopes)[:, np.newaxis]
+        if any(term.column == column for term in network.linear_terms):  # of a number within bounds
             return bent_effect(network, column, places, scores, _missing(network, column, rows, number))
         found = predicted_of(network, number, scores.reshape(-1, *scores.shape[2:]))
         points, levels = averaged(places, found.reshape(scores.shape[:2]))

@@ -115,10 +115,9 @@ def extremes(
         found = highest(problem_of(network, domain, sign), start + share * max_seconds)
         sides.append(_told(network, found, sign))
     rows = [None if row is None else table_row(network, row) for _, row, _, _ in sides]
-    sure = not any(domain.gaps[term.column] for term in network.linear_terms)  # rows with such gaps are not looked at
     scores = np.array([sides[0][0], sides[1][0], sides[0][2], sides[1][2]])
     low, high, *bounds = (scores if output is not None else whole.linked(scores)).tolist()
-    proven = sure and all(told[3] or end == bound for told, end, bound in zip(sides, (low, high), bounds, strict=True))
+    proven = all(told[3] or end == bound for told, end, bound in zip(sides, (low, high), bounds, strict=True))
     return Extremes(low, high, rows[0], rows[1], proven, (bounds[0], bounds[1]))
 
 

@@ -33,7 +33,9 @@ class Effect(Tabular):
     line : LinearTerm or None
         What the feature adds per unit, which is not in the levels; calling the effect, and `missing`, include it.
     standard_error : ndarray, shape (steps + 1,), or None
-        Of the levels, in an average.
+        Of the levels, in an average; None where a straight line is beside them, along which it varies: see `errors`.
+    each : tuple of Effect
+        The effects in the networks of an average.
     bends : ndarray, shape (steps + 1,), or None
         Where a linear term is cut off by bounds: by how much the effect rises per unit behind every breakpoint, at
         which it has its level; there is no `line` beside it then. Before the first it is what it would be at 0.
@@ -47,6 +49,12 @@ class Effect(Tabular):
     line: LinearTerm | None = None
     standard_error: Floats | None = None
     bends: Floats | None = None
+    each: tuple[Effect, ...] = ()
+
+    @property
+    def bent(self) -> bool:
+        """True where there is more than steps, here or in a network of an average."""
+        return any(one.line is not None or one.bends is not None for one in (self, *self.each))
 
     def _columns(self) -> Columns:
         mean = f"mean {self.target}" if self.target else "mean prediction"
@@ -88,6 +96,12 @@ class Effect(Tabular):
         codes = encoded(self.column, values, None if self.missing is None else np.nan)
         found = self.levels[np.searchsorted(self.breakpoints, codes, side="right")] + self.straight(codes)
         return found if self.missing is None else np.where(np.isnan(codes), self.missing, found)
+
+    def errors(self, values: ArrayLike) -> Floats:
+        """Return the standard errors of the mean prediction at each of `values`, from the networks of an average."""
+        if len(self.each) < 2:
+            raise ValueError("errors need an average of several networks, whose effects differ; fit with n_networks=8.")
+        return np.std([one(values) for one in self.each], axis=0, ddof=1)
 
     def __repr__(self) -> str:
         if self.line is not None:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.class_points import LogLoss
 from bgn.explain.points import SquaredError
-from bgn.explain.subject import of_codes, readable_network, straight_values
+from bgn.explain.subject import clipped_network, of_codes, straight_values
 from bgn.inputs.classes import codes_of
 from bgn.inputs.tables import LARGEST_SQUARED, rows_of
 from bgn.model.decimals import EXACT, asks_as_written, between, shortest, written
@@ -117,13 +117,12 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
-    whole = readable_network(model)
+    whole = clipped_network(model)
     _check_digits(whole, digits, points)
     original = whole.changed(slopes=None, bounds=None)
     rows, network = rows_of(original, X, "X"), of_codes(original)
-    if whole.slopes is not None:  # questions alone are rounded: what they must explain is what slopes leave
-        y = _checked_target(y, len(rows)) - straight_values(whole, rows).sum(axis=1)
-    loss = _loss(original, rows, y, calibrate_on)
+    # Questions alone are rounded: what they must explain is what slopes leave.
+    loss = _loss(original, rows, y, calibrate_on, straight_values(whole, rows).sum(axis=1))
     free, before = _free(network, rows), loss.of(network)
     most = (1.0 + max_loss) * before
     simple = _round_outputs(free, loss, digits, most) if points is None else loss.points(free, points)
@@ -135,20 +134,24 @@ def simplify(
 def _check_digits(network: Network, digits: int | None, points: int | None) -> None:
     """Refuse digits and points that cannot be, or not at once."""
     if network.slopes is not None and points is not None:
-        raise ValueError("points are for models of questions alone; this one has linear terms. Use digits.")
+        raise ValueError(
+            "points are for models of questions alone; this one has linear terms. Use digits, or fit with max_linear=0."
+        )
     if digits is not None and points is not None:
         raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
     _check_range("digits", digits, 17)
     _check_range("points", points, _MOST_POINTS)
 
 
-def _loss(network: Network, rows: Floats, y: Any, calibrate_on: tuple[Any, Any] | None) -> SquaredError | LogLoss:
-    """Return what is lost on rows, by what the network predicts."""
+def _loss(
+    network: Network, rows: Floats, y: Any, calibrate_on: tuple[Any, Any] | None, straight: Floats
+) -> SquaredError | LogLoss:
+    """Return what is lost on rows, by what the network predicts beside what slopes add."""
     if network.link != "identity":
-        return LogLoss(rows, codes_of(network, y, len(rows)), _other_rows(network, calibrate_on))
+        return LogLoss(rows, codes_of(network, y, len(rows)), _other_rows(network, calibrate_on), straight)
     if calibrate_on is not None:
         raise ValueError("calibrate_on is for classes; the model predicts a number. Leave it out.")
-    return SquaredError(rows, _checked_target(y, len(rows)))
+    return SquaredError(rows, _checked_target(y, len(rows)) - straight)
 
 
 def _checked_target(y: ArrayLike, rows: int) -> Floats:

@@ -16,7 +16,10 @@ def with_errors(network: Network, of: Callable[[Network], Any]) -> Any:
     effect = of(network)
     if network.members is None or getattr(effect, "bends", None) is not None or not hasattr(effect, "breakpoints"):
         return effect
+    each = tuple(of(one) for one in network.members.networks(network))
+    effect = replace(effect, each=each)
+    if effect.bent:
+        return effect
     points = np.append(-np.inf, effect.breakpoints)
-    each = [of(one) for one in network.members.networks(network)]
     levels = [one.levels[np.searchsorted(one.breakpoints, points, side="right")] for one in each]
     return replace(effect, standard_error=network.members.standard_error(levels))

@@ -18,16 +18,6 @@ from bgn.model.terms import network_of
 from bgn.printable import clean
 
 
-def binary_network(model: Any) -> Network:
-    """Return a model's network if it predicts by questions alone: a number, or classes, from columns of any kind."""
-    network = network_of(model, plain=False)
-    if network.slopes is not None:
-        raise ValueError(
-            "model must predict by questions alone; this one has linear terms, too. Fit it with max_linear=0."
-        )
-    return network
-
-
 def clipped_network(model: Any) -> Network:
     """Return a model's network if all its slopes have ends: without, a prediction may be anything."""
     network = network_of(model, plain=False)
@@ -36,14 +26,6 @@ def clipped_network(model: Any) -> Network:
             "model must predict by questions, and by slopes between two ends; this one has slopes without ends, can "
             "predict, and no more, so far. Pass ranges to bgn.Network."
         )
-    return network
-
-
-def readable_network(model: Any) -> Network:
-    """Return a model's network, if what it says can be read off one page: of classes, by questions alone."""
-    network = clipped_network(model)
-    if network.slopes is not None and network.link != "identity":
-        raise ValueError("model must predict a number, or classes by questions alone; this one has linear terms, too.")
     return network
 
 

@@ -112,6 +112,15 @@ class Snapshot(_MeanLosses):
         np.add.at(weights, [places[neuron] for neuron in self.neurons], values.reshape(self.output_weights.shape))
         return replace(self, neurons=tuple(places), output_weights=weights / over)
 
+    def with_gaps(self, schema: Schema) -> Snapshot:
+        """The same with gaps under its lines as a schema has them."""
+        if not self.linear_terms:
+            return self
+        typical = [schema.columns[each.column].typical for each in self.linear_terms]
+        pairs = zip(self.linear_terms, typical, strict=True)
+        lines = (replace(line, gap=math.nan if gap is None else float(gap)) for line, gap in pairs)
+        return replace(self, linear_terms=tuple(lines))
+
     def layer(self, n_inputs: int) -> Layer:
         """The neurons as a hidden layer."""
         return Layer.of(self.neurons, n_inputs)
@@ -126,6 +135,19 @@ class OutOfFold:
 
     predictions: NDArray[np.float64]
     targets: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LinesAlone:
+    """A network of linear terms alone: its path, penalty and steps, how much worse it validated than the network that
+    was chosen, and the standard error of that one's loss."""
+
+    path: tuple[Snapshot, ...]
+    records: tuple[Record, ...]
+    stopped: str
+    shrinkage: float
+    worse: float
+    noise: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,6 +176,8 @@ class History(Tabular):
         What the folds' networks said of the rows they were grown without, while a fit is under way.
     bounds : (float, float) or None
         What predictions do not go beyond: validation losses are theirs, training losses those of the scores.
+    straight : LinesAlone or None
+        What linear terms alone came to, while an average is under way.
 
     Examples
     --------
@@ -182,6 +206,7 @@ class History(Tabular):
     link: str = "identity"
     out_of_fold: OutOfFold | None = None
     bounds: tuple[float, float] | None = None
+    straight: LinesAlone | None = None
 
     def _columns(self) -> Columns:
         names = [field.name for field in fields(Record)]
@@ -230,9 +255,20 @@ class History(Tabular):
         straight |= {"link": self.link, "bounds": self.bounds}
         return Network(layers, snapshot.output_weights, snapshot.base, schema=self.schema, **straight)
 
+    def of_lines(self, select: str) -> History:
+        """The network of linear terms alone that grew beside this one."""
+        assert self.straight is not None
+        each = self.straight
+        width = choose_width(each.path, select, self.n_validation)
+        return replace(
+            self, records=each.records, paths=(each.path,), inputs=(), best_layer=0, best_width=width,
+            stopped=each.stopped, shrinkage=each.shrinkage, straight=None,
+        )  # fmt: skip
+
     def with_schema(self, schema: Schema) -> History:
-        """The same with other words for the columns."""
-        return replace(self, schema=schema)
+        """The same with other words for the columns, and what their gaps count as."""
+        paths = tuple(tuple(each.with_gaps(schema) for each in path) for path in self.paths)
+        return replace(self, schema=schema, paths=paths)
 
     def __repr__(self) -> str:
         widths = [len(path) - 1 for path in self.paths]

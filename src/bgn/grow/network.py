@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bgn.grow.crossval import cross_validated
-from bgn.grow.history import History, Record, Snapshot, choose_width
+from bgn.grow.history import History, LinesAlone, Record, Snapshot, choose_width
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.roles import Roles
 from bgn.grow.tries import GrowthSettings as GrowthSettings
@@ -34,10 +34,10 @@ def grow_network(
     records: list[Record] = []
     inputs: list[Layer] = []
     grown: list[tuple[str, float]] = []
-    out_of_fold = None
+    out_of_fold = straight = None
     for layer in range(settings.max_layers):
         try:
-            result, shrinkage = _grow_layer(rows, settings, seed, monitor, layer)
+            result, shrinkage, straight = _grow_layer(rows, settings, seed, monitor, layer)
         except KeyboardInterrupt:
             if not paths:
                 raise
@@ -64,7 +64,7 @@ def grow_network(
     return History(
         tuple(records), tuple(paths), tuple(inputs[: len(paths) - 1]), len(schema), chosen, widths[chosen],
         monitor.stopped or grown[-1][0], grown[chosen][1], n_validation,
-        schema, rows.train.loss.link, out_of_fold, settings.bounds,
+        schema, rows.train.loss.link, out_of_fold, settings.bounds, straight,
     )  # fmt: skip
 
 
@@ -101,11 +101,12 @@ def _in_the_table_s_words(rows: Roles) -> Callable[[Snapshot], Snapshot]:
 
 def _grow_layer(
     rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int
-) -> tuple[LayerPath, float]:
+) -> tuple[LayerPath, float, LinesAlone | None]:
     """Grow one layer. Where several ridge penalties compete, each grows a layer without replacement; the best validated
-    then grows one with it, and the better of the two is kept. Linear terms compete with that in the same way."""
+    then grows one with it, and the better of the two is kept. Linear terms compete with that in the same way; in an
+    average, what they came to alone is told, too."""
     if rows.folds:
-        return cross_validated(rows, settings, seed, monitor)
+        return *cross_validated(rows, settings, seed, monitor), None
     tries = Tries(rows, settings, seed, monitor, layer)
     try:
         tries.grow()
@@ -114,4 +115,10 @@ def _grow_layer(
             raise
         monitor.stopped = "interrupted"
     assert tries.best is not None
-    return tries.best.path, tries.best.penalty
+    straight = None
+    if settings.n_networks > 1 and tries.alone is not None:
+        alone, worse = tries.alone, tries.alone.loss - tries.best.loss
+        straight = LinesAlone(
+            alone.path.path, alone.path.records, alone.path.stopped, alone.penalty, worse, tries.noise
+        )  # fmt: skip
+    return tries.best.path, tries.best.penalty, straight

@@ -27,6 +27,8 @@ _FEW, _OFTEN = 50, 10
 FEW_ROWS, _AUTO_FOLDS = 6000, 5
 # How many folds, "auto", none, or the hashes of the rows that learn and of those that validate, fold by fold.
 Folding = int | str | None | list[tuple[Hashes, Hashes]]
+# The least and the greatest value of every column, and whether all are whole.
+Reach = list[tuple[float, float, bool]]
 # More threads than this wait for each other longer than they work on so few rows.
 _MOST_SEARCHERS = 6
 
@@ -42,6 +44,11 @@ class Roles:
     unit: float = 1.0  # the weight of one row
     threads: int = 1
     folds: tuple[Roles, ...] = ()  # to choose by, where there are no rows apart: all but a share, and that share
+    reach: Reach | None = None  # of columns over all rows to learn from, those left out of a share included
+
+    def ends(self, column: int) -> tuple[float, float]:
+        """The least and the greatest value that rows to learn from have."""
+        return (self.train.seen() if self.reach is None else self.reach)[column][:2]
 
     @property
     def followers(self) -> list[Engine]:
@@ -86,19 +93,23 @@ def assign_roles(
     coding = coding_of(columns, gaps, sample.columns, sample.weight)
     plan = replace(plan, coding=coding, judge=judging(plan.loss, bounds))
     train = source.engine(plan, False)
-    validation = None
+    left_out = source.engine(plan, True) if plan.edge is not None else None
+    reach = _together_seen(train.seen(), left_out.seen()) if always and left_out is not None else None
+    validation = left_out
     if evaluation is not None:
         validation = evaluation.engine(Plan(seed, None, plan.loss_of(True), coding=plan.coding), False)
         if not evaluation.kept:
             evaluation.close()
-    elif plan.edge is not None:
-        validation = source.engine(plan, True)
     if not source.kept:
         source.close()
     folds = _folds(sample, plan, cv, 2.0**scaled) if cv else ()
-    if plan.limit is None and isinstance(train, MemoryEngine):
-        return Roles(train, validation, train, plan.coding, 2.0**scaled, threads, folds), scaled
-    return Roles(train, validation, _engine_of(sample, plan, threads), plan.coding, 2.0**scaled, threads, folds), scaled
+    searched = train if plan.limit is None and isinstance(train, MemoryEngine) else _engine_of(sample, plan, threads)
+    return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach), scaled
+
+
+def _together_seen(one: Reach, other: Reach) -> Reach:
+    """What is seen in either of two sets of rows."""
+    return [(min(a[0], b[0]), max(a[1], b[1]), a[2] and b[2]) for a, b in zip(one, other, strict=True)]
 
 
 def _plan(

@@ -1,7 +1,8 @@
 """Linear terms: which column to take as a straight line next, and between which ends.
 
-A ramp answers numbers where a neuron answers +-1; all else is the same. Its ends are those of the rows that learn,
-rounded outwards to short decimals, so that it cannot run away on rows beyond them.
+A ramp answers numbers where a neuron answers +-1; all else is the same. Its ends are those of the rows to learn from,
+of an average all that any of its networks learns from, rounded outwards to short decimals, so that it cannot run away
+on rows beyond them.
 """
 
 from __future__ import annotations
@@ -38,10 +39,9 @@ class Straight:
             return []
         rows = self._rows.train
         gains = self._explained(state.output)[columns]
-        seen, found = rows.seen(), []
+        found: list[Ramp] = []
         for j in columns[np.argsort(-gains, kind="stable")[:_TRIED]].tolist():
-            low, high, _ = seen[j]
-            ramp = rows.ramp_of(j, *ends(low, high, self._digits))
+            ramp = rows.ramp_of(j, *ends(*self._rows.ends(j), self._digits))
             found += [] if ramp is None else [ramp]
         return found
 

@@ -26,7 +26,7 @@ from bgn.grow.sweeps import PlannedGrowth, Sweeper, highest, how_many, watch_for
 _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
-_LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
+_LITTLE_OF_MANY = 100.0  # the same in an average, whose networks grow wide
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)
 LEAD_AMONG_FOLDS = 2.0
@@ -34,6 +34,8 @@ LEAD_AMONG_FOLDS = 2.0
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than questions with it, they are given up.
 _HOPELESS = 1.15
+# At this width linear terms among questions are given up in an average, if questions alone do better.
+_EARLY = 64
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,8 @@ class GrowthSettings:
 
     @property
     def most_linear(self) -> int:
-        """Most linear terms: none in deep networks and averages, nor where outputs are not refitted, nor beside the
-        Lasso."""
-        if self.max_layers > 1 or self.output != "full" or self.direction != "search" or self.n_networks > 1:
+        """Most linear terms: none in deep networks, nor where outputs are not refitted, nor beside the Lasso."""
+        if self.max_layers > 1 or self.output != "full" or self.direction != "search":
             return 0
         return self.max_width if isinstance(self.max_linear, str) else self.max_linear
 
@@ -143,6 +144,7 @@ class Tries:
     def __init__(self, rows: Roles, settings: GrowthSettings, seed: int, monitor: Monitor, layer: int) -> None:
         self._rows, self._settings, self._place, self._monitor = rows, settings, (seed, monitor, layer), monitor
         self.best: _Grown | None = None
+        self.alone: _Grown | None = None  # linear terms alone, for an average to choose
 
     def grow(self) -> None:
         """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
@@ -159,7 +161,8 @@ class Tries:
             self._keep(self._grown(settings, penalty, settings.max_replacements))
         if self._settings.most_linear and judged and not self._monitor.out_of_time():
             self._among_questions()
-            self._alone(competing)
+            if not self._monitor.out_of_time():
+                self._straight(competing)
 
     def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
         return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)
@@ -172,27 +175,42 @@ class Tries:
     def _among_questions(self) -> None:
         """Linear terms beside questions, where they are better by more than a part of the noise."""
         assert self.best is not None
-        plain, tried = self.best, []
-        for lead in LEADS:
+        plain, tried = self.best, list[_Grown]()
+        for lead in LEADS if self._settings.n_networks == 1 else self._promising(plain):
             tried.append(self._grown(replace(self._settings, lead=lead), plain.penalty, 0))
             if self._monitor.out_of_time():
                 return
+        if not tried:
+            return
         found = min(tried, key=lambda each: each.loss)
         if self._settings.max_replacements != 0 and found.loss < _HOPELESS * plain.loss:
             again = self._grown(found.settings, found.penalty, self._settings.max_replacements)
             found = min(found, again, key=lambda each: each.loss)
-        self._keep(found, CLEARLY * self._noise(plain))
+        self._keep(found, 0.0 if self._settings.n_networks > 1 else CLEARLY * self.noise)
 
-    def _alone(self, competing: Sequence[float]) -> None:
-        """Linear terms alone, unless what was found does better by more than noise."""
-        assert self.best is not None
+    def _promising(self, plain: _Grown) -> Sequence[float]:
+        """What is tried in an average, whose networks are wide: one lead, unless questions alone do better early on."""
+        path = plain.path.path
+        if len(path) > _EARLY:
+            early = replace(self._settings, lead=LEADS[-1], max_width=_EARLY, digits=None)
+            found = self._grown(early, plain.penalty, 0).path.path
+            if len(found) > _EARLY and found[_EARLY].criterion > path[_EARLY].criterion:
+                return ()
+        return LEADS[-1:]
+
+    def _straight(self, competing: Sequence[float]) -> None:
+        """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""
         straight = lines_alone(self._settings)
-        found = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
-        self._keep(found, -self._noise(self.best))
+        self.alone = min((self._grown(straight, each, 0) for each in competing), key=lambda each: each.loss)
+        if self._settings.n_networks == 1:
+            self._keep(self.alone, -self.noise)
 
-    def _noise(self, found: _Grown) -> float:
+    @property
+    def noise(self) -> float:
+        """The standard error of the least loss."""
         assert self._rows.validation is not None
-        return noise_of(self._rows.validation, self._rows.unit, found.best.validation_deviation)
+        assert self.best is not None
+        return noise_of(self._rows.validation, self._rows.unit, self.best.best.validation_deviation)
 
 
 def penalties(rows: Roles, settings: GrowthSettings, among_folds: bool = False) -> list[float]:

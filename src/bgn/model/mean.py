@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,8 +24,9 @@ def mean_of(networks: Sequence[Network]) -> Network:
     With one hidden layer, neurons that ask the same question are one, their weights added. Deeper networks stand side
     by side; one of fewer layers passes its answers on. Weights and base are the exact means of what the members'
     decimals write where these have an end, as for 2, 4, 5, 8 or 10 networks; otherwise they have four decimals more
-    than the members' and are rounded. Of networks with long numbers they are the nearest floats.
-    Where there are bounds, it is the mean of the scores that is held to them.
+    than the members' and are rounded. Of networks with long numbers they are the nearest floats. Slopes are averaged
+    likewise; the lines of a column must end at the same values in all networks. Where there are bounds, it is the mean
+    of the scores that is held to them.
 
     Parameters
     ----------
@@ -52,14 +52,32 @@ def mean_of(networks: Sequence[Network]) -> Network:
     weights = np.stack([_placed(each.output_weights, at, width) for each, at in zip(networks, places, strict=True)])
     bases = np.array([network.base for network in networks])
     values = _means(np.concatenate([bases[:, np.newaxis], weights], axis=1))
-    slopes: dict[str, Any] = {}
+    slopes, lines, ranges = None, None, _common_ends(networks)
     if any(network.slopes is not None for network in networks):
         none = np.zeros((first.n_inputs, *np.shape(first.base)))
-        slopes["slopes"] = np.array([none if each.slopes is None else each.slopes for each in networks])
-    members = Members(weights, bases, **slopes)
-    lines: dict[str, Any] = {name: _means(each) for name, each in slopes.items()}
-    lines |= {"link": first.link, "bounds": first.bounds, "members": members}
-    return Network(layers, values[1:], values[0], schema=first.schema, **lines)
+        slopes = np.array([none if each.slopes is None else each.slopes for each in networks])
+        lines = _means(slopes)
+    members = Members(weights, bases, slopes, ranges)
+    return Network(
+        layers, values[1:], values[0], schema=first.schema, link=first.link, slopes=lines, ranges=ranges,
+        bounds=first.bounds, members=members,
+    )  # fmt: skip
+
+
+def _common_ends(networks: Sequence[Network]) -> Floats:
+    """Return between which values of each column slopes count, in all networks that have some; infinite without."""
+    ends = np.tile([-np.inf, np.inf], (networks[0].n_inputs, 1))
+    known: dict[int, tuple[float, float]] = {}
+    for network in networks:
+        for term in network.linear_terms:
+            if known.setdefault(term.column, (term.low, term.high)) != (term.low, term.high):
+                name = network.names[term.column]
+                raise ValueError(
+                    f"networks must have lines between the same ends, or their mean is no network; those of {name!r} "
+                    f"end at {known[term.column]} and {(term.low, term.high)}."
+                )
+            ends[term.column] = term.low, term.high
+    return ends
 
 
 def _placed(weights: Floats, places: Sequence[int], width: int) -> Floats:

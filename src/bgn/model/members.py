@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bgn.model.linear_term import ends_of, linear_terms_of
 from bgn.model.step import Floats, any_output, frozen
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class Members:
         Their bases.
     slopes : array_like, shape (networks, columns) or (networks, columns, outputs), optional
         What a column adds per unit in every network, where there are slopes.
+    ranges : array_like, shape (columns, 2), optional
+        Between which values of each column its slope counts, in all networks. None for no ends.
 
     Examples
     --------
@@ -39,12 +42,14 @@ class Members:
     weights: Floats
     bases: Floats
     slopes: Floats | None
+    ranges: Floats | None
 
-    def __init__(self, weights: Any, bases: Any, slopes: Any = None) -> None:
+    def __init__(self, weights: Any, bases: Any, slopes: Any = None, ranges: Any = None) -> None:
         bases = frozen(bases, "bases", 1, 2)
         vars(self).update(
             weights=frozen(weights, "weights", bases.ndim + 1), bases=bases,
             slopes=None if slopes is None else frozen(slopes, "slopes", bases.ndim + 1),
+            ranges=None if slopes is None else ends_of(ranges, np.any(slopes, axis=0)),
         )  # fmt: skip
 
     def of(self, shape: tuple[int, ...]) -> Members:
@@ -59,8 +64,8 @@ class Members:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Members):
             return NotImplemented
-        parts = ((self.weights, other.weights), (self.bases, other.bases), (self.slopes, other.slopes))
-        return all(np.array_equal(a, b) for a, b in parts)  # type: ignore[arg-type]
+        names = ("weights", "bases", "slopes", "ranges")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def __repr__(self) -> str:
         return f"Members({len(self)} networks)"
@@ -94,7 +99,8 @@ class Members:
             layers, asked = mean.layers, any_output(weights)
             if mean.depth == 1:
                 layers, weights = (layers[0].only(np.flatnonzero(asked)),), weights[asked]
-            found.append(mean.changed(layers=layers, output_weights=weights, base=base, slopes=lines))
+            parts = {"slopes": lines, "ranges": self.ranges}
+            found.append(mean.changed(layers=layers, output_weights=weights, base=base, **parts))
         return found
 
     def scores(self, mean: Network, rows: Floats) -> Floats:
@@ -135,4 +141,9 @@ class Members:
     def _scores(self, mean: Network, rows: Floats) -> Floats:
         answers = mean._hidden(rows)
         found = np.stack([answers @ weights for weights in self.weights]) + self.bases[:, np.newaxis]
-        return found if self.slopes is None else found + np.stack([rows @ lines for lines in self.slopes])
+        if self.slopes is None:
+            return found
+        lines = linear_terms_of(np.any(self.slopes, axis=0), self.ranges, mean.schema)
+        where = [line.column for line in lines]
+        values = np.stack([line.values(rows) for line in lines], axis=1)
+        return found + np.stack([values @ slopes[where] for slopes in self.slopes])

@@ -17,6 +17,7 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.persist import network as networks
 from bgn.persist import strict
+from bgn.persist.ends import ends_in, ends_out
 from bgn.persist.strict import ModelFileError, Reader
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _path_out(path: Sequence[Snapshot], link: str) -> dict[str, Any]:
 
 
 def _linear_out(term: LinearTerm) -> list[Any]:
-    return [term.column, list(term.slopes), networks.ends_out(term.low, term.high)]
+    return [term.column, list(term.slopes), ends_out(term.low, term.high)]
 
 
 # -- in -----------------------------------------------------------------------------------------------------
@@ -212,7 +213,7 @@ def _linear_in(network: Network) -> Reader[LinearTerm]:
         numbers = strict.array(strict.number, max(1, np.size(network.base)))(slopes, f"{where}[1]")
         typical = network.schema.columns[place].typical
         gap = math.nan if typical is None else float(typical)
-        return LinearTerm(place, tuple(numbers), *networks.ends_in(ends, f"{where}[2]"), gap)
+        return LinearTerm(place, tuple(numbers), *ends_in(ends, f"{where}[2]"), gap)
 
     return read
 

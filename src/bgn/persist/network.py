@@ -7,7 +7,6 @@ number, a network without a link predicts numbers.
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -21,6 +20,7 @@ from bgn.model.network import Network
 from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.schema import Column, Level, Schema
 from bgn.persist import strict
+from bgn.persist.ends import ends_in, ends_out
 from bgn.persist.members import members_out, with_members
 from bgn.persist.strict import ModelFileError, Reader
 
@@ -230,23 +230,6 @@ def network_out(network: Network) -> dict[str, Any]:
     if network.bounds is not None:
         found["bounds"] = ends_out(*network.bounds)
     return found if network.members is None else found | {"members": members_out(network.members)}
-
-
-def ends_out(low: float, high: float) -> list[float | None] | None:
-    """Return the ends of a slope, or of predictions, null for one that is open; null for both."""
-    ends = [None if math.isinf(each) else each for each in (low, high)]
-    return None if ends == [None, None] else ends
-
-
-def ends_in(value: Any, where: str) -> tuple[float, float]:
-    """Return the ends of a slope, or of predictions, infinite where they are open, or say what is wrong."""
-    if value is None:
-        return -math.inf, math.inf
-    low, high = strict.array(strict.anything, 2)(value, where)
-    return (
-        -math.inf if low is None else strict.number(low, f"{where}[0]"),
-        math.inf if high is None else strict.number(high, f"{where}[1]"),
-    )
 
 
 def network_in(value: Any, where: str, schema: Schema) -> Network:

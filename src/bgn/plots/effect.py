@@ -13,7 +13,7 @@ from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.plots.style import FIRST, axes, ink, label, plain
-from bgn.show.curve import band, corners, few_wholes, histogram, levels_of, stepping
+from bgn.show.curve import band, band_of_levels, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.labels import shorten, shortened
 
 _PIXELS = 200
@@ -80,13 +80,12 @@ def _curve(ax: Any, found: Effect, column: Floats) -> None:
         ax.annotate("missing", (1.0, found.missing), xycoords=("axes fraction", "data"), ha="right", va="bottom")
     if not len(column):
         return
-    ends, steps = band(found), stepping(found, column)
+    ends, steps, (places, reached) = band(found, column), stepping(found, column), corners(found, column)
     if ends is not None:
-        places, low = corners(ends[0], column)
         step = "post" if steps else None
-        ax.fill_between(places, low, corners(ends[1], column)[1], step=step, color=FIRST, alpha=0.25, linewidth=0)
+        ax.fill_between(places, *ends, step=step, color=FIRST, alpha=0.25, linewidth=0)
     style = "steps-post" if steps else "default"
-    ax.plot(*corners(found, column), drawstyle=style, color=FIRST, linewidth=2.0, zorder=3)
+    ax.plot(places, reached, drawstyle=style, color=FIRST, linewidth=2.0, zorder=3)
     if few_wholes(column):
         ax.xaxis.get_major_locator().set_params(integer=True)
     counts, edges = histogram(column)
@@ -99,10 +98,9 @@ def _dots(ax: Any, found: Effect, column: Floats) -> None:
     words, effects, counts = levels_of(found, column)
     places = np.arange(len(words), dtype=np.float64)
     ax.plot(places, effects, "o", color=FIRST, markersize=8, zorder=3)
-    ends = band(found)
+    ends = band_of_levels(found, column)
     if ends is not None:
-        low, high = (levels_of(end, column)[1] for end in ends)
-        ax.vlines(places, low, high, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
+        ax.vlines(places, *ends, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
     ax.set_xticks(places, shorten(words), rotation=30, ha="right", parse_math=False)
     _bars(ax, places, np.full(len(words), 0.8), counts, "center")
 

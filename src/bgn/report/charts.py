@@ -13,7 +13,7 @@ from bgn.export.text import Signs
 from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report import svg
-from bgn.report.class_charts import lines_for, probability_curves, reach
+from bgn.report.class_charts import lines_for, probability_corners, probability_curves, reach
 from bgn.report.classes import chance, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
@@ -33,8 +33,7 @@ def effects(facts: Facts, digits: int) -> list[dict[str, Any]]:
         return _probability_effects(facts)
     curves = _curves(facts)
     gaps = [each.missing for each in curves.values() if each.missing is not None]
-    ends = [(i, each) for i, curve in curves.items() for each in (curve, *(band(curve) or ()))]
-    reached = [each.levels if each.line is None else _reached(each, facts.rows[:, i]) for i, each in ends]
+    reached = [each for i, curve in curves.items() for each in _reached(curve, facts.rows[:, i])]
     levels = np.concatenate([*reached, gaps]) if curves else np.zeros(1)
     up = (float(levels.min()), float(levels.max()))
     room = 0.05 * (up[1] - up[0])
@@ -65,13 +64,15 @@ def _probability_effects(facts: Facts) -> list[dict[str, Any]]:
             known = known if len(known) else np.zeros(1)
             counts, edges = histogram(known)
             ends = (min(float(known.min()), float(edges[0])), max(float(known.max()), float(edges[-1])))
-            lines = [corners(each, known) for each in curves]
+            steps = few_wholes(known) or bool(curves)
+            each: list[Effect | None] = [*curves] or [None] * len(drawn)
+            lines = [probability_corners(facts, i, k, one, known) for (k, _), one in zip(drawn, each, strict=True)]
             told = (reach(words[k], line[1]) for (k, _), line in zip(drawn, lines, strict=True))
             text = f"Probability of {'; '.join(told)}."
             drawing = svg.Chart((320, 170), ends, (0.0, 1.0), f"Effect of {name}. {text}", whole=few_wholes(known))
             drawing.bars(edges.tolist(), counts.tolist())
             for (_, kind), line in zip(drawn, lines, strict=True):
-                drawing.line(_thinned(*line), kind, steps=True)
+                drawing.line(_thinned(*line), kind, steps=steps)
             chart = drawing.svg("effect")
         shown.append({"name": name, "share": share, "text": text, "svg": markup(chart)})
     return shown
@@ -116,17 +117,20 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], di
     if gaps and curve.missing is not None:
         chart.line([(ends[0], curve.missing), (ends[1], curve.missing)], "bound")
     joined = stepping(curve, column)
-    for end in band(curve) or ():
-        chart.line(_thinned(*corners(end, column)), "band", steps=joined)
+    for end in band(curve, column) or ():
+        chart.line(_thinned(places, end), "band", steps=joined)
     shown = _thinned(places, reached) if joined else list(zip(places.tolist(), reached.tolist(), strict=True))
     chart.line(shown, "first", steps=joined)
     return chart.svg("effect"), text
 
 
-def _reached(curve: Effect, column: Floats) -> Floats:
-    """Return the effects that are drawn of a feature with a linear term."""
+def _reached(curve: Effect, column: Floats) -> list[Floats]:
+    """Return the effects that are drawn of a feature, and the ends of their band."""
+    if curve.column.levels is not None:
+        return [curve.levels]
     known = column[~np.isnan(column)]
-    return corners(curve, known if len(known) else np.zeros(1))[1]
+    known = known if len(known) else np.zeros(1)
+    return [curve.levels if not curve.bent else corners(curve, known)[1], *(band(curve, known) or ())]
 
 
 def _curves(facts: Facts) -> dict[int, Effect]:

@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.classes import mean_predictions
 from bgn.explain.effects import Effect, effect_over
 from bgn.model.step import Floats
 from bgn.report import svg
 from bgn.report.classes import chance, judged_rows, words_of
 from bgn.report.facts import Facts
 from bgn.require import require
+from bgn.show.curve import corners, few_wholes
 
 KINDS = ("first", "second", "third", "fourth", "fifth", "sixth")
 """Lines that can be told apart."""
 _POINTS = 400
+_PIECES = 101  # places along a linear term
 MOST_ROWS = 1000  # that effects on probabilities are averaged over
 
 
@@ -107,15 +110,43 @@ def curves_note(facts: Facts) -> str:
 
 
 def probability_curves(facts: Facts) -> dict[int, list[Effect]]:
-    """Return the effect of every feature in use on the probability of each class that is drawn."""
-    rows = facts.rows
-    if len(rows) > MOST_ROWS:
-        rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
-    curves: dict[int, list[Effect]] = {}
-    for i in facts.used:
-        found = [effect_over(facts.network, i, rows, k) for k, _ in lines_for(len(words_of(facts.network)))]
+    """Return the effect of every feature in use on the probability of each class that is drawn; none of those with
+    linear terms, which do not step."""
+    rows, network = _some_rows(facts), facts.network
+    straight = [term.column for term in network.linear_terms]
+    curves: dict[int, list[Effect]] = {i: [] for i in facts.used}
+    for i in set(facts.used).difference(straight):
+        found = [effect_over(network, i, rows, k) for k, _ in lines_for(len(words_of(network)))]
         curves[i] = [each for each in found if isinstance(each, Effect)]
     return curves
+
+
+def probability_corners(
+    facts: Facts, column: int, number: int, curve: Effect | None, known: Floats
+) -> tuple[Floats, Floats]:
+    """Return where the probability of a class steps along a column, and its levels from there on.
+
+    Along a linear term it is a curve, which is worked out at many places, and on both sides of thresholds.
+    """
+    network = facts.network
+    if curve is not None:
+        return corners(curve, known)
+    low, high = float(known.min()), float(known.max())
+    if few_wholes(known):
+        values = np.append(np.arange(low, high + 1.0), high)
+        places = np.append(values[:-1] - 0.5, high + 0.5)
+    else:
+        alone = [each for each in network.layers[0].neurons if each.projection.columns == (column,)]
+        cuts = np.array([each.threshold / each.projection.factors[0] for each in alone])
+        cuts = cuts[(cuts > low) & (cuts < high)]
+        places = values = np.sort(np.concatenate([np.linspace(low, high, _PIECES), cuts, np.nextafter(cuts, -np.inf)]))
+    return places, mean_predictions(network, number, [column], values[:, np.newaxis], _some_rows(facts))
+
+
+def _some_rows(facts: Facts) -> Floats:
+    """Return the rows that effects on probabilities are averaged over."""
+    rows = facts.rows
+    return rows if len(rows) <= MOST_ROWS else rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
 
 
 def reach(word: str, reached: Floats) -> str:

@@ -178,13 +178,16 @@ def chance(probability: float) -> str:
 def sentence(facts: Facts, measure: Mapping[str, Any], judged: str, target: str, about: str) -> str:
     """Say what the model is."""
     words = words_of(facts.network)
-    count = len(facts.terms.terms)
-    if not count:
+    count, straight = len(facts.terms.terms), len(facts.network.linear_terms)
+    if not count and not straight:
         return f"This model gives every row the same probabilities of {target}: it asks no question."
     questions = "one yes/no question" if count == 1 else f"{count} yes/no questions"
+    parts = [f"a fixed amount for each of {questions} answered yes"] if count else []
+    if straight:
+        parts.append(f"so much per unit of {'one column' if straight == 1 else f'{straight} columns'}")
     adds = f"the log-odds of {words[1]}" if len(words) == 2 else f"a score for each of {len(words)} classes"
     area = "" if math.isnan(measure["auc"]) else f", AUC {measure['auc']:.3f}"
     return (
-        f"This model predicts {target} from {adds}: a base value plus a fixed amount for each of {questions} answered "
-        f"yes, about {about}; on {judged} it is right {percent(measure['accuracy'])} of the time{area}."
+        f"This model predicts {target} from {adds}: a base value plus {' and '.join(parts)}, about {about}; on "
+        f"{judged} it is right {percent(measure['accuracy'])} of the time{area}."
     )

@@ -18,7 +18,7 @@ from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
 from bgn.explain.shap import MAX_PLAYERS, shap_values
-from bgn.explain.subject import of_codes, readable_network, rows_and_target, rows_of
+from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
 from bgn.model.edits import Edit
 from bgn.model.network import Network
@@ -63,7 +63,7 @@ class Facts:
     @classmethod
     def of(cls, model: Any, X: Any, y: ArrayLike, X_test: Any, y_test: ArrayLike | None) -> Facts:
         """Check the arguments of a report and work out what it needs."""
-        network = readable_network(model)
+        network = clipped_network(model)
         coded = of_codes(network)
         rows, target = _rows_and_target(network, X, y, "X", "y")
         if (X_test is None) != (y_test is None):

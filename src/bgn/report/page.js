@@ -212,11 +212,28 @@
     const found = edges.slice();
     for (let i = 0; i + 1 < edges.length; i++) {
       const middle = edges[i] / 2 + edges[i + 1] / 2;
+      if (classes !== null) {
+        found.push(...passing(control, edges[i], edges[i + 1], wanted));
+        continue;
+      }
       const value = middle + (wanted - score(changed(changesOf(control, middle)))) / line.slope;
       const far = 1e-12 * Math.max(1, Math.abs(value));
       if (value >= edges[i] && value <= edges[i + 1]) found.push(value, value - far, value + far, value - 1e3 * far, value + 1e3 * far);
     }
     return control.whole ? found.flatMap((value) => [Math.floor(value), Math.ceil(value)]) : found;
+  }
+
+  // The last float before a probability along a slope passes what is wanted, and the first after it.
+  function passing(control, low, high, wanted) {
+    const above = (value) => wantedOf(changed(changesOf(control, value))) >= wanted;
+    const first = above(low);
+    if (first === above(high)) return [];
+    for (let k = 0; k < 100; k++) {
+      const middle = low / 2 + high / 2;
+      if (middle <= low || middle >= high) break;
+      if (above(middle) === first) low = middle; else high = middle;
+    }
+    return [low, high];
   }
 
   function rounder(control, value, good) {

@@ -67,7 +67,7 @@ def render(facts: Facts, title: str | None, digits: int, units: Mapping[str, str
         folded=_FOLDED,
         describe=lambda condition: markup(describe(condition, terms, Html(), units)),
         remarks=[markup(each) for each in remarks(terms, Html(), units)],
-        lines=[_line(each, terms) for each in terms.linear_terms],
+        lines=[_line(each, terms) for each in network.linear_terms],
         colour=colour,
         classes=_classes(facts, measures),
         columns=classes.columns_of_amounts(network, terms),
@@ -152,8 +152,8 @@ def _line(term: LinearTerm, terms: Terms) -> dict[str, Any]:
     """Return a linear term as the card shows it."""
     markup = require("markupsafe", extra="report").Markup
     words = Html().scaled(Html().name(title_of(terms.schema.columns[term.column])), *ends(term))
-    slope = Signs().number(("+" if term.slopes[0] > 0 else "") + whole(term.slopes[0]))
-    return {"slope": slope, "words": markup(words)}
+    slopes = [Signs().number(("+" if slope > 0 else "") + whole(slope)) for slope in term.slopes]
+    return {"slopes": slopes, "words": markup(words)}
 
 
 def _reach(facts: Facts) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bgn.explain.subject import readable_network
+from bgn.explain.subject import clipped_network
 from bgn.model.edits import Edit
 from bgn.pipelines import through_pipelines
 from bgn.report.facts import Facts
@@ -87,9 +87,9 @@ def _check(digits: int, model: Any, y: ArrayLike, y_test: ArrayLike | None) -> N
     """Refuse a model of another kind, and numbers whose errors cannot be measured."""
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
-    network = readable_network(model)
+    network = clipped_network(model)
     reach = np.ravel(np.abs(network.base) + np.abs(network.output_weights).sum(axis=0))
-    reach = reach + sum(abs(each.slopes[0]) * max(abs(each.low), abs(each.high)) for each in network.linear_terms)
+    reach = reach + sum(np.abs(each.slopes) * max(abs(each.low), abs(each.high)) for each in network.linear_terms)
     targets = {"y": y, "y_test": y_test} if network.link == "identity" else {}
     _measurable({"model": reach, **targets})
 

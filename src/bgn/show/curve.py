@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from bgn.explain.effects import Effect
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 
+_PIECES = 64  # of a band along a straight line
 _HALF = np.finfo(np.float64).max / 2.0
 
 
@@ -48,37 +47,57 @@ def histogram(column: Floats) -> tuple[Floats, Floats]:
 def corners(found: Effect, column: Floats) -> tuple[Floats, Floats]:
     """Return where the effect steps within a column's range, and the levels from there on; the last closes the line.
 
-    A column of few whole numbers gets one level per number: what lies between them never occurs.
+    A column of few whole numbers gets one level per number: what lies between them never occurs. An effect with a
+    linear term has every place where it steps or bends twice, as it is reached from below and from above.
     """
+    edges = _edges(found, column)
+    if few_wholes(column):
+        return np.append(edges[:-1] - 0.5, edges[-1] + 0.5), found(edges)
+    return (np.repeat(edges, 2)[1:-1] if found.bent else edges), _on(found, edges, found.bent)
+
+
+def band(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
+    """Return both ends of the band of two standard errors at the corners of an effect; None without an average."""
+    if len(found.each) < 2:
+        return None
+    edges, bent, wholes = _edges(found, column), found.bent, few_wholes(column)
+    curves = [each(edges) if wholes else _on(each, edges, bent) for each in found.each]
+    away, middle = 2.0 * np.std(curves, axis=0, ddof=1), corners(found, column)[1]
+    return middle - away, middle + away
+
+
+def band_of_levels(found: Effect, column: Floats) -> tuple[Floats, Floats] | None:
+    """Return both ends of the band of two standard errors at the levels of a category; None without an average."""
+    if len(found.each) < 2:
+        return None
+    away = 2.0 * np.std([levels_of(each, column)[1] for each in found.each], axis=0, ddof=1)
+    middle = levels_of(found, column)[1]
+    return middle - away, middle + away
+
+
+def _edges(found: Effect, column: Floats) -> Floats:
+    """Return where an effect may step or bend, from the least to the greatest value of a column."""
     low, high = float(column.min()), float(column.max())
     if few_wholes(column):
-        places = np.arange(low, high + 1.0)
-        return np.append(places - 0.5, high + 0.5), found(np.append(places, high))
-    if not stepping(found, column):
-        return _bent(found, low, high)
-    first, last = np.searchsorted(found.breakpoints, [low, high], side="right")
-    places = np.concatenate([[low], found.breakpoints[first:last], [high]])
-    return places, np.append(found.levels[first : last + 1], found.levels[last])
+        return np.append(np.arange(low, high + 1.0), high)
+    inner = found.breakpoints
+    if found.bent:
+        lines = [each.line for each in (found, *found.each) if each.line is not None]
+        spread = np.linspace(low, high, _PIECES + 1) if found.each else ()  # between corners a band is no straight line
+        inner = np.unique([*inner, *(end for line in lines for end in (line.low, line.high)), *spread])
+    return np.concatenate([[low], inner[(inner > low) & (inner <= high)], [high]])
 
 
-def band(found: Effect) -> tuple[Effect, Effect] | None:
-    """Return the ends of the band of two standard errors around the effect in an average; None for other networks."""
-    if found.standard_error is None or np.isnan(found.standard_error).any():
-        return None
-    away = 2.0 * found.standard_error
-    return replace(found, levels=found.levels - away), replace(found, levels=found.levels + away)
-def _bent(found: Effect, low: float, high: float) -> tuple[Floats, Floats]:
-    """Return the corners of an effect with a linear term, where it steps or bends: twice each, from below and above."""
-    inner = np.unique([*found.breakpoints, *((found.line.low, found.line.high) if found.line is not None else ())])
-    edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
-    places = np.repeat(edges, 2)[1:-1]
+def _on(found: Effect, edges: Floats, bent: bool) -> Floats:
+    """Return an effect from each edge to the next, at both where it is bent; the last closes the line."""
     pieces = np.searchsorted(found.breakpoints, edges[:-1], side="right")
-    levels = np.repeat(found.levels[pieces], 2)
-    if found.bends is None:
-        return places, levels + found.straight(places)
-    return places, levels + found.rise(np.repeat(pieces, 2), places)
+    if not bent:
+        return np.append(found.levels[pieces], found.levels[pieces[-1]])
+    places, pieces = np.repeat(edges, 2)[1:-1], np.repeat(pieces, 2)
+    more = found.straight(places) if found.bends is None else found.rise(pieces, places)
+    return np.asarray(found.levels[pieces] + more)
 
 
 def stepping(found: Effect, column: Floats) -> bool:
     """Tell whether the corners of an effect are joined by steps, not by straight lines."""
-    return (found.line is None and found.bends is None) or few_wholes(column)
+    return not found.bent or few_wholes(column)

@@ -30,6 +30,8 @@ class Domain:
         Where a gap is a value of its own.
     start : ndarray, shape (columns,)
         What a column holds where it does not matter.
+    absent : frozenset of int
+        Columns that hold a gap and nothing else.
     """
 
     low: Floats
@@ -38,6 +40,7 @@ class Domain:
     levels: tuple[tuple[int, ...] | None, ...]
     gaps: Bools
     start: Floats
+    absent: frozenset[int] = frozenset()
 
 
 def read_domain(network: Network, within: Any, gaps: bool) -> Domain:

@@ -66,7 +66,7 @@ def column_pieces(neurons: Sequence[Neuron], domain: Domain, column: int, steep:
         last = np.append(first[1:] - 1.0 if whole else np.nextafter(first[1:], -np.inf), high)
         spans = np.column_stack([first, last])
     if domain.gaps[column]:
-        spans = np.vstack([spans, [np.nan, np.nan]])
+        spans = np.vstack([spans[: 0 if column in domain.absent else None], [np.nan, np.nan]])
     rows = np.repeat(row, len(spans), axis=0)
     rows[:, column] = spans[:, 0]
     answers = [np.where(neurons[k].fires(rows), 1.0, -1.0) for k in own]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,9 @@ class ScoreProblem:
     deeper : tuple of Layer
         The layers above the first.
     limits : int
+    gaps : tuple of (int, float)
+        Columns with slopes where a gap is a value of its own, and what it counts as for the slope: such rows are a
+        problem of their own (:meth:`beyond`).
     """
 
     neurons: tuple[Neuron, ...]
@@ -47,10 +51,15 @@ class ScoreProblem:
     limits: int = 0
     ends: Floats | None = None
     constant: float = 0.0
+    gaps: tuple[tuple[int, float], ...] = ()
 
     def beyond(self) -> list[ScoreProblem]:
-        """Return problems that cover this one, each of them on one side of an end of the first slope that has rows
-        beyond; none where no slope has."""
+        """Return problems that cover this one: without gaps in the first column with a slope that may have some, and
+        with; or each on one side of an end of the first slope that has rows beyond. None where no slope has either."""
+        for place, (column, counted) in enumerate(self.gaps):
+            if self.slopes[column]:
+                rest = replace(self, gaps=self.gaps[:place] + self.gaps[place + 1 :])
+                return [rest, rest._absent(column, counted)]
         if self.ends is None:
             return []
         for column in np.flatnonzero(self.slopes).tolist():
@@ -64,6 +73,13 @@ class ScoreProblem:
             spans.append((max(least, high), most, high))
             return [self._between(column, *span) for span in spans if span[0] <= span[1]]
         return []
+
+    def _absent(self, column: int, counted: float) -> ScoreProblem:
+        """Return the problem with a gap in a column, whose slope adds what the gap counts as."""
+        here = np.arange(len(self.slopes)) == column
+        domain = replace(self.domain, gaps=self.domain.gaps | here, absent=self.domain.absent | {column})
+        constant = self.constant + float(self.slopes[column]) * counted
+        return replace(self, domain=domain, slopes=np.where(here, 0.0, self.slopes), constant=constant)
 
     def _between(self, column: int, low: float, high: float, end: float | None) -> ScoreProblem:
         """Return the problem with a column between two values; beyond an `end` its slope adds what it adds there."""
@@ -176,9 +192,12 @@ def problem_of(network: Network, domain: Domain, sign: float) -> ScoreProblem:
     """Return the problem of a network's highest score, or of its lowest where `sign` is -1."""
     first, weights = network.layers[0], sign * network.output_weights
     slopes = np.zeros(network.n_inputs) if network.slopes is None else sign * network.slopes
+    seen = [each for each in network.linear_terms if domain.gaps[each.column]]
+    gaps = tuple((each.column, float(each.between(np.array([np.nan]))[0])) for each in seen)
     domain = replace(domain, gaps=domain.gaps & (slopes == 0.0))
+    straight: dict[str, Any] = {"ends": network.ranges, "gaps": gaps}
     if network.depth > 1:
-        return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], ends=network.ranges)
+        return ScoreProblem(first.neurons, weights, slopes, domain, network.layers[1:], **straight)
     kept = [k for k in range(first.width) if weights[k] != 0.0]
     neurons = tuple(first.neurons[k] for k in kept)
-    return ScoreProblem(neurons, weights[kept], slopes, domain, ends=network.ranges)
+    return ScoreProblem(neurons, weights[kept], slopes, domain, **straight)

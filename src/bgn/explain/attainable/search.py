@@ -64,6 +64,7 @@ def _beyond(problem: ScoreProblem, deadline: float) -> Highest:
         return found
     # Columns that nothing asks about here keep to their side of the end, too.
     row = np.where(np.isnan(found.row), np.nan, np.clip(found.row, problem.domain.low, problem.domain.high))
+    row[[*problem.domain.absent]] = np.nan
     return Highest(row, found.value + constant, found.bound + constant, found.proven)
 
 

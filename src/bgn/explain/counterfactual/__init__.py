@@ -174,17 +174,20 @@ def counterfactual(
     Counterfactual(rooms 1 -> 4: 1, probability 0.6225 at cost 3, optimal)
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
-    network = _whose_changes_can_be_proven(model)
+    network = _whose_changes_can_be_proven(model, probability)
     tasks = read_tasks(network, x, read_goal(network, at_least, at_most, to, probability), limits, fill_gaps)
     return _best(tasks, n, isinstance(costs, str), max_seconds)
 
 
-def _whose_changes_can_be_proven(model: Any) -> Any:
-    """Return the network of a model; one with linear terms must predict a number by one layer of questions."""
+def _whose_changes_can_be_proven(model: Any, probability: Any) -> Any:
+    """Return the network of a model; one with linear terms must have one layer, and limits that are linear."""
     network = clipped_network(model)
-    if network.slopes is not None and (network.link != "identity" or network.depth > 1):
+    if network.slopes is not None and network.depth > 1:
+        raise ValueError("model must have one layer of questions where it has linear terms. Fit it with max_linear=0.")
+    if network.slopes is not None and network.link == "softmax" and probability is not None:
         raise ValueError(
-            "model must predict a number by one layer of questions where it has linear terms. Fit it with max_linear=0."
+            "probability is for two classes where the model has linear terms: of more, it is no straight line. Ask for "
+            "the class alone, with to, or fit with max_linear=0."
         )
     return network
 

@@ -59,12 +59,15 @@ def _on_slope(problem: Problem, column: int, row: Floats) -> Floats:
     first, last = pieces(problem, column, places)
     near, low, high = nearest[there], first[there], last[there]
     found = [near, low[np.isfinite(low)], high[np.isfinite(high)]]
-    slope = float(problem.network.slopes[column])  # type: ignore[index]
+    (slopes,) = (term.slopes for term in problem.network.linear_terms if term.column == column)
     rows = np.repeat(row[np.newaxis], len(near), axis=0)
     rows[:, column] = near
-    scores = problem.network.raw_score(rows)
+    columns = problem.network.raw_score(rows).reshape(len(rows), len(slopes))
     for factors, least in problem.goal.limits(problem.network):
-        passed = near + (least / float(factors[0]) - scores) / slope
+        slope, scores = float(factors @ slopes), columns @ factors
+        if slope == 0.0:
+            continue
+        passed = near + (least - scores) / slope
         room = 1e-9 * (1.0 + np.abs(passed))
         passed = np.clip(
             passed[(passed >= low - room) & (passed <= high + room)], problem.low[column], problem.high[column]

@@ -104,8 +104,9 @@ class Predicted:
         return np.asarray(predicted(scores) == self.number)
 
     def limits(self, network: Network) -> list[Limit]:
-        # Sums of short decimals differ by a unit of the last place or not at all.
-        whole = whole_numbers([*np.ravel(network.base), *np.ravel(network.output_weights)])
+        # Sums of short decimals differ by a unit of the last place or not at all, but for straight lines.
+        short = network.slopes is None
+        whole = whole_numbers([*np.ravel(network.base), *np.ravel(network.output_weights)]) if short else None
         least = _TINY if whole is None else 1.0 / whole[1]
         if network.link == "softmax":
             own = self.number or 0

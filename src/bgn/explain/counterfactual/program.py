@@ -189,18 +189,20 @@ class Program:
             answers, constant = np.zeros((layer.width, self.size)), np.full(layer.width, -1.0)
             answers[np.arange(layer.width), np.arange(deep.start, deep.stop)] = 2.0
         outputs = network.output_weights.reshape(-1, np.size(network.base))
-        limits = [(outputs @ factors, float(np.ravel(network.base) @ factors), float(factors[0]), least)
+        scale, start = dict(zip(self.columns.tolist(), self.scale.tolist(), strict=True)), np.ravel(network.base)
+        for term in network.linear_terms:
+            start = start + np.array(term.slopes) * term.values(problem.x[np.newaxis])
+        slopes = np.array([np.array(term.slopes) * scale[term.column] for term in self.lines])
+        slopes = slopes.reshape(-1, outputs.shape[1])
+        limits = [(outputs @ factors, float(start @ factors), slopes @ factors, least)
                   for factors, least in problem.goal.limits(network)]  # fmt: skip
-        scale = dict(zip(self.columns.tolist(), self.scale.tolist(), strict=True))
-        slopes = np.array([term.slopes[0] * scale[term.column] for term in self.lines])
-        straight = sum(term.slopes[0] * float(term.values(problem.x[np.newaxis])[0]) for term in network.linear_terms)
-        moved = float(np.abs(slopes).sum()) * 100.0
-        unit = max(*(float(np.abs(weights).sum()) + moved for weights, *_ in limits), 1e-300, 1e-300)
-        for weights, base, sign, least in limits:
+        moved = [float(np.abs(weights).sum()) + 100.0 * float(np.abs(lines).sum()) for weights, _, lines, _ in limits]
+        unit = max(*moved, 1e-300, 1e-300)
+        for weights, base, lines, least in limits:
             row = (weights @ answers) / unit
             row[self.miss] = 1.0
-            row[self.line] = sign * slopes / unit
-            level = base + float(weights @ constant) + sign * straight
+            row[self.line] = lines / unit
+            level = base + float(weights @ constant)
             self.rows.append((row, (least - level) / unit - _SLACK, np.inf))
         self.upper[self.miss] = np.inf
         self.unit = unit

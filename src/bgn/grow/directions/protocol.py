@@ -49,3 +49,12 @@ class Others:
     def staying(self) -> Others:
         """The same, were the others not refitted."""
         return replace(self, inverse=np.array([[1.0 / self.total]]), slots=self.slots[:0])
+
+
+@dataclass(frozen=True)
+class JudgedDirection:
+    """A direction, what it promises, and the window in which to cut it."""
+
+    promise: float
+    projection: Projection
+    window: tuple[float, float]

@@ -5,6 +5,7 @@ Sums are integers, so an estimate does not depend on the order of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from bgn.compiled import compiled
 from bgn.engines.kernels.cuts import gain
 from bgn.engines.kernels.rows import project
+from bgn.engines.part import Part
 from bgn.grow.directions.packed import count_together
 
 FINE = 256  # bins of one column
@@ -240,3 +242,9 @@ def judge_directions(rows, lines, width, refit, out):
             if not _SMALLEST < step < np.inf:
                 break
             low, scale = low - step, 1.0 / step  # what is below has the first cell, what is above the last
+
+
+def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
+    """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
+    size = max(-(-number // rows.threads), least)
+    rows.each(part, [slice(k, k + size) for k in range(0, number, size)])

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain, combinations
 
 import numpy as np
 
 from bgn.engines.coding import columns_asked
-from bgn.engines.part import BITS, Part
+from bgn.engines.part import BITS
 from bgn.engines.protocol import Floats, Integers, Output, Question
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.angles import turn
@@ -26,8 +25,8 @@ from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
 from bgn.grow.directions.lines import SingleLines, Subsets
 from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
 from bgn.grow.directions.pairs import WIDTH, Binned, Pairs, different
-from bgn.grow.directions.protocol import Others
-from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions
+from bgn.grow.directions.protocol import JudgedDirection, Others
+from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions, spread_over_threads
 from bgn.grow.roles import Roles
 from bgn.model.neuron import Projection
 
@@ -36,25 +35,13 @@ _MOST_USED = 4  # but for these, which most neurons ask about: alone they may ha
 _MOST_ANSWERS = 192  # the same, where columns are the answers of a layer
 _SINGLES, _PAIRS = 4, 8  # how many of each are judged more closely
 _TURNED = 2  # of the best, how many are tried at other angles
-_MOST_JOINT = 200  # neurons: beyond, a question is judged as if the others stayed as they are: much quicker
+_MOST_JOINT = 200  # neurons: beyond, a question is judged as if the others stayed as they are: much quicker,
+_CLOSELY, _LASTING = 3, 0.2  # unless this many of the best promise less than this share when the others are refitted
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
 _BESIDE_GAPS = 3  # columns that gain most alone: where one has a gap, each of the others may be asked otherwise
 _FLAG = np.array([0.0, 1.0])
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A direction, what it promises, and the window in which to cut it."""
-
-    promise: float
-    projection: Projection
-    window: tuple[float, float]
-
-
-def _by_promise(judged: _Judged) -> float:
-    return -judged.promise
 
 
 class Search:
@@ -112,7 +99,21 @@ class Search:
         """The best questions about the residual that `output` leaves, as a sample of rows sees them."""
         if len(self._usable) == 0:
             return []
-        others = others if len(others.slots) <= _MOST_JOINT else others.staying()
+        quick = others if len(others.slots) <= _MOST_JOINT else others.staying()
+        best = self._best(output, quick)
+        if quick is not others and not self._last(output, others, best):
+            best = self._best(output, others)
+        return [Question(output, self._spelled(each.projection), each.window) for each in best[:_ASKED]]
+
+    def _last(self, output: Output, others: Others, best: Sequence[JudgedDirection]) -> bool:
+        """Whether what the best promise holds when the others are refitted, too, at least in good part."""
+        values, total = self._values(output)
+        chance, some = self._chance(output, others, values, total), [each.projection for each in best[:_CLOSELY]]
+        closely = self._judge(output, others, chance, some, NO_LUCK)
+        return bool(closely) and closely[0].promise > _LASTING * best[0].promise
+
+    def _best(self, output: Output, others: Others) -> list[JudgedDirection]:
+        """Directions by their promise, the largest first."""
         values, total = self._values(output)
         chance = self._chance(output, others, values, total)
         luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
@@ -133,13 +134,13 @@ class Search:
         turned = [each.projection for each in best[:_TURNED] if self._asks(each.projection) == 2]
         if turned and self._answers is None:
             finer = [other for direction in turned for other in self._turned(direction)]
-            best = sorted([*best, *self._judge(output, others, chance, finer, luck)], key=_by_promise)
+            best = sorted([*best, *self._judge(output, others, chance, finer, luck)], key=lambda each: -each.promise)
         while best and 2 <= self._asks(best[0].projection) < self._most and not self._marks(best[0].projection):
             wider = self._judge(output, others, chance, self._extended(best[0].projection, values, total), luck)
             if not wider or wider[0].promise - best[0].promise <= 0.01 * abs(best[0].promise):
                 break
             best = [wider[0], *best]
-        return [Question(output, self._spelled(each.projection), each.window) for each in best[:_ASKED]]
+        return best
 
     def _asks(self, direction: Projection) -> int:
         return columns_asked(direction, self._rows.coding)
@@ -175,7 +176,7 @@ class Search:
     def _judge(
         self, output: Output, others: Others, chance: Floats, picked: Sequence[Projection], luck: Luck,
         fitted: Sequence[Projection] = (),
-    ) -> list[_Judged]:  # fmt: skip
+    ) -> list[JudgedDirection]:  # fmt: skip
         """What each direction promises, the largest promise first, and where on it the cut should be.
 
         A promise is the gain, without what `chance` explains, less the luck there is in picking the best of many; there
@@ -204,11 +205,13 @@ class Search:
 
         self._share(judge, len(directions), _DIRECTIONS_PER_THREAD)
         judged = [
-            _Judged(self._promise(gain, direction, luck if k < first_fitted else NO_LUCK), direction, (low, high))
+            JudgedDirection(
+                self._promise(gain, direction, luck if k < first_fitted else NO_LUCK), direction, (low, high)
+            )
             for k, (direction, (gain, low, high)) in enumerate(zip(directions, found.tolist(), strict=True))
             if gain > 0
         ]
-        return sorted(judged, key=_by_promise)
+        return sorted(judged, key=lambda each: -each.promise)
 
     def _may_ask(self, direction: Projection) -> bool:
         return self._sample.can_project(direction) and self._constraints.sign(direction) is not None
@@ -338,12 +341,6 @@ class Search:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
                 directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
-
-
-def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
-    """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
-    size = max(-(-number // rows.threads), least)
-    rows.each(part, [slice(k, k + size) for k in range(0, number, size)])
 
 
 def _usable(coefficient: float) -> bool:

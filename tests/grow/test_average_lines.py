@@ -1,0 +1,172 @@
+"""Averages of networks with straight lines: slopes are averaged, and all lines of a column end at the same values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bgn
+from bgn import BGNRegressor, Layer, Network
+from bgn.grow.average import AverageHistory
+from bgn.grow.history import History, LinesAlone, Snapshot
+from bgn.model.mean import mean_of
+from bgn.model.schema import Schema
+from bgn.show.curve import band, corners
+from tests.every_engine import ENGINES
+from tests.round_trips import bits
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(300, 4))
+Y = 3 * X[:, 0] - 2 * X[:, 1] + np.where(X[:, 2] >= 0.3, 4.0, 0.0) + RNG.normal(0, 0.5, 300)
+SMALL: dict[str, Any] = {"max_width": 6, "max_replacements": 0, "random_state": 0, "n_networks": 3}
+ENDS = np.array([[-2.0, 1.5], [0.0, 4.0]])
+
+
+@st.composite
+def _networks(draw: Any) -> list[Network]:
+    """Networks of two columns whose lines, where they have any, end at the same values; some slopes cancel out."""
+    short, found = st.integers(-2000, 2000).map(lambda k: k / 1000), []
+    for _ in range(draw(st.integers(1, 5))):
+        width = draw(st.integers(0, 2))
+        cuts = draw(st.lists(st.sampled_from([0.0, 0.5]), min_size=width, max_size=width))
+        weights = draw(st.lists(short, min_size=width, max_size=width))
+        slopes = [draw(st.sampled_from([0.0, 0.5, -0.5])), draw(st.one_of(short, st.just(0.0)))]
+        layer = Layer(np.tile([1.0, -1.0], (width, 1)), cuts)
+        found.append(Network([layer], weights, draw(short), slopes=slopes, ranges=ENDS))
+    return found
+
+
+@given(networks=_networks())
+@settings(max_examples=60, deadline=None)
+def test_the_mean_is_the_mean(networks: list[Network]) -> None:
+    mean = mean_of(networks)
+    rows = np.array([[a, b] for a in (-3.0, -2.0, -0.25, 1.5, 9.0) for b in (-1.0, 0.5, 4.0, 5.0)])
+    each = [network.predict(rows) for network in networks]
+    assert mean.members is not None
+    assert np.allclose(mean.predict(rows), np.mean(each, axis=0), atol=1e-3 if len(each) == 3 else 1e-12)
+    assert np.allclose(mean.members.scores(mean, rows), each, rtol=0, atol=1e-12)
+    again = mean.members.networks(mean)
+    assert all(np.allclose(a.predict(rows), b, atol=1e-12) for a, b in zip(again, each, strict=True))
+
+
+def test_slopes_that_cancel_out_are_kept_in_the_networks(tmp_path: Any) -> None:
+    first = Network([Layer.of([], 2)], [], 1.0, slopes=[0.5, 0.0], ranges=ENDS)
+    mean = mean_of([first, first.changed(slopes=[-0.5, 0.0])])
+    bgn.save(mean, tmp_path / "mean.json")
+    loaded = bgn.load(tmp_path / "mean.json")
+    assert mean.linear_terms == loaded.linear_terms == ()
+    assert loaded.members == mean.members
+    rows = np.array([[-9.0, 0.0], [0.0, 0.0], [9.0, 0.0]])
+    assert np.array_equal(loaded.members.scores(loaded, rows), [[0.0, 1.0, 1.75], [2.0, 1.0, 0.25]])
+
+
+def test_lines_that_end_elsewhere_are_refused() -> None:
+    first = Network([Layer.of([], 1)], [], 0.0, ["rooms"], slopes=[1.0], ranges=[[0.0, 5.0]])
+    with pytest.raises(ValueError, match=r"same ends.*'rooms'"):
+        mean_of([first, first.changed(ranges=[[0.0, 6.0]])])
+
+
+@pytest.mark.parametrize("held", [None, (X[:50], Y[:50])], ids=["left out", "eval_set"])
+def test_lines_reach_over_all_rows_to_learn_from(held: Any) -> None:
+    model = BGNRegressor(**SMALL).fit(X[50:], Y[50:], eval_set=held)
+    networks = [member.network() for member in model.history_.members]
+    lines = [line for network in networks for line in network.linear_terms]
+    assert len({line.column for line in lines}) < len(lines)  # some are in several networks
+    for line in lines:
+        known = X[50:, line.column]
+        assert line.low <= known.min() < known.max() <= line.high
+        assert max(known.min() - line.low, line.high - known.max()) <= 0.01 * np.ptp(known)
+    assert {(line.column, line.low, line.high) for line in model.network_.linear_terms} == {
+        (line.column, line.low, line.high) for line in lines
+    }
+    far = np.concatenate([X, 10 * X])
+    each = [network.predict(far) for network in networks]
+    assert np.allclose(model.predict(far), np.mean(each, axis=0), atol=1e-3)
+    assert np.allclose(model.predict(far, return_std=True)[1], np.std(each, axis=0, ddof=1))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_averages_with_lines_on_every_engine(engine: str) -> None:
+    for held in (None, (X[:50], Y[:50])):
+        wanted = BGNRegressor(**SMALL, n_jobs=1).fit(X[50:], Y[50:], eval_set=held)
+        found = ENGINES[engine](BGNRegressor(**SMALL, n_jobs=2), X[50:], Y[50:], eval_set=held)
+        assert wanted.network_.linear_terms
+        assert bits(found.network_) == bits(wanted.network_)
+        assert found.network_.members == wanted.network_.members
+
+
+def test_gaps_count_as_the_same_in_all_networks() -> None:
+    table = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+    model = BGNRegressor(**SMALL).fit(table, Y)
+    each = [member.network().predict(table) for member in model.history_.members]
+    assert model.network_.linear_terms
+    assert np.allclose(model.predict(table), np.mean(each, axis=0), atol=1e-3)
+    assert np.allclose(model.predict(table, return_std=True)[1], np.std(each, axis=0, ddof=1))
+
+
+def test_explanations() -> None:
+    model = BGNRegressor(**SMALL).fit(X, Y)
+    network, rows = model.network_, X[:40]
+    explained = bgn.shap_values(network, rows, rows)
+    assert np.allclose(explained.base_value + explained.values.sum(axis=1), network.predict(rows), atol=1e-9)
+    assert network.members is not None
+    networks = network.members.networks(network)
+    each = [bgn.shap_values(one, rows, rows).values for one in networks]
+    assert np.allclose(np.mean(each, axis=0), explained.values, atol=2e-3)
+    found = bgn.effect(network, 0, rows)
+    places = np.array([-9.0, -1.0, 0.0, 0.7, 9.0])
+    ones = [bgn.effect(one, 0, rows)(places) for one in networks]
+    assert found.standard_error is None
+    assert np.allclose(found(places), np.mean(ones, axis=0), atol=2e-3)
+    assert np.allclose(found.errors(places), np.std(ones, axis=0, ddof=1))
+    where, middle = corners(found, rows[:, 0])
+    ends = band(found, rows[:, 0])
+    assert ends is not None
+    inside = (where[:-1] == where[1:]).argmin()  # between two corners: the same from either side
+    place = (where[inside] + where[inside + 1]) / 2
+    assert np.isclose(np.interp(place, where, middle), found(place))
+    assert np.interp(place, where, ends[1] - middle) == pytest.approx(2 * found.errors(place), rel=0.05)
+    with pytest.raises(ValueError, match="average of several"):
+        bgn.effect(networks[0], 0, rows).errors(places)
+
+
+def test_proofs() -> None:
+    model = BGNRegressor(**SMALL).fit(X, Y)
+    network = model.network_
+    ends = bgn.extremes(network)
+    far = np.random.default_rng(2).normal(0, 3, (2000, 4))
+    assert ends.proven
+    assert ends.low - 1e-9 <= network.predict(far).min() <= network.predict(far).max() <= ends.high + 1e-9
+    wanted = float(np.quantile(network.predict(X), 0.9))
+    low = X[np.argmin(network.predict(X))]
+    found = bgn.counterfactual(network, low, at_least=wanted, costs=[1.0] * 4)
+    assert found.optimal
+    assert network.predict(found.x[np.newaxis])[0] >= wanted
+    good = X[network.predict(X) >= wanted]
+    assert found.cost <= np.abs(good - low).sum(axis=1).min() + 1e-9
+
+
+def _grown(worse: float, noise: float) -> History:
+    """A member whose lines alone validate so much worse."""
+    path = (Snapshot((), np.zeros(0), 0.0, 1.0, 1.0), Snapshot((), np.zeros(0), 1.0, 0.9, 0.9))
+    alone = LinesAlone(path[:1], (), "patience", 5.0, worse, noise)
+    return History((), (path,), (), 1, 0, 1, "patience", 1.0, 30, Schema.of_numbers(1), straight=alone)
+
+
+@pytest.mark.parametrize(
+    ("worse", "noise", "straight"),
+    [
+        ([-0.1, 0.0, -0.2, 0.1], 0.1, [0, 1, 2, 3]),
+        ([0.1, 0.0, 0.2, 0.1], 0.1, [1, 3]),
+        ([0.2, 0.22, 0.2, 0.18], 0.1, []),
+    ],
+    ids=["better", "noise", "worse"],
+)
+def test_all_networks_decide_on_lines_together(worse: list[float], noise: float, straight: list[int]) -> None:
+    found = AverageHistory.of([_grown(each, noise) for each in worse])
+    assert [k for k, member in enumerate(found.members) if member.shrinkage == 5.0] == straight
+    assert all(member.straight is None for member in found.members)
