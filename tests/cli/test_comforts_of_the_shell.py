@@ -74,7 +74,7 @@ def test_an_effect_with_a_straight_line_is_shown_whole(folder: Path) -> None:
     assert places[0][0] == "50"
     assert places[-1][0] == "80"
     np.testing.assert_allclose([float(b) for _, b in places], found([float(a) for a, _ in places]), atol=0.06)
-    assert lines[-1] == "some values; the effect itself has 0 steps and straight lines (--json has all)"
+    assert lines[-1].startswith("some values; the effect itself has 0 steps, and +0.333333 per unit (0 to 100)")
 
 
 def test_a_report_and_programs_answer_machines(folder: Path) -> None:

@@ -45,7 +45,7 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     expected = bgn.effect(network, "rooms", background=rows)
     assert plain["breakpoints"] == expected.breakpoints.tolist()
     assert plain["levels"] == expected.levels.tolist()
-    assert "line" not in plain
+    assert plain["line"] is None
     lines = ask(folder, "effect", "rooms").splitlines()
     assert lines[0] == "mean prediction over 4 rows, by rooms"
     assert [line.split()[0] for line in lines[1:]] == ["2", "3", "4", "5"]

@@ -12,6 +12,8 @@ from bgn.cli.source import DataFile, class_option, json_option, model_and_data, 
 from bgn.cli.terminal import show, show_json
 from bgn.explain.classes import class_labels, class_number
 from bgn.explain.subject import decoded
+from bgn.export.remarks import ends
+from bgn.export.text import Text
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
@@ -66,14 +68,14 @@ def _plain(found: Effect) -> dict[str, Any]:
     """Return an effect in plain values: every step, and the straight line beside them."""
     if found.column.levels is not None:
         levels = found(np.array(found.column.levels, dtype=object)).tolist()
-        effects = dict(zip(map(level_word, found.column.levels), levels, strict=True))
-        return {"column": found.feature, "effects": effects, "missing": found.missing}
-    told: dict[str, Any] = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
+        told = dict(zip(map(level_word, found.column.levels), levels, strict=True))
+        return {"column": found.feature, "effects": told, "missing": found.missing}
+    line = None
     if found.line is not None:
-        told["line"] = {"per_unit": found.line.slopes[0], "ends": ends_out(found.line.low, found.line.high)}
-    elif found.bends is not None:
-        told["per_unit"] = found.bends.tolist()
-    return {"column": found.feature, **told, "missing": found.missing}
+        line = {"per_unit": float(found.line.slopes[0]), "ends": ends_out(found.line.low, found.line.high)}
+    steps = {"breakpoints": found.breakpoints.tolist(), "levels": found.levels.tolist()}
+    bends = {} if found.bends is None else {"per_unit": found.bends.tolist()}
+    return {"column": found.feature, **steps, **bends, "line": line, "missing": found.missing}
 
 
 def _show(found: Effect, column: Floats, file: ModelFile) -> None:
@@ -93,6 +95,8 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
         at = f"{place:>{left}}" if number else f"{place:<{left}}"
         show(f"  {at}  {level:>{right}}  {bar}".rstrip())
     if lines.of_steps is not None:
-        line = "" if found.line is None and found.bends is None else " and straight lines"
+        line = "" if found.bends is None else ", and so much per unit between them"
+        if found.line is not None:
+            line = f", and {found.line.slopes[0]:+.6g} per unit{Text().between(*ends(found.line))}"
         plural = "s" * (lines.of_steps != 1)
         show(f"some values; the effect itself has {lines.of_steps} step{plural}{line} (--json has all)")
