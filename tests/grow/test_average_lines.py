@@ -163,8 +163,9 @@ def _grown(worse: float, noise: float) -> History:
         ([-0.1, 0.0, -0.2, 0.1], 0.1, [0, 1, 2, 3]),
         ([0.1, 0.0, 0.2, 0.1], 0.1, [1, 3]),
         ([0.2, 0.22, 0.2, 0.18], 0.1, []),
+        ([6.0, 6.2, 37.0, 34.0], 0.1, []),
     ],
-    ids=["better", "noise", "worse"],
+    ids=["better", "noise", "worse", "far worse"],
 )
 def test_all_networks_decide_on_lines_together(worse: list[float], noise: float, straight: list[int]) -> None:
     found = AverageHistory.of([_grown(each, noise) for each in worse])

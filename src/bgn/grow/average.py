@@ -157,7 +157,7 @@ class AverageHistory(Tabular):
 
 def _straight_or_not(members: Sequence[History], select: str) -> list[History]:
     """The networks as they are; all of linear terms alone, if these validate better; or every second of these, if they
-    are worse by less than noise.
+    are worse by less than noise, to one network at least.
 
     All networks together tell that better than each by itself: they leave out different rows.
     """
@@ -167,7 +167,8 @@ def _straight_or_not(members: Sequence[History], select: str) -> list[History]:
         mean = math.fsum(worse) / count
         apart = math.sqrt(math.fsum((each - mean) ** 2 for each in worse) / max(count - 1, 1))
         noise = max(math.fsum(each.noise for each in known) / count, _SURE * apart) / math.sqrt(count)
-        every = 1 if mean <= 0.0 else 2 if mean <= noise else count + 1
+        close = mean <= noise and any(each.worse <= each.noise for each in known)
+        every = 1 if mean <= 0.0 else 2 if close else count + 1
         members = [each.of_lines(select) if k % every == every - 1 else each for k, each in enumerate(members)]
     return [replace(each, straight=None) for each in members]
 
