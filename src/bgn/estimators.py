@@ -41,7 +41,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         the weights of earlier neurons alone.
     shrinkage : float or "auto", default "auto"
         Ridge penalty on the output weights, for ``output="full"``, in units of rows. "auto" tries several on
-        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 100.
+        small tables and keeps the one that validates best; above 5,000 training rows it is 1, in an average 30.
     learning_rate : float, default 1.0
         Step size, for ``output="stagewise"``. Small steps want a large `max_width` and generalise better.
     max_replacements : int or None, default 10

@@ -26,7 +26,7 @@ from bgn.grow.sweeps import PlannedGrowth, Sweeper, SweepPlan, highest, how_many
 _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
-_LITTLE_OF_MANY = 100.0  # the same in an average, whose networks grow wide
+_LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)
 LEAD_AMONG_FOLDS = 2.0
