@@ -18,7 +18,7 @@ import pandas as pd
 import bgn
 from bgn import BGNRegressor
 from bgn.report.facts import Facts
-from bgn.report.page import render
+from bgn.report.page import PageSettings, render
 from tests.round_trips import bits, scratch, through_a_file
 
 
@@ -51,7 +51,7 @@ def table(seed: int, kinds: tuple[str, ...], rows: int) -> tuple[np.ndarray, np.
 def same_report(model: Any, found: Any, X: Any, y: Any) -> None:
     """Compare the pages about two models, letter by letter, but for settings that no file can hold."""
     model.set_params(**found.get_params())
-    pages = [render(Facts.of(each, X, y, None, None), None, 3, None) for each in (model, found)]
+    pages = [render(Facts.of(each, X, y, None, None), PageSettings()) for each in (model, found)]
     assert pages[0] == pages[1]
 
 

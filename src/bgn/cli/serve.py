@@ -8,8 +8,8 @@ from dataclasses import replace
 import click
 
 from bgn.cli.report import ReportedRows, page_options
-from bgn.cli.source import DataFile, model_and_data, reads_data
-from bgn.cli.terminal import note, show
+from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
+from bgn.cli.terminal import note, show, show_json
 from bgn.inputs.refusal import Refused
 from bgn.persist import ModelFile
 from bgn.whole_file import check_place
@@ -23,10 +23,11 @@ from bgn.whole_file import check_place
     "--host", default="127.0.0.1", show_default=True, help="Address to listen at; others can reach it unless local."
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, and do not open it.")
+@json_option
 @reads_data
 def serve(
     file: ModelFile, data: DataFile, title: str | None, labels: str | None, key: str | None, which: str | None,
-    save: str | None, port: int, host: str, no_browser: bool,
+    save: str | None, port: int, host: str, no_browser: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Open the report of a saved MODEL in the browser, with Python to answer what its readers ask.
 
@@ -56,10 +57,14 @@ def serve(
         if not server.local:
             note(f"{host} can be reached from other machines: whoever has the address sees rows of {data.name}.")
         _ = server.app.page  # so that what is wrong is told now
-        show(f"{server.url}\nCtrl-C ends it.")
+        if as_json:
+            show_json({"url": server.url})
+        else:
+            show(f"{server.url}\nCtrl-C ends it.")
         if not no_browser:
             webbrowser.open(server.url)
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
-            show("ended")
+            if not as_json:
+                show("ended")
