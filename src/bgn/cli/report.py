@@ -16,7 +16,6 @@ from bgn.inputs import cells
 from bgn.inputs.refusal import check_there
 from bgn.persist import ModelFile
 from bgn.printable import clean
-from bgn.report.starts import BETWEEN
 
 page_options = grouped(
     click.option("--title", help="Heading of the page."),
@@ -69,6 +68,8 @@ def _names(data: DataFile, rows: CompleteRows, key: str | None) -> list[str]:
     opened = data.open()
     check_there([key], opened.table.names, f"--key: {data.name}")
     keys = [_word(value) for block in opened.table.blocks([key]) for value in _values(block, key)]
+    from bgn.report.starts import BETWEEN  # a command starts without what it does not need
+
     return [f"{number}{BETWEEN}{keys[number - 1]}" for number in numbers]
 
 
