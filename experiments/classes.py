@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from experiments import classdata
-from experiments.classrivals import EQUAL, FREE, TWO_ONLY, Answer, has_risk_scores, within_reason
+from experiments.classrivals import EQUAL, FREE, TWO_ONLY, Answer, within_reason
 from experiments.classtables import show
 from experiments.options import Options
 from experiments.store import Task
@@ -56,8 +56,6 @@ def skipped(task: Task) -> str | None:
     """Return why a task cannot be done here, or None."""
     if task.method == "fasterrisk" and not find_spec("fasterrisk"):
         return "FasterRisk is not installed. Run: pip install --no-deps fasterrisk"
-    if task.method == "bgn_points" and not has_risk_scores():
-        return "this version of bgn has no points for classes"
     return None
 
 

@@ -86,19 +86,6 @@ def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
     return Answer(np.column_stack([1.0 - second, second]), seconds, sum(network.widths))
 
 
-@cache
-def has_risk_scores() -> bool:
-    """Whether `bgn.simplify` finds points for classes."""
-    X = np.arange(60.0)[:, None] % 7
-    y = np.where(X[:, 0] > 3, "yes", "no")
-    model = bgn.BGNClassifier(max_width=2, n_jobs=1, random_state=0).fit(X, y)
-    try:
-        bgn.simplify(model, X, y, points=POINTS)
-    except (ValueError, TypeError, NotImplementedError, AttributeError):
-        return False
-    return True
-
-
 def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, float]:
     """Return a fitted BGN and the seconds it took; what is compiled on first use is compiled before."""
     bgn.BGNClassifier(n_jobs=1, random_state=seed, **setting | {"max_width": 2}).fit(rows.X, rows.y)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from bgn import BGNClassifier, BGNRegressor
+from tests.browser import launched
 from tests.every_engine import ENGINES, worth_running
 from tests.round_trips import checked, scratch
 
@@ -63,3 +64,10 @@ def engine(request: pytest.FixtureRequest) -> Callable[..., BGNRegressor]:
     for package in {"dask": ["distributed"], "torch cpu": ["torch"], "torch cuda": ["torch"]}.get(request.param, ()):
         pytest.importorskip(package)
     return ENGINES[request.param]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    """A real browser, for all pages of a module."""
+    with launched() as started:
+        yield started

@@ -16,14 +16,7 @@ from bgn.explain.subject import of_codes
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.schema import Column, Schema
-from tests.browser import launched
 from tests.networks import NASTY, network_of, rows_for, town, town_rows
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture

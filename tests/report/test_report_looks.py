@@ -11,16 +11,10 @@ import pytest
 import bgn
 from bgn.model.members import Members
 from bgn.model.schema import Column, Schema
-from tests.browser import MISPLACED, UNFOLD, barriers, launched
+from tests.browser import MISPLACED, UNFOLD, barriers
 from tests.networks import network_of, rows_for
 
 LONG = "the name of a column that somebody made sixty letters long {}"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as browser:
-        yield browser
 
 
 def churn() -> tuple[object, object, np.ndarray, dict]:

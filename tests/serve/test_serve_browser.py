@@ -12,14 +12,8 @@ import bgn
 from bgn.persist import ModelFile, read
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp, ModelServer
-from tests.browser import MISPLACED, UNFOLD, barriers, launched
+from tests.browser import MISPLACED, UNFOLD, barriers
 from tests.networks import network_of, rows_for
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as browser:
-        yield browser
 
 
 @pytest.fixture
