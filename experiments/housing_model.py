@@ -174,7 +174,7 @@ def _percentages(run: Run) -> list[Table | Figure]:
     neurons = [sorted(kind.relative_neurons, reverse=True) for kind in kinds.values()]
     for place, share in enumerate(PRINTED_NEURONS):
         body.append([f"neuron {place + 1}, by importance", *map(_percent, (share, *(n[place] for n in neurons)))])
-    header = ("share of", "printed", "ours, mean |SHAP|", "ours, the paper's algorithm")
+    header = ("share of", "printed", "ours, mean SHAP size", "ours, the paper's algorithm")
     return [Table("housing_model-shares", "The printed model's percentages", header, body)]
 
 

@@ -69,7 +69,8 @@ def _table(name: str) -> dict[str, Any]:
     whole = [bool(np.all(column == np.round(column))) for column in X.T]
     return {
         "rows": len(y), "columns": X.shape[1], "integers": sum(whole), "target_mean": float(np.mean(y)),
-        "target_variance": float(np.var(y)), "different_rows": len(np.unique(X, axis=0)),
+        "target_variance": float(np.var(y)), "largest_targets": np.sort(y)[-2:].tolist(),
+        "different_rows": len(np.unique(X, axis=0)),
     }  # fmt: skip
 
 
@@ -116,7 +117,10 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     ]
 
 
-TABLES = ("table", "whose", "columns", "of them whole numbers", "rows", "different rows", "variance of the target")
+TABLES = (
+    "table", "whose", "columns", "of them whole numbers", "rows", "different rows", "variance of the target",
+    "largest target", "next largest",
+)  # fmt: skip
 NOTE = "F = floats, I = integers. The printed figures are those of the archives' catalogues, not of the matrices."
 METHODS = ("method", "whose", "weights", "outputs of activations", "batch norm", "regularisation")
 METHODS_NOTE = "Read off a trained network of four neurons each."
@@ -126,8 +130,10 @@ def _shape(name: str, run: Run) -> list[list[Cell]]:
     """Return a table as it is, and as it is printed."""
     columns, kinds, rows = PRINTED[name]
     keys = ("columns", "integers", "rows", "different_rows", "target_variance")
-    ours = [FAILED, *[None] * 4] if run.error else [run.figures[key] for key in keys]
-    return [[name, "ours", *ours], [name, "printed", columns, kinds, rows, None, None]]
+    ours = [FAILED, *[None] * 6]
+    if not run.error:
+        ours = [*(run.figures[key] for key in keys), *reversed(run.figures["largest_targets"])]
+    return [[name, "ours", *ours], [name, "printed", columns, kinds, rows, *[None] * 4]]
 
 
 def _method(method: str, runs: Sequence[Run] | None) -> list[list[Cell]]:

@@ -56,7 +56,8 @@ def scikit_learns(marks: Sequence[dict[str, Any]]) -> Callable[[Any], None]:
             box = None if mark["colour"] is None else {"facecolor": mark["colour"], "edgecolor": "black"}
             arrow = {"arrowstyle": "<-"} if mark["at"] != mark["from"] and box else None
             place = {"xycoords": "axes fraction", "textcoords": "axes fraction", "ha": "center", "va": "center"}
-            ax.annotate(mark["text"], mark["from"], mark["at"], fontsize=6, bbox=box, arrowprops=arrow, zorder=100 - number, **place)
+            look = {"fontsize": 6, "bbox": box, "arrowprops": arrow, "zorder": 100 - number}  # parents over arrows
+            ax.annotate(mark["text"], mark["from"], mark["at"], **look, **place)
 
     return draw
 
