@@ -269,4 +269,3 @@ def timed(call: Callable[[], object]) -> float:
     started = time.process_time()
     call()
     return time.process_time() - started
-
