@@ -89,8 +89,8 @@ GOALS = (
     "largest log loss less the best", "one column: mean AUC less FasterRisk's",
 )  # fmt: skip
 GOAL_NOTES = (
-    "The best: of the tree, with and without tuning, FIGS, FasterRisk, L1 logistic regression on stumps, fastsparsegams "
-    "and GBRS.",
+    "The best: of the tree, with and without tuning, FIGS, FasterRisk, L1 logistic regression on stumps, "
+    "fastsparsegams and GBRS.",
 )
 LEADERS = (
     "table", "questions", "AUC of BGN", "best of the others", "which", "difference", "log loss of BGN",
