@@ -25,6 +25,9 @@ and may have
     About how long it takes, in any unit, to start the longest first and to say how much time is left.
 ``PUBLISHED``
     The scales whose runs ``python -m experiments publish`` takes for the documentation; ``("reduced",)`` without it.
+``code(task) -> str or None``
+    Which part of bgn decides the figures of a task, ``"growth"`` or ``"baselines"``; None for other packages alone.
+    Without it: growth for methods whose name, or its last word, begins with ``bgn``, baselines for what needs torch.
 ``extra(task) -> str or None``
     The extra of bgn that a task needs besides ``experiments``; a study says so before it starts.
 ``skipped(task) -> str or None``

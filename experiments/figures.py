@@ -31,6 +31,11 @@ def tasks(options: Options) -> list[Task]:
     ]
 
 
+def code(task: Task) -> str:
+    """Return which part of bgn decides a figure."""
+    return "growth"
+
+
 def run(task: Task) -> dict[str, Any]:
     """Grow a network and record what its figure needs."""
     rows, asked = data.split(task), task.parameters

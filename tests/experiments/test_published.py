@@ -84,12 +84,12 @@ def test_only_what_changed_is_built_again(tmp_path):
 def test_published_tables_are_printed(capsys):
     assert main(["accuracy", "--published"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("Test MSE\n\ntable        whose    BGN, best of two")
+    assert out.startswith("Test MSE\n\ntable        whose    BGN, as in the paper")
     assert "Made by `python -m experiments accuracy --reduced`" in err
     assert "BGN, size no concern" not in out
     assert main(["accuracy", "--published", "--full", "--datasets", "bike", "--format", "csv"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith('table,whose,"BGN, best of two",')
+    assert out.startswith('table,whose,"BGN, as in the paper",')
     assert "BGN, size no concern" in out
 
 
