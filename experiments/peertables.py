@@ -121,7 +121,7 @@ def within(runs: Sequence[Run] | None, budget: int, figure: str = "test_mse", pa
         return MISSING
     if any(run.error is not None for run in runs):
         return FAILED
-    if any(str(budget) not in run.figures[part] for run in runs):
+    if any(str(budget) not in run.figures.get(part, {}) for run in runs):
         return NONE
     return Measured([run.figures[part][str(budget)][figure] for run in runs])
 
