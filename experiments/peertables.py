@@ -108,8 +108,8 @@ EQUAL_NOTES = (
 )
 FREE_NOTES = (
     "Means over seeds ± their standard deviation; the lowest is bold; size and settings chosen on the validation rows. "
-    "EBM with pairs on the large tables: seed 0 alone, hence no deviation; on Ames housing not run, like pyGAM: pairs and "
-    "splines of some 300 columns.",
+    "EBM with pairs on the large tables: seed 0 alone, hence no deviation; on Ames housing not run, like pyGAM: pairs "
+    "and splines of some 300 columns.",
 )
 FIT_NOTES = ("The processor's seconds, one thread; of the chosen setting alone.",)
 
