@@ -119,3 +119,11 @@ def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
     assert found.keys() == STUDIES.keys()
     hours = sum(run.seconds for run in records.read(RESULTS / "peers.jsonl").values()) / 3600
     assert found["peers"] == f"{hours:.1f} h"
+
+
+def test_all_published_tables_are_printed_at_once(capsys):
+    assert main(["all", "--published"]) == 0
+    out, err = capsys.readouterr()
+    for name in PUBLISHED:
+        assert f"{name}: Made by" in err
+    assert {"The tables (Table 2)", "Test MSE", "Theorem 1 along depth"} <= set(out.splitlines())
