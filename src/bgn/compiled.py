@@ -41,7 +41,8 @@ def compiled(function: Callable[..., Any]) -> Any:
     True
     """
     # Nobody calls a loop from C, and none divides by zero: without what these would need, compiling takes a sixth less.
-    kernel: Any = njit(nogil=True, no_cfunc_wrapper=True, error_model="numpy")(function)
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+    kernel: Any = njit(**options)(function)
     try:
         kernel._cache = _Cache(function)
     except (RuntimeError, OSError):  # numba found no folder that can be written to
