@@ -2,8 +2,8 @@
 
 Growth has no chance in it, so a network of BGN must come out with the same figures, to twelve digits, and so must the
 models of other packages in the same versions. Networks trained by gradients come out otherwise on another
-processor: errors must lie within `NEAR` of the published ones, or within twice the spread of the published seeds, but for
-one run in `STRAYS`: training amplifies roundings, and one that stops early by chance ends elsewhere.
+processor: errors must lie within `NEAR` of the published ones, or within twice the spread of the published seeds, but
+for one run in `STRAYS`: training amplifies roundings, and one that stops early by chance ends elsewhere.
 """
 
 from __future__ import annotations

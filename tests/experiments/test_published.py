@@ -74,7 +74,7 @@ def test_published_runs_are_in_order_with_their_origin(name, tmp_path):
         assert "device" not in run.versions or "commit" in run.versions
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks" / "results").glob("*_gpu.json")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(ROOT.glob("benchmarks/results/*_gpu.json")), ids=lambda path: path.stem)
 def test_records_of_a_gpu_name_the_commit_they_were_made_with(path):
     assert json.loads(path.read_text(encoding="utf-8"))["commit"]
 
