@@ -15,7 +15,7 @@ from experiments import STUDIES, runner, tables
 from experiments.estimate import Estimate, remaining
 from experiments.options import SCALES, Options
 from experiments.publish import RESULTS, complete, provenance, publish, published_runs, scales
-from experiments.recheck import recheck
+from experiments.recheck import recheck, settled
 from experiments.store import Run, Store, merge
 
 _HERE = Path(__file__).parent
@@ -199,7 +199,7 @@ def _recheck(args: argparse.Namespace) -> int:
             raise ValueError(f"no runs of {name!r} are published; there are {', '.join(known)}.")
         found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs)
         print(*lines, sep="\n", flush=True)
-        differ = differ or any(each.differs for each in found)
+        differ = differ or not settled(found)
     return int(differ)
 
 

@@ -99,6 +99,15 @@ def test_figures_of_gradient_training_must_come_near():
     assert recheck.difference(old, far, seeds) is None  # seeds lie as far apart
 
 
+def test_one_stray_of_five_trained_networks_is_chance():
+    old = run_of(TRAINED, validation_mse=1.0, test_mse=1.0)
+    near, far = recheck.Again(old, old, None), recheck.Again(old, old, "test_mse: 1 -> 2")
+    assert recheck.settled([near] * 4 + [far])
+    assert not recheck.settled([near] * 4 + [far] * 2)
+    grown = run_of(GROWN)
+    assert not recheck.settled([near] * 9 + [recheck.Again(grown, grown, "test_mse: 1 -> 2")])
+
+
 def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch, capsys):
     tasks = [replace(GROWN, seed=seed) for seed in range(2)]
     runs = [execute([task], "cpu")[0] for task in tasks]
