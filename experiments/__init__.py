@@ -63,6 +63,7 @@ Example, a whole study::
 
 STUDIES = {
     "accuracy": "Table 1: BGN and five gradient-trained networks on seven tables",
+    "overview": "Tables 2 and 3: the tables and the methods as they are",
     "timing": "Table 4: how long training takes, and the paper's definitions taken literally",
     "bounds": "Theorem 1 along depth: where accuracy is lost",
     "pruning": "Figures 3 and 4: pruned networks against BGN while it grows",

@@ -28,33 +28,33 @@ def cited(address: str) -> str:
     if len(parts) not in (2, 3):
         raise ValueError(f"{address!r} must be: table | first cells of the row | column | format.")
     row, column, *form = parts
-    found = cell(name, row.split(", "), column)
+    found = cell(name, row, column)
     return format(float(found), form[0]) if form and not isinstance(found, str | None) else written(found)
 
 
-def cell(name: str, row: Sequence[str | int], column: str) -> Cell:
-    """Return a cell of a published table."""
-    (found,) = lines(name, *row) or [None]
+def cell(name: str, row: str, column: str) -> Cell:
+    """Return a cell of a published table; `row` are its first cells, as many as tell it from others."""
+    found = next((each for each in table(name).rows if row in _beginnings(each)), None)
     if found is None:
-        raise ValueError(f"the table {name} has no row that begins with {', '.join(map(str, row))}.")
+        raise ValueError(f"the table {name} has no row that begins with {row}.")
     header = list(table(name).header)
     if column not in header:
         raise ValueError(f"the table {name} has no column {column!r}; it has {', '.join(header)}.")
     return found[header.index(column)]
 
 
-def number(name: str, row: Sequence[str | int], column: str) -> float:
+def _beginnings(row: Sequence[Cell]) -> list[str]:
+    """Return the first cells of a row: one, two and so on."""
+    cells = [*map(written, row)]
+    return [", ".join(cells[: k + 1]) for k in range(len(cells))]
+
+
+def number(name: str, row: str, column: str) -> float:
     """Return a cell that is a number."""
     found = cell(name, row, column)
     if found is None or isinstance(found, str):
-        raise ValueError(f"{name}, {', '.join(map(str, row))}, {column} is no number: {found!r}.")
+        raise ValueError(f"{name}, {row}, {column} is no number: {found!r}.")
     return float(found)
-
-
-def lines(name: str, *begin: str | int) -> list[Sequence[Cell]]:
-    """Return the rows of a published table whose first cells, as they are written, are these."""
-    wanted = [str(each) for each in begin]
-    return [row for row in table(name).rows if [written(each) for each in row[: len(wanted)]] == wanted]
 
 
 @cache

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import bgn
@@ -43,9 +44,18 @@ def part(task: Task) -> str | None:
     return "growth" if task.method.split()[-1].startswith("bgn") else None
 
 
-@cache
+_PARSING = Lock()  # some versions of Python cannot parse in two threads at once
+
+
 def today(name: str, root: Path = Path(bgn.__file__).parent) -> str:
     """Return the hash of a part of bgn as it is now."""
+    with _PARSING:
+        return _today(name, root)
+
+
+@cache
+def _today(name: str, root: Path) -> str:
+    """Read and hash a part of bgn once."""
     found = hashlib.sha256()
     for path in _files(name, root):
         found.update(f"{path.relative_to(root).as_posix()}\n{meaning(path.read_text(encoding='utf-8'))}\n".encode())

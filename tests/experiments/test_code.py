@@ -41,10 +41,10 @@ def test_what_explains_code_does_not_change_its_hash(tmp_path):
     layer = root / "grow" / "layer.py"
     text = layer.read_text(encoding="utf-8")
     layer.write_text(f'"""Another story."""\n# and more\n{text.partition(chr(10))[2]}', encoding="utf-8")
-    code.today.cache_clear()
+    code._today.cache_clear()
     assert code.today("growth", root) == before
     layer.write_text(f"{text}\nSOMETHING = 1\n", encoding="utf-8")
-    code.today.cache_clear()
+    code._today.cache_clear()
     assert code.today("growth", root) != before
     assert code.today("growth", root) != code.today("baselines", root)
 

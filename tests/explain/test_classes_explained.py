@@ -115,11 +115,9 @@ def test_an_effect_on_the_score_is_that_of_the_score():
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.data(), st.sampled_from([1, 2]), st.sampled_from([None, (0.5, 1.0), (0.6, 1.0), (0.3, 0.45)]))
+@given(st.data(), st.sampled_from([1, 2]), st.sampled_from([None, (0.5, 1.0), (0.6, 1.0), (0.3, 0.45), (0.0, 0.2)]))
 def test_counterfactuals_equal_trying_every_row(data, depth, probability):
     network, _ = data.draw(class_networks(depth, most=3))
-    if probability is not None and probability[1] < 1.0 and len(network.schema.classes) > 2:
-        probability = (0.4, 1.0)
     (x,) = data.draw(table_rows(most=1))
     number = data.draw(st.integers(0, len(network.schema.classes) - 1))
     label = network.schema.classes[number]
@@ -213,7 +211,6 @@ def test_a_grown_classifier_is_explained():
         (lambda: bgn.counterfactual(three(), town_rows(1)[0]), "to must be given: the class that is wanted"),
         (lambda: bgn.counterfactual(three(), town_rows(1)[0], at_least=1.0), "Use to or probability"),
         (lambda: bgn.counterfactual(town(), town_rows(1)[0], to="a"), "Use at_least or at_most"),
-        (lambda: bgn.counterfactual(three(), town_rows(1)[0], to="a", probability=(0, 0.5)), "must end at 1"),
         (lambda: bgn.counterfactual(churn(), town_rows(1)[0], probability=(0.5, 0.2)), "the lower one first"),
         (lambda: bgn.counterfactual(churn(), town_rows(1)[0], probability=0.5), r"a pair such as \(0.5, 1\)"),
         (lambda: bgn.effect(three(), "age", town_rows(3)), "of must name one of the classes, 'a', 'b', 'c'"),

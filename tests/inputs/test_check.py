@@ -60,7 +60,7 @@ def found(checked: Any) -> set[tuple[str, tuple[str, ...], str]]:
 WANTED = {
     ("leak", ("tax",), "serious"),
     ("id", ("id",), "serious"),
-    ("id", ("code",), "serious"),
+    ("id", ("code",), "note"),
     ("empty", ("nothing",), "serious"),
     ("date", ("sold",), "serious"),
     ("date", ("built",), "note"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -198,8 +198,9 @@ def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck
     return TableCheck(origin, whole.num_rows, facts, tuple(ranked), met.notes, target)
 
 
-def serious_notes(table: pa.Table, features: Sequence[str], target: str | None) -> list[str]:
-    """Return what makes a fit to some columns of a table that was read mislead."""
+def serious_notes(table: pa.Table, features: Sequence[str], target: str | None, names: Collection[str]) -> list[str]:
+    """Return what makes a fit to some columns of a table that was read mislead; `names` are told to hold names."""
     columns = surveyed(table.select([*features, *([] if target is None else [target])]))
     chosen = next((column for column in columns if column.name == target), None)
-    return [str(finding) for finding in serious(columns, chosen)]
+    found = serious(columns, chosen)
+    return [str(each) for each in found if each.what != "id" or not names or each.columns[0] not in names]

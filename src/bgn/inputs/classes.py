@@ -142,6 +142,7 @@ def enough_classes(labels: tuple[Label, ...], counts: Floats, name: str = "y") -
             f"{name} has {len(labels)} different labels; a classifier takes at most {MOST_CLASSES}. Put classes "
             "together or, if they are numbers, use BGNRegressor."
         )
+    # scikit-learn's checks of estimators fit such classes; the shell refuses them.
     for number in np.flatnonzero(counts < 2):
         warnings.warn(
             f"{name} has the class {labels[number]!r} in one row alone, from which little can be learnt. Drop that "

@@ -37,6 +37,10 @@ class ColumnKind:
         Which of ``"number"``, ``"truth"``, ``"word"``, ``"time"``, ``"duration"`` and ``"time of day"`` it holds.
     category : bool
         Whether its type, or the user, says that its values are categories.
+    declared : bool
+        Whether they are categories by more than being text.
+    filled : int
+        How many rows have a value, where values may become levels.
     words, numbers, truths : frozenset
         The different values, where they may become levels.
     orders : frozenset
@@ -52,6 +56,8 @@ class ColumnKind:
     name: str
     kinds: frozenset[str] = frozenset()
     category: bool = False
+    declared: bool = False
+    filled: int = 0
     words: frozenset[str] = frozenset()
     numbers: frozenset[float] = frozenset()
     truths: frozenset[bool] = frozenset()
@@ -63,7 +69,7 @@ class ColumnKind:
     @classmethod
     def of(cls, name: str, values: RawValues, forced: bool = False) -> ColumnKind:
         """Return what some values tell; `forced` says that they are categories whatever their type."""
-        found = cls(name, category=forced)
+        found = cls(name, category=forced, declared=forced)
         if isinstance(values, Numbers):
             keep = forced or values.loose
             distinct = frozenset(values.distinct.tolist() if keep else ())
@@ -91,6 +97,8 @@ class ColumnKind:
             self,
             kinds=frozenset(kind for kind, there in kinds.items() if there),
             category=self.category or not (values.loose or truth),
+            declared=self.declared or not values.text,
+            filled=int(np.count_nonzero(~values.gaps)),
             words=words,
             numbers=numbers,
             truths=truths,
@@ -110,9 +118,9 @@ class ColumnKind:
             spans = tuple((min(one[0], two[0]), max(one[1], two[1])) for one, two in both)
         together: dict[str, Any] = {
             name: getattr(self, name) | getattr(other, name)
-            for name in ("kinds", "category", "words", "numbers", "truths", "orders", "zones", "strange")
+            for name in ("kinds", "category", "declared", "words", "numbers", "truths", "orders", "zones", "strange")
         }
-        return replace(self, spans=spans, **together)
+        return replace(self, spans=spans, filled=self.filled + other.filled, **together)
 
     def columns(self, words: bool) -> tuple[Column, ...]:
         """Return what it becomes, or say why it cannot be learnt from; `words` says whether words may be."""
@@ -136,6 +144,8 @@ class ColumnKind:
     def _category(self) -> Column:
         if np.isinf([*self.numbers]).any():
             raise Misread("holds infinity, which cannot be a level")
+        if self.crowded:
+            return self._left_out()
         mixed = "word" in self.kinds and len(self.kinds) > 1
         if mixed and "number" in self.kinds and not self.numbers:  # of columns of two types, in two files for instance
             raise Misread("holds numbers in one place and words in another")
@@ -161,16 +171,45 @@ class ColumnKind:
         wordy = any(isinstance(level, str) for level in declared)
         return Column(self.name, tuple(dict.fromkeys(map(level_word, declared) if wordy else declared)), ordered=True)
 
-    def _warn_of_dates(self) -> None:
-        """Say that words may be meant as dates."""
-        if len(self.words) >= _MANY and all(map(_DATED.fullmatch, self.words)):
+    @property
+    def crowded(self) -> bool:
+        """True for text with nearly as many words as rows, of which a model would learn each row by heart."""
+        return not self.declared and crowded(len(self._as_words), self.filled)
+
+    @property
+    def _as_words(self) -> frozenset[str]:
+        return self.words.union(map(level_word, self.numbers)) if self.words else self.words
+
+    def _left_out(self) -> Column:
+        """Return a category without levels, and say why."""
+        if not self._warn_of_dates():
+            words = self._as_words
+            numbers = [word for word in words if _is_number(word)]
+            others, most = sorted(words.difference(numbers)), len(numbers) > len(words) / 2
+            told = f" {len(numbers):,} of them are numbers, and {others[0][:40]!r} is not." if most and others else ""
+            remedy = "Make numbers of it, for instance with pandas.to_numeric(..., errors='coerce')" if most else ""
             warnings.warn(
-                f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; each is "
-                "a level of a category. To ask for earlier and later make dates of them, for instance with "
+                f"column {self.name!r} holds {len(words):,} different words in {self.filled:,} rows, too many to "
+                f"learn from, as ids are: it is not used.{told} {remedy or 'Leave it out'}, or name it in "
+                "categorical_features to learn from its words all the same.",
+                UserWarning,
+                stacklevel=11,
+            )
+        return Column(self.name, ())
+
+    def _warn_of_dates(self) -> bool:
+        """Say that words may be meant as dates, if they are."""
+        dated = len(self.words) >= _MANY and all(map(_DATED.fullmatch, self.words))
+        if dated:
+            use = "it is not used" if self.crowded else "each is a level of a category"
+            warnings.warn(
+                f"column {self.name!r} holds words that look like dates or times, such as {min(self.words)!r}; {use}. "
+                "To ask for earlier and later make dates of them, for instance with "
                 "pandas.to_datetime; in a text file, mend those that cannot be read.",
                 UserWarning,
                 stacklevel=11,
             )
+        return dated
 
     def _parts(self) -> tuple[Column, ...]:
         """Return the parts of dates that vary, or the year where none does; of other times days, or hours of a day."""
@@ -191,6 +230,19 @@ class ColumnKind:
                 parts.append(TimePart(self.name, "days", day, zone))
             parts = parts or [TimePart(self.name, "year", zone=zone)]
         return tuple(Column(part.name, part_of=part) for part in parts)
+
+
+def crowded(different: int, filled: int) -> bool:
+    """Tell whether words are too many to be levels: more than half of the rows have one that is new."""
+    return different > max(_MANY, filled / 2)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.replace(",", ""))
+    except ValueError:
+        return False
+    return True
 
 
 def _spans(values: Times) -> tuple[Span, ...]:

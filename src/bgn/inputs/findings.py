@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import leaks as leaking
+from bgn.inputs.column_kinds import crowded
 from bgn.inputs.refusal import listed, option
 from bgn.inputs.survey import FEW, SurveyedColumn, quoted
 
@@ -61,12 +62,11 @@ def serious(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) ->
             advice = f"If it is only known afterwards, leave it out: {option('drop', repr(name))}."
             yield Finding("leak", (name,), told, advice, "serious")
     for column in others:
-        if column.kind == "id":
+        if column.is_text:
+            yield from [*_dates(column)] or _many_words(column)
+        elif column.kind == "id":
             told = f"{column.name!r} is different in every row, like an id ({quoted(column.first_words, 2)})."
             yield Finding("id", (column.name,), told, f"Leave it out: {option('drop', repr(column.name))}.", "serious")
-    for column in others:
-        if column.is_text:
-            yield from _dates(column)
 
 
 def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) -> Iterator[Finding]:
@@ -87,6 +87,15 @@ def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | Non
             yield from _odd_numbers(column)
 
 
+def _many_words(column: SurveyedColumn) -> Iterator[Finding]:
+    """Words that are nearly all different."""
+    if column.kind != "ordered" and crowded(len(column.levels), filled := column.rows - column.gaps):
+        told = f"{column.name!r} holds {len(column.levels):,} different words in {filled:,} rows, as ids do"
+        kept = option("categorical", repr(column.name))
+        advice = f"A fit leaves it out; {kept} to learn from it all the same."
+        yield Finding("id", (column.name,), f"{told} ({quoted(column.first_words, 2)}).", advice)
+
+
 def _dates(column: SurveyedColumn) -> Iterator[Finding]:
     """Dates that are not written as ISO 8601; in doubt where day and month may be the other way round."""
     if not len(column.levels) or not (like := _DATE_LIKE.fullmatch(column.first_words[0].strip())):
@@ -96,7 +105,8 @@ def _dates(column: SurveyedColumn) -> Iterator[Finding]:
     fit = [form for form in forms if not pc.strptime(text, format=form, unit="s", error_is_null=True).null_count]
     name, example = column.name, column.first_words[0]
     if len(fit) == 1:
-        advice = f"Say how: {option('date_format', repr(fit[0]))} (and {option('dates', 'expand')})."
+        unused = " A fit leaves it out until then." if crowded(len(column.levels), column.rows - column.gaps) else ""
+        advice = f"Say how: {option('date_format', repr(fit[0]))}.{unused}"
         yield Finding("date", (name,), f"{name!r} holds dates written as {example!r}.", advice)
     elif fit:
         told = f"{name!r} holds dates of which day and month are in doubt ({quoted(column.first_words, 2)})."

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import cells
+from bgn.inputs.column_kinds import crowded
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.refusal import Problems, Refused, did_you_mean, option
 from bgn.model.cases import is_flag
@@ -79,7 +80,8 @@ def learn(table: pa.Table, categorical: Collection[str]) -> pa.Table:
 def _settled(name: str, column: pa.ChunkedArray, forced: bool) -> pa.ChunkedArray:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if cells.is_text(kind):
-        return column if pa.types.is_dictionary(column.type) else cells.trimmed(cells.words(column))
+        words = column if pa.types.is_dictionary(column.type) else cells.trimmed(cells.words(column))
+        return words.dictionary_encode() if forced else words
     if cells.is_number(kind) and not pa.types.is_dictionary(column.type):
         found = _without_infinity(column)
         return found.cast(pa.float64(), safe=False).dictionary_encode() if forced else found
@@ -100,6 +102,12 @@ def _without_infinity(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def empty_columns(table: pa.Table) -> list[str]:
     """Return the columns without any value."""
     return [name for name in table.column_names if table.column(name).null_count == table.num_rows]
+
+
+def crowded_columns(table: pa.Table) -> list[str]:
+    """Return the columns of text with too many words to learn from, unless they are told to be names."""
+    text = {name: table.column(name).drop_null() for name in table.column_names if cells.is_text(table[name].type)}
+    return [name for name, words in text.items() if crowded(len(words.unique()), len(words))]
 
 
 def read_as_words(schema: Schema) -> list[str]:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from bgn.inputs import cells
+from bgn.inputs.column_kinds import crowded
 from bgn.model.step import Floats
 from bgn.printable import clean
 
@@ -167,7 +168,7 @@ class SurveyedColumn:
         sentences = float(pc.mean(pc.utf8_length(self.levels)).as_py()) > 20
         if self.all_different:
             return "text" if sentences else "id"
-        return "text" if len(self.levels) > max(50, 0.5 * (self.rows - self.gaps)) else "category"
+        return "text" if crowded(len(self.levels), self.rows - self.gaps) else "category"
 
     def facts(self) -> ColumnFacts:
         """Return the record that people read."""

@@ -66,9 +66,10 @@ def decide(
     with problems.gathered():
         settled = prepare.learn(table.select([name for name in features if name not in doubtful]), choices.categorical)
     problems.tell()
-    empty = prepare.empty_columns(settled)
-    notes = [*raw.met.notes, *[noted] * bool(noted), *serious_notes(table, features, target), *map(left_out, empty)]
-    settled = settled.drop_columns(empty)
+    empty, crowded = prepare.empty_columns(settled), prepare.crowded_columns(settled)
+    wary = serious_notes(table, features, target, choices.categorical)
+    notes = [*raw.met.notes, *[noted] * bool(noted), *wary, *map(left_out, empty)]
+    settled = settled.drop_columns([*empty, *crowded])
     if not settled.num_columns:
         raise Refused(f"{origin} has no column with values to learn from.")
     lacking, absent = gaps_in(settled), np.isnan(y)

@@ -103,12 +103,18 @@ class Numbers(RawValues):
 
 
 class Coded(RawValues):
-    """Categories: a code per row, and the levels that codes stand for."""
+    """Categories: a code per row, and the levels that codes stand for.
+
+    Those that were `loose`, objects of Python, may stand among numbers elsewhere; the type of `text` says no more than
+    that they are words.
+    """
 
     def __init__(
-        self, codes: NDArray[Any], levels: Iterable[Level], *, ordered: bool = False, loose: bool = False
-    ) -> None:
+        self, codes: NDArray[Any], levels: Iterable[Level], *, ordered: bool = False, loose: bool = False,
+        text: bool = False,
+    ) -> None:  # fmt: skip
         self.codes, self.levels, self.ordered, self.loose = codes, tuple(levels), ordered, loose
+        self.text = text or loose
 
     @property
     def gaps(self) -> Bools:
@@ -287,7 +293,7 @@ def level_of(value: Any) -> Level:
     return bool(value) if isinstance(value, bool | np.bool_) else float(value) + 0.0
 
 
-def coded(codes: NDArray[Any], values: Iterable[Any], ordered: bool = False) -> RawValues:
+def coded(codes: NDArray[Any], values: Iterable[Any], ordered: bool = False, text: bool = False) -> RawValues:
     """Return categories whose codes stand for any values; None and NaN among these are gaps."""
     values = list(values)
     sorts = {_sort_of(type(value)) for value in values}
@@ -297,7 +303,7 @@ def coded(codes: NDArray[Any], values: Iterable[Any], ordered: bool = False) -> 
     known = [k for k, value in enumerate(values) if _sort_of(type(value)) != "gap" and value == value]
     place = np.full(len(values) + 1, -1)
     place[known] = np.arange(len(known))
-    return Coded(place[codes], (level_of(values[k]) for k in known), ordered=ordered)
+    return Coded(place[codes], (level_of(values[k]) for k in known), ordered=ordered, text=text)
 
 
 def _times(values: NDArray[Any], gaps: set[type]) -> RawValues:

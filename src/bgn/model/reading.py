@@ -157,7 +157,7 @@ def _of_pandas(series: Any) -> RawValues:
         return _truths(series.to_numpy(dtype=np.float64, na_value=np.nan))
     if dtype.name in ("string", "str"):
         codes, words = importlib.import_module("pandas").factorize(series)
-        return coded(codes, words)
+        return coded(codes, words, text=True)
     return Strange(f"values of the type {dtype}")
 
 
@@ -174,7 +174,7 @@ def _of_polars(series: Any) -> RawValues:
         words = dtype.categories if dtype == pl.Enum else series.cast(pl.String).unique().drop_nulls()
         codes = pl.Series(range(len(words)), dtype=pl.Int64)
         found = series.cast(pl.String).replace_strict(words, codes, default=-1, return_dtype=pl.Int64)
-        return coded(found.to_numpy(), words.to_list(), ordered=dtype == pl.Enum)
+        return coded(found.to_numpy(), words.to_list(), ordered=dtype == pl.Enum, text=dtype == pl.String)
     if dtype in (pl.Date, pl.Datetime):
         return Times(series.to_numpy(), getattr(dtype, "time_zone", None))
     if dtype == pl.Duration:
@@ -202,7 +202,8 @@ def _of_arrow(column: Any) -> RawValues:
     if types.is_dictionary(kind) or any(each(kind) for each in words):
         column = column if types.is_dictionary(kind) else column.dictionary_encode()
         codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return coded(codes, column.dictionary.to_pylist(), getattr(kind, "ordered", False))
+        text = not types.is_dictionary(kind)
+        return coded(codes, column.dictionary.to_pylist(), getattr(kind, "ordered", False), text)
     if types.is_boolean(kind):
         return _truths(column.cast(pa.int8()).cast(pa.float64()).to_numpy(zero_copy_only=False))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):

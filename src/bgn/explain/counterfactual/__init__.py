@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.classes import class_labels, probabilities_of
-from bgn.explain.counterfactual.goals import predicted, read_goal
+from bgn.explain.counterfactual.goals import predicted, read_goals
 from bgn.explain.counterfactual.problem import Limits
 from bgn.explain.counterfactual.proof import cheapest_row, nearest_miss, neat
 from bgn.explain.counterfactual.tasks import Task, read_tasks
@@ -140,7 +140,7 @@ def counterfactual(
     to : label
         With classes, the one that is to be predicted; of equal scores `predict` takes the first.
     probability : (float, float)
-        With classes, the wanted probability of `to`, or of the second of two, instead; of more it must end at 1.
+        With classes, the wanted probability of `to`, or of the second of two, instead.
     costs : sequence, mapping from names, or "fewest"
         Price of one unit of a number, and of a category's change; "fewest" first asks for as few changes as possible.
     bounds : mapping
@@ -175,7 +175,8 @@ def counterfactual(
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
     network = _whose_changes_can_be_proven(model, probability)
-    tasks = read_tasks(network, x, read_goal(network, at_least, at_most, to, probability), limits, fill_gaps)
+    goals = read_goals(network, at_least, at_most, to, probability)
+    tasks = [task for goal in goals for task in read_tasks(network, x, goal, limits, fill_gaps)]
     return _best(tasks, n, isinstance(costs, str), max_seconds)
 
 

@@ -6,6 +6,7 @@ wherever the goal is reached; by how much the farthest is missed guides the sear
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -69,15 +70,17 @@ class Between:
 
 @dataclass(frozen=True)
 class Chance:
-    """A probability of the class `number` from `least` to `most`; of more than two classes, `most` is 1.
+    """A probability of the class `number` from `least` to `most`.
 
-    A class of probability q has odds of at least q / (1 - q) against each other class, which is all that the solver is
-    told of more than two: what does not reach q after all is ruled out region by region.
+    A class of probability q has odds of at least q / (1 - q) against each other class of several, and at most
+    (n - 1) q / (1 - q) against the likeliest of n - 1 others, `rival`. That is all that the solver is told of more than
+    two: what does not reach q after all is ruled out region by region.
     """
 
     least: float
     most: float
     number: int | None
+    rival: int | None = None
 
     def holds(self, network: Network, scores: Floats) -> Bools:
         found = probabilities_of(network, scores)[:, self.number]
@@ -87,8 +90,10 @@ class Chance:
         with np.errstate(divide="ignore"):
             low, high = (float(np.log(each) - np.log1p(-each)) for each in (self.least, self.most))
         if network.link == "softmax":
-            rivals = _against(network, self.number or 0) if np.isfinite(low) else []
-            return [Limit(factors, low) for _, factors in rivals]
+            rivals = _against(network, self.number or 0)
+            above = [Limit(factors, low) for _, factors in rivals if np.isfinite(low)]
+            below = [Limit(-factors, -high - np.log(len(rivals))) for rival, factors in rivals if rival == self.rival]
+            return above + below
         sign = 1.0 if self.number == 1 else -1.0
         both = Limit(np.array([sign]), low), Limit(np.array([-sign]), -high)
         return [limit for limit in both if np.isfinite(limit.least)]
@@ -128,14 +133,16 @@ def _against(network: Network, own: int) -> list[tuple[int, Floats]]:
 # -- reading -----------------------------------------------------------------------------------------------
 
 
-def read_goal(network: Network, at_least: float | None, at_most: float | None, to: Any, probability: Any) -> Goal:
-    """Return what is wanted, or say what is wrong with it."""
+def read_goals(
+    network: Network, at_least: float | None, at_most: float | None, to: Any, probability: Any
+) -> Sequence[Goal]:
+    """Return what is wanted, one goal or several of which any will do, or say what is wrong with it."""
     if network.link == "identity":
         if to is not None or probability is not None:
             raise ValueError(
                 "to and probability are for classes; the model predicts a number. Use at_least or at_most."
             )
-        return _between(at_least, at_most, network.bounds or (-np.inf, np.inf))
+        return [_between(at_least, at_most, network.bounds or (-np.inf, np.inf))]
     if at_least is not None or at_most is not None:
         raise ValueError("at_least and at_most are for numbers; the model tells classes apart. Use to or probability.")
     labels = class_labels(network)
@@ -143,7 +150,7 @@ def read_goal(network: Network, at_least: float | None, at_most: float | None, t
         known = ", ".join(map(repr, labels[:10]))
         raise ValueError(f"to must be given: the class that is wanted, one of {known}.")
     number = 1 if to is None else class_number(network, to, "to")
-    return Predicted(number) if probability is None else _chance(number, probability, len(labels))
+    return [Predicted(number)] if probability is None else _chances(number, probability, len(labels))
 
 
 def _between(at_least: float | None, at_most: float | None, bounds: tuple[float, float]) -> Between:
@@ -164,8 +171,8 @@ def _between(at_least: float | None, at_most: float | None, bounds: tuple[float,
     return Between(least, most)
 
 
-def _chance(number: int, probability: Any, n_classes: int) -> Chance:
-    """Return the least and the greatest probability that is wanted."""
+def _chances(number: int, probability: Any, n_classes: int) -> Sequence[Chance]:
+    """Return the least and the greatest probability that is wanted, for every other class that may be the likeliest."""
     try:
         least, most = map(float, probability)
     except (TypeError, ValueError):
@@ -173,8 +180,5 @@ def _chance(number: int, probability: Any, n_classes: int) -> Chance:
     if not 0.0 <= least <= most <= 1.0:
         raise ValueError(f"probability must be a pair from 0 to 1, the lower one first; got {probability!r}.")
     if n_classes > 2 and most < 1.0:
-        raise ValueError(
-            f"probability must end at 1 where there are more than two classes; got {probability!r}. Name another class "
-            "in to, whose probability is to rise."
-        )
-    return Chance(least, most, number)
+        return [Chance(least, most, number, rival) for rival in range(n_classes) if rival != number]
+    return [Chance(least, most, number)]

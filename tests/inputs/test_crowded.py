@@ -1,0 +1,90 @@
+"""Text with a word of its own in nearly every row, as ids have: not learnt from, whatever the library, and said."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import bgn
+from bgn.inputs.column_kinds import crowded
+from bgn.inputs.frames import Kinds, schema_of
+from tests.command import call
+
+ROWS = 60
+
+
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"customer": [f"C-{k:03d}" for k in range(ROWS)], "age": rng.integers(20, 60, ROWS)})
+    rows["charges"] = [str(value) for value in rng.normal(size=ROWS).round(4)]
+    rows.loc[3, "charges"] = " "
+    return rows
+
+
+def of_library(name: str, rows: pd.DataFrame) -> Any:
+    if name == "polars":
+        return pytest.importorskip("polars").DataFrame(rows.to_dict("list"))
+    return pa.Table.from_pandas(rows) if name == "pyarrow" else rows.astype({"customer": name, "charges": name})
+
+
+@pytest.mark.parametrize("library", ["object", "string", "polars", "pyarrow"])
+def test_ids_have_no_levels_and_are_told(library: str) -> None:
+    with pytest.warns(UserWarning, match="too many to learn from") as told:
+        schema = schema_of(of_library(library, table()))
+    assert [column.levels for column in schema.columns] == [(), None, ()]
+    one, two = (str(each.message) for each in told)
+    assert one.startswith("column 'customer' holds 60 different words in 60 rows")
+    assert "Leave it out" in one
+    assert "59 of them are numbers, and ' ' is not" in two
+    assert "to_numeric" in two
+
+
+def test_blocks_tell_what_the_whole_tells() -> None:
+    rows = table()[["customer", "age"]]
+    with pytest.warns(UserWarning, match="'customer'"):
+        parts = Kinds.of(rows[:10]).merged(Kinds.of(rows[10:])).schema()
+    assert parts.columns[0].levels == ()
+
+
+def test_columns_that_are_declared_are_kept() -> None:
+    rows = table()[["customer", "age"]]
+    assert len(schema_of(rows, ["customer"]).columns[0].levels or ()) == ROWS
+    assert len(schema_of(rows.astype({"customer": "category"})).columns[0].levels or ()) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("different", "filled", "many"), [(20, 20, False), (21, 21, True), (30, 60, False), (31, 60, True)]
+)
+def test_half_of_the_rows(different: int, filled: int, many: bool) -> None:
+    assert crowded(different, filled) is many
+
+
+def test_a_fit_does_without_ids_and_predicts_them(tmp_path: Path) -> None:
+    rows = table()[["customer", "age"]]
+    target = rows["age"] * 2.0
+    with pytest.warns(UserWarning, match="it is not used"):
+        model = bgn.BGNRegressor(max_width=3, max_linear=0, random_state=0).fit(rows, target)
+    assert model.feature_importances_[0] == 0 < model.feature_importances_[1]
+    bgn.save(model, tmp_path / "m.json")
+    np.testing.assert_array_equal(bgn.load(tmp_path / "m.json").predict(rows), model.predict(rows))
+    assert importlib.import_module("bgn.export").to_sql(model, table="rows")
+
+
+def test_the_shell_leaves_them_out_unless_told(tmp_path: Path) -> None:
+    rows = table()[["customer", "age"]].assign(price=lambda each: each.age * 2.0)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    small = ("--size", "2", "--max-width", "2", "--max-linear", "0")
+    found = call("fit", tmp_path / "rows.csv", "-t", "price", *small, "-o", tmp_path / "m.json")
+    assert "60 different words in 60 rows" in found.err
+    assert "A fit leaves it out" in found.err
+    assert [column.name for column in bgn.load(tmp_path / "m.json").network_.schema.columns] == ["age"]
+    name = ("--categorical", "customer")
+    kept = call("fit", tmp_path / "rows.csv", "-t", "price", *small, *name, "-o", tmp_path / "m.json")
+    assert "60 different words" not in kept.err
+    assert "customer" in [column.name for column in bgn.load(tmp_path / "m.json").network_.schema.columns]
