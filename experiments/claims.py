@@ -44,11 +44,7 @@ def percent(ratio: float) -> float:
 
 def _equal(model: str, name: str, size: int) -> float:
     """Return a test error at equal size."""
-<<<<<<< HEAD
-    return number(f"full/peers-equal-{size}", [model], name)
-=======
-    return number(f"reduced/peers-equal-{size}", model, name)
->>>>>>> main
+    return number(f"full/peers-equal-{size}", model, name)
 
 
 def below(model: str, names: Iterable[str] = LARGE) -> str:
@@ -71,17 +67,13 @@ def tables_above_lasso() -> str:
 
 def sizes(model: str, names: Iterable[str] = LARGE, step: int = 1000) -> str:
     """Return from what to what size a model of any size has, in thousands."""
-<<<<<<< HEAD
-    return span((step * round(number("full/peers-sizes", [model], name) / step) for name in names), ",.0f")
-=======
-    return span((step * round(number("reduced/peers-sizes", model, name) / step) for name in names), ",.0f")
+    return span((step * round(number("full/peers-sizes", model, name) / step) for name in names), ",.0f")
 
 
 def _targets(variant: str) -> dict[str, bool]:
     """Return by table whether a variant of BGN is at or below the printed BGN."""
     rows = [row for row in table("full/accuracy-targets").rows if row[1] == f"BGN, {variant}"]
     return {str(row[0]): row[-1] == "yes" for row in rows}
->>>>>>> main
 
 
 def at_or_below(variant: str) -> str:
