@@ -17,6 +17,7 @@ from statistics import stdev
 from typing import Any
 
 from experiments import code, runner
+from experiments.estimate import weight
 from experiments.publish import RESULTS, complete, published_runs, scales
 from experiments.store import Run
 
@@ -46,9 +47,14 @@ def drawn(name: str, cells: int, seed: int, longest: float, results: Path = RESU
     parts: dict[str | None, list[Run]] = {}
     for key in sorted(shown):
         run = shown[key]
-        if run.error is None and run.seconds <= longest:
+        if run.error is None and _seconds(run) <= longest:
             parts.setdefault(code.part(run.task), []).append(run)
     return {part: random.Random(seed).sample(runs, min(cells, len(runs))) for part, runs in parts.items()}
+
+
+def _seconds(run: Run) -> float:
+    """Return about how long a run takes on a processor: what it took, or where a GPU did it what its study expects."""
+    return max(run.seconds, weight(run.task)) if "device" in run.versions else run.seconds
 
 
 def again(runs: Sequence[Run], jobs: int = 1, alike: Iterable[Run] = ()) -> list[Again]:

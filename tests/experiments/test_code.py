@@ -49,6 +49,10 @@ def test_what_explains_code_does_not_change_its_hash(tmp_path):
     assert code.today("growth", root) != code.today("baselines", root)
 
 
+def test_texts_in_pieces_mean_the_same():
+    assert code.meaning('x = f"a{y}b" "c"') == code.meaning('x = f"a{y}bc"') != code.meaning('x = f"a{y}cb"')
+
+
 def test_each_run_says_which_part_of_bgn_it_measures():
     assert code.part(GROWN) == "growth"
     assert code.part(replace(GROWN, method="tree 3")) is None
