@@ -127,9 +127,9 @@ def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
     assert main(["all", "--status", "--store", str(tmp_path / "none")]) == 0
     found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", capsys.readouterr().out, re.MULTILINE))
     assert found.keys() == STUDIES.keys()
-    published = records.read(RESULTS / "timing.jsonl")
-    assert not compare("timing", Options("reduced"), published).missing
-    assert found["timing"] == duration(sum(run.seconds for run in published.values()))
+    work = compare("trees", Options("reduced"), records.read(RESULTS / "trees.jsonl"))
+    assert not work.missing
+    assert found["trees"] == duration(sum(run.seconds for run in work.done.values()))
 
 
 def test_all_published_tables_are_printed_at_once(capsys):
