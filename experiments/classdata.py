@@ -7,12 +7,11 @@ import hashlib
 import io
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 
 from bgn.datasets import DatasetError
 from bgn.datasets.fetch import RawFile, find
@@ -106,10 +105,6 @@ class ClassRows:
         return as_stumps(*self.numbers)
 
 
-FOLDS = 5
-"""Parts of a table of which each is tested on once."""
-
-
 def stratified_split(rows: int | None = None) -> str:
     """Return the name of the split: a quarter for testing, each class in its share, by the seed of the task.
 
@@ -118,21 +113,12 @@ def stratified_split(rows: int | None = None) -> str:
     return "stratified" if rows is None else f"stratified, {rows} rows"
 
 
-def folds() -> str:
-    """Return the name of the split into five parts, each class in its share; the seed says which one is tested on."""
-    return "five folds"
-
-
 def split(task: Task) -> ClassRows:
     """Return the rows that a task names."""
     X, y = table(task.dataset)
-    if task.split == folds():
-        parts = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y)
-        seen, held = next(islice(parts, task.seed, None))
-        return ClassRows(X.iloc[seen], y[seen], X.iloc[held], y[held])
     kind, _, size = task.split.partition(", ")
     if kind != "stratified":
-        raise ValueError(f"split must be one that classdata.stratified_split or folds makes; got {task.split!r}.")
+        raise ValueError(f"split must be one that classdata.stratified_split makes; got {task.split!r}.")
     if size:
         chosen = np.random.default_rng(0).permutation(len(y))[: int(size.removesuffix(" rows"))]
         X, y = X.iloc[chosen], y[chosen]

@@ -1,7 +1,7 @@
 """Classes: BGN beside the models that can be read, at equal size, and beside those that cannot.
 
 At most 5, 10, 20 and 40 yes/no questions on tables of two classes and of several. Every model is fitted to three
-quarters of the rows, settings are chosen within those alone, and the rest is for the figures; once more in five folds.
+quarters of the rows, settings are chosen within those alone, and the rest is for the figures.
 """
 
 from __future__ import annotations
@@ -28,16 +28,13 @@ PUBLISHED = ("full",)
 
 
 def tasks(options: Options) -> list[Task]:
-    """Return every model on every table it can be fitted to: one split, or with "full" three and five folds."""
+    """Return every model on every table it can be fitted to: one split, or with "full" three."""
     smoke, full = options.scale == "smoke", options.scale == "full"
     names = ("pima_diabetes", "iris") if smoke else classdata.TWO + classdata.SEVERAL
-    splits = {classdata.stratified_split(120 if smoke else None): options.seeds or (3 if full else 1)}
-    if full:
-        splits[classdata.folds()] = classdata.FOLDS
+    split = classdata.stratified_split(120 if smoke else None)
     return [
         Task("classes", name, method, _parameters(method, smoke), seed, split)
-        for split, count in splits.items()
-        for name, method, seed in product(names, (*EQUAL, *FREE), range(count))
+        for name, method, seed in product(names, (*EQUAL, *FREE), range(options.seeds or (3 if full else 1)))
         if not (method in TWO_ONLY and name in classdata.SEVERAL)
     ]
 

@@ -19,36 +19,6 @@ Groups = dict[Any, list[Run]]
 
 
 def show(runs: Sequence[Run]) -> list[Table | Figure]:
-    """Return what the random splits show, then what five folds do."""
-    folded = [run for run in runs if run.task.split == classdata.folds()]
-    shown = _split([run for run in runs if run.task.split != classdata.folds()])
-    return [*shown, *(_folds(folded) if folded else ())]
-
-
-def _folds(runs: Sequence[Run]) -> list[Table | Figure]:
-    """Return every figure again, in five folds."""
-    groups = by(runs, "dataset", "method")
-    names = list(dict.fromkeys(run.task.dataset for run in runs))
-    sizes = sorted({size for run in runs for size in run.task.parameters.get("sizes", ())})
-    two = [name for name in names if name in classdata.TWO]
-    several = [name for name in names if name in classdata.SEVERAL]
-    titles = (
-        ("auc", "Area under the ROC curve, two classes, five folds", "auc", two),
-        ("log-loss", "Log loss, two classes, five folds", "log_loss", two),
-        ("several", "Accuracy, several classes, five folds", "accuracy", several),
-    )
-    return [
-        Table(
-            f"classes-folds-{file}", title, HEADER + tuple(chosen),
-            _body(chosen, sizes, groups, figure, [key for key in EQUAL if chosen is two or key not in TWO_ONLY]),
-            FOLD_NOTES,
-        )
-        for file, title, figure, chosen in titles
-        if chosen
-    ]  # fmt: skip
-
-
-def _split(runs: Sequence[Run]) -> list[Table | Figure]:
     """Return how often BGN leads, its figures beside the others', risk scores, several classes, and times."""
     groups = by(runs, "dataset", "method")
     names = list(dict.fromkeys(run.task.dataset for run in runs))
@@ -97,7 +67,6 @@ LEADERS = (
     "best of the others ", "which ", "difference ",
 )  # fmt: skip
 SPREAD_NOTES = ("Means over seeds ± their standard deviation.",)
-FOLD_NOTES = ("Means over the five folds ± their standard deviation.",)
 LOSS_NOTES = (
     *SPREAD_NOTES,
     f"Probabilities are kept {SURE:g} away from 0 and 1, for all models.",

@@ -191,7 +191,7 @@ def tasks(options: Options) -> list[Task]:
     """Return every model on every table; one task has all disturbances."""
     smoke = options.scale == "smoke"
     names = TABLES[-1:] if smoke else TABLES
-    count = options.seeds or (1 if smoke else 5)
+    count = options.seeds or (1 if smoke else 3)
     parameters = {"size": SIZE, "disturbances": ["10 noise columns", "half of the rows"] if smoke else [*DISTURBANCES]}
     split = "a quarter, 120 rows" if smoke else f"a quarter, {ROWS} rows"
     return [

@@ -1,7 +1,6 @@
 """The study of classes: rows as the protocol says, sizes as they are counted, figures as they are defined."""
 
 import re
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -109,19 +108,8 @@ def test_rows_are_split_as_the_protocol_says():
         assert np.array_equal(found, wanted)
     few = classdata.split(Task("classes", "wine", "tree", {}, 2, stratified_split(60)))
     assert (len(few.y), len(few.y_test)) == (45, 15)
-    with pytest.raises(ValueError, match="stratified_split or folds makes; got 'paper'"):
+    with pytest.raises(ValueError, match="stratified_split makes; got 'paper'"):
         classdata.split(Task("classes", "wine", "tree", {}, 2, "paper"))
-
-
-def test_folds_test_every_row_once():
-    y = classdata.table("wine")[1]
-    parts = [classdata.split(Task("classes", "wine", "tree", {}, k, classdata.folds())) for k in range(5)]
-    held = [index for part in parts for index in part.X_test.index]
-    assert sorted(held) == list(range(len(y)))
-    for part in parts:
-        assert len(part.y) + len(part.y_test) == len(y)
-        assert not set(part.X.index) & set(part.X_test.index)
-        assert np.ptp(np.bincount(part.y_test) / np.bincount(y)) < 0.05
 
 
 @pytest.mark.parametrize("name", classdata.RAW)
@@ -276,7 +264,6 @@ def test_leaders_are_the_best_of_the_others_by_each_figure():
 def test_the_page_shows_every_table_and_figure():
     page = (Path(__file__).parents[2] / "docs" / "results" / "classes.rst").read_text(encoding="utf-8")
     runs = [made("titanic", "bgn", **{"5": (0.8, 0.5)}), made("penguins", "bgn", **{"5": (0.9, 0.1)})]
-    runs += [replace(run, task=replace(run.task, split=classdata.folds())) for run in runs]
     names = {("figure" if isinstance(each, Figure) else "table", each.name) for each in classes.show(runs)}
     shown = re.findall(r"published-(table|figure):: full/(\S+)", page)
     assert sorted(shown) == sorted(names | {("table", "classes-origin")})
@@ -292,8 +279,7 @@ def test_tasks_ask_every_model_what_it_can_answer():
     assert {name for name, method in asked if method == "fasterrisk"} == set(classdata.TWO)
     assert {name for name, method in asked if method == "bgn"} == set(classdata.TABLES)
     assert {task.seed for task in tasks} == {0}
-    whole = {(task.split, task.seed) for task in classes.tasks(Options("full"))}
-    assert whole == {("stratified", k) for k in range(3)} | {("five folds", k) for k in range(5)}
+    assert {task.seed for task in classes.tasks(Options("full"))} == {0, 1, 2}
     assert all(len(classdata.checksum(task.dataset)) == 64 for task in tasks)
     assert "classes" in STUDIES
 

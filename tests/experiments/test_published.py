@@ -11,7 +11,10 @@ import pytest
 
 from experiments import STUDIES, pages, records
 from experiments.__main__ import main
+from experiments.estimate import duration
+from experiments.options import Options
 from experiments.publish import RESULTS
+from experiments.runner import compare
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
@@ -124,8 +127,9 @@ def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
     assert main(["all", "--status", "--store", str(tmp_path / "none")]) == 0
     found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", capsys.readouterr().out, re.MULTILINE))
     assert found.keys() == STUDIES.keys()
-    hours = sum(run.seconds for run in records.read(RESULTS / "peers.jsonl").values()) / 3600
-    assert found["peers"] == f"{hours:.1f} h"
+    work = compare("trees", Options("reduced"), records.read(RESULTS / "trees.jsonl"))
+    assert not work.missing
+    assert found["trees"] == duration(sum(run.seconds for run in work.done.values()))
 
 
 def test_all_published_tables_are_printed_at_once(capsys):
