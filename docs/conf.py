@@ -6,13 +6,14 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from docutils import nodes
 from docutils.parsers.rst.directives.images import Image
 from sphinx.directives.other import Include
 
 import bgn
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the studies are no part of the package
-from experiments import pages
+from experiments import cite, pages
 
 os.environ.setdefault("MPLBACKEND", "agg")
 
@@ -124,8 +125,18 @@ class PublishedFigure(Image):
         return super().run()
 
 
+def measured(name, rawtext, text, lineno, inliner, options=None, content=()):
+    """``:measured:`reduced/trees | averaged columns, 3, tree | test MSE```: a figure of a table, or a claim."""
+    try:
+        return [nodes.Text(cite.cited(text))], []
+    except ValueError as error:
+        told = inliner.reporter.error(f"{rawtext}: {error}", line=lineno)
+        return [inliner.problematic(rawtext, rawtext, told)], [told]
+
+
 def setup(app):
     """Teach Sphinx to show what was published."""
     app.add_directive("published-table", PublishedTable)
     app.add_directive("published-figure", PublishedFigure)
+    app.add_role("measured", measured)
     app.connect("source-read", say_what_is_missing)

@@ -25,7 +25,7 @@ y = table.target.map({0: "malignant", 1: "benign"}).rename("tumour")
 
 def risk_score(X_train, y_train):
     """Ten yes/no questions about one column each, worth whole points up to five."""
-    model = bgn.BGNClassifier(max_width=QUESTIONS, max_features=1, random_state=0).fit(X_train, y_train)
+    model = bgn.BGNClassifier(max_width=QUESTIONS, max_features=1, max_linear=0, random_state=0).fit(X_train, y_train)
     return model, bgn.simplify(model, X_train, y_train, points=5).network
 
 

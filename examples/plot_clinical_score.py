@@ -24,7 +24,7 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 # Questions about one column each
 # -------------------------------
 
-model = bgn.BGNClassifier(max_width=6, max_features=1, random_state=0).fit(X_train, y_train)
+model = bgn.BGNClassifier(max_width=6, max_features=1, max_linear=0, random_state=0).fit(X_train, y_train)
 print(model.equation())
 
 # %%

@@ -25,6 +25,9 @@ and may have
     About how long it takes, in any unit, to start the longest first and to say how much time is left.
 ``PUBLISHED``
     The scales whose runs ``python -m experiments publish`` takes for the documentation; ``("reduced",)`` without it.
+``code(task) -> str or None``
+    Which part of bgn decides the figures of a task, ``"growth"`` or ``"baselines"``; None for other packages alone.
+    Without it: growth for methods whose name, or its last word, begins with ``bgn``, baselines for what needs torch.
 ``extra(task) -> str or None``
     The extra of bgn that a task needs besides ``experiments``; a study says so before it starts.
 ``skipped(task) -> str or None``
@@ -60,6 +63,7 @@ Example, a whole study::
 
 STUDIES = {
     "accuracy": "Table 1: BGN and five gradient-trained networks on seven tables",
+    "overview": "Tables 2 and 3: the tables and the methods as they are",
     "timing": "Table 4: how long training takes, and the paper's definitions taken literally",
     "bounds": "Theorem 1 along depth: where accuracy is lost",
     "pruning": "Figures 3 and 4: pruned networks against BGN while it grows",

@@ -11,8 +11,10 @@ from urllib.parse import urlsplit
 from bgn.datasets import DatasetError
 from bgn.printable import message
 from experiments import STUDIES, runner, tables
+from experiments.estimate import Estimate, remaining
 from experiments.options import SCALES, Options
 from experiments.publish import RESULTS, complete, provenance, publish, published_runs
+from experiments.recheck import recheck
 from experiments.store import Run, Store, merge
 
 _HERE = Path(__file__).parent
@@ -27,6 +29,9 @@ Rebuild a table or figure of the paper from raw data, ours beside the printed on
   python -m experiments publish accuracy --store FILE
                                                  add runs to experiments/results; without --store, after a merge of
                                                  two branches, put its lines in order
+  python -m experiments recheck accuracy --cells 10
+                                                 compute some published runs again and compare; where all agree, note
+                                                 that today's code gives what is published (results/accuracy.code.json)
 
 Studies:
 """
@@ -44,8 +49,8 @@ def parser() -> argparse.ArgumentParser:
         "python -m experiments", description=_DESCRIPTION + titles, epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    found.add_argument("name", nargs="?", help="a study, or: all, merge, publish")
-    found.add_argument("more", nargs="*", metavar="FILE", help="for merge: target and sources; for publish: studies")
+    found.add_argument("name", nargs="?", help="a study, or: all, merge, publish, recheck")
+    found.add_argument("more", nargs="*", metavar="FILE", help="for merge: stores; for publish and recheck: studies")
     size = found.add_mutually_exclusive_group()
     meanings = ("a toy", "smaller grids than the paper's (the default)", "everything")
     for scale, meaning in zip(SCALES, meanings, strict=True):
@@ -64,6 +69,12 @@ def parser() -> argparse.ArgumentParser:
     instead = found.add_mutually_exclusive_group()
     instead.add_argument("--status", action="store_true", help="run nothing, say what there is")
     instead.add_argument("--published", action="store_true", help="run nothing, print the published tables")
+    found.add_argument("--replace", action="store_true", help="for publish: the store's runs replace older ones")
+    found.add_argument("--cells", type=int, default=10, metavar="N", help="for recheck: how many runs (default 10)")
+    found.add_argument("--seed", type=int, default=0, metavar="S", help="for recheck: of the draw (default 0)")
+    found.add_argument(
+        "--longest", type=float, default=60.0, metavar="SECONDS", help="for recheck: leave longer runs out (default 60)"
+    )
     found.add_argument("--retry", action="store_true", help="try again what failed")
     found.add_argument("--redo", action="store_true", help="forget what is stored of the chosen runs and do them again")
     return found
@@ -86,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _command(args: argparse.Namespace) -> int:
     """Do one command."""
     if args.name is None:
-        raise ValueError(f"name a study: {', '.join(STUDIES)}; or all, merge, publish.")
+        raise ValueError(f"name a study: {', '.join(STUDIES)}; or all, merge, publish, recheck.")
     if args.output is not None and args.output.exists() and not args.output.is_dir():
         raise ValueError(f"--output must be a folder; {args.output} is a file.")
     if args.name == "merge":
@@ -96,9 +107,11 @@ def _command(args: argparse.Namespace) -> int:
         return 0
     if args.name == "publish":
         known = [name for name in STUDIES if (RESULTS / f"{name}.jsonl").exists()]
-        for path in publish(args.more or known, args.store):
+        for path in publish(args.more or known, args.store, replace=args.replace):
             print(path)
         return 0
+    if args.name == "recheck":
+        return _recheck(args)
     if args.more:
         raise ValueError(f"one study at a time, or all; got {' '.join([args.name, *args.more])}.")
     for flag in ("jobs", "seeds"):
@@ -121,24 +134,28 @@ def _command(args: argparse.Namespace) -> int:
     if args.status and not path.exists():
         path = Path(":memory:")  # nothing is made where nothing is run
     with Store(path, read_only=args.status and path.is_file()) as store:
-        failed = [_study(name, options, store, args) for name in names]
+        estimate = Estimate(run for name in names for run in runner.alike(published_runs(name).values(), args.device))
+        failed = [_study(name, options, store, args, estimate, names[k + 1 :]) for k, name in enumerate(names)]
     return 1 if any(failed) else 0
 
 
-def _study(name: str, options: Options, store: Store, args: argparse.Namespace) -> int:
+def _study(
+    name: str, options: Options, store: Store, args: argparse.Namespace, estimate: Estimate, later: tuple[str, ...]
+) -> int:
     """Run a study or say how it stands; return how many runs failed."""
     if args.status:
         work = runner.look(name, options, store)
-        elsewhere = published_runs(name).values() if work.missing else ()
-        estimate = runner.Estimate(work, runner.alike(elsewhere, args.device))
-        seconds = estimate.seconds(estimate.cost(work.missing.values())) if work.missing else 0.0
+        estimate.learn(work.done.values())
         done = len(work.done) - len(work.failed)
-        left = runner.remaining(seconds)
+        left = remaining(estimate.seconds(work.missing.values()) if work.missing else 0.0)
         print(f"{name}: {done} done, {len(work.failed)} failed, {len(work.missing)} missing; {left} with one job")
         return 0
     if args.redo:
         store.forget(runner.chosen(name, options))
-    work = runner.perform(name, options, store, args.jobs, args.backend, args.retry)
+    own = runner.chosen(name, options)
+    after = {key: task for other in later for key, task in runner.look(other, options, store).missing.items()}
+    ahead = [task for key, task in after.items() if key not in own]  # studies share runs
+    work = runner.perform(name, options, store, args.jobs, args.backend, args.retry, sys.stderr, estimate, ahead)
     done = [work.done[key] for key in work.tasks if key in work.done]
     try:
         _show(name, done, args.format, args.output or _HERE / "output")
@@ -162,6 +179,22 @@ def _published(names: tuple[str, ...], options: Options, args: argparse.Namespac
         if runs:
             _show(name, list(runs.values()), args.format, args.output)
     return 0
+
+
+def _recheck(args: argparse.Namespace) -> int:
+    """Compute some published runs of studies again; return whether any differs."""
+    for flag in ("cells", "jobs"):
+        if getattr(args, flag) < 1:
+            raise ValueError(f"--{flag} must be at least 1; got {getattr(args, flag)}.")
+    known = [name for name in STUDIES if (RESULTS / f"{name}.jsonl").exists()]
+    differ = False
+    for name in args.more or known:
+        if name not in known:
+            raise ValueError(f"no runs of {name!r} are published; there are {', '.join(known)}.")
+        found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs)
+        print(*lines, sep="\n", flush=True)
+        differ = differ or any(each.differs for each in found)
+    return int(differ)
 
 
 def _show(name: str, runs: list[Run], form: str, folder: Path | None) -> None:

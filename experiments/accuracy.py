@@ -1,7 +1,8 @@
 """Table 1: test error, width and hidden layers of BGN and of five gradient-trained networks on seven tables.
 
 Each seed has its own split. A combination of a gradient-trained method is chosen by its validation error, mean over
-seeds; so is BGN's variant. Every grid point and seed is a run of its own, so a grid can grow without starting over.
+seeds. BGN as in the paper and BGN with our defaults are shown apart. Every grid point and seed is a run of its own, so
+a grid can grow without starting over.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ LARGE = {
     "max_layers": 3, "max_width": 400, "max_features": 4, "shrinkage": 100.0, "max_replacements": 0, "patience": 60,
 }  # fmt: skip
 TRAINED = {
-    "binaryconnect": "BC", "bnn": "BNN*", "bnn_plus": "BNN+", "bireal": "Bi-real*", "quantization": "QN",
+    "binaryconnect": "BC", "bnn": "BNN*", "bnn_identity": "BNN*, identity", "bnn_plus": "BNN+",
+    "bireal": "Bi-real*", "quantization": "QN",
 }  # fmt: skip
 
 # A method's own parameters: the paper tries all combinations, the reduced grid the first one.
@@ -193,26 +195,28 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     chosen = {key: choose(group) for key, group in groups.items()}
     names = list(dict.fromkeys(run.task.dataset for run in runs))
     methods = [method for method in (*GROWN, *TRAINED) if any((name, method) in chosen for name in names)]
-    for name in names:
-        chosen[name, "best"] = best_of(chosen.get((name, method)) for method in STANDARD)
     labels = [(GROWN | TRAINED)[method] for method in methods]
-    header, columns = ("table", "whose", "BGN, best of two", *labels), ("best", *methods)
+    header = ("table", "whose", *labels)
     failed = sum(run.error is not None for run in runs)
     notes = (NOTE, *([f"{failed} of {len(runs)} runs failed."] if failed else []))
-    sizes = _lines(names, columns, chosen, size, lambda line: f"{line[1]} x {line[2]}")
+    sizes = _lines(names, methods, chosen, size, lambda line: f"{line[1]} x {line[2]}")
     tried = [[name, *(_tried(groups.get((name, method))) for method in methods)] for name in names]
     seconds = [[name, *(_seconds(groups.get((name, method))) for method in methods)] for name in names]
     return [
-        Table("accuracy", "Test MSE", header, _lines(names, columns, chosen, _error, lambda line: line[0]), notes),
+        Table("accuracy", "Test MSE", header, _lines(names, methods, chosen, _error, lambda line: line[0]), notes),
         Table("accuracy-sizes", "Width x hidden layers", header, sizes, (NOTE_ON_SIZES,)),
-        Table("accuracy-targets", "BGN beside the printed BGN", TARGETS, [_target(name, chosen) for name in names]),
+        Table("accuracy-targets", "BGN beside the printed BGN", TARGETS, _targets(names, chosen)),
         Table("accuracy-tried", "Combinations tried", ("table", *labels), tried, (NOTE_ON_GRIDS,)),
         Table("accuracy-seconds", "Seconds a run", ("table", *labels), seconds, (NOTE_ON_SECONDS,)),
     ]
 
 
-TARGETS = ("table", "printed", "ours", "variant", "ours / printed", "at or below")
-NOTE = "Mean over seeds; the combination, and BGN's variant, with the least mean validation error."
+TARGETS = ("table", "variant", "printed", "ours", "ours / printed", "at or below")
+NOTE = (
+    "Mean over seeds; the combination with the least mean validation error. The printed BGN stands below BGN as in the "
+    "paper. BNN* takes the step's slope for 1 where the input lies between -1 and 1; with the identity, for 1 "
+    "everywhere, as the paper describes it."
+)
 NOTE_ON_SIZES = "Width of the widest layer; means over seeds where they differ."
 NOTE_ON_GRIDS = "The paper tries 27 combinations of BC, BNN* and Bi-real*, 324 of BNN+ and 81 of QN."
 NOTE_ON_SECONDS = "Wall time of a run, mean; of networks trained at once, a share each."
@@ -239,11 +243,6 @@ def validation(runs: list[Run]) -> float:
     return found if np.isfinite(found) else float("inf")
 
 
-def best_of(groups: Iterable[list[Run] | None]) -> list[Run] | None:
-    """Return the runs with the least mean validation error."""
-    return min((group for group in groups if group), key=validation, default=None)
-
-
 def size(runs: list[Run]) -> str:
     """Return the width and the number of hidden layers of what was chosen."""
     widths = [run.figures.get("widths") or run.task.parameters["hidden_layers"] for run in runs]
@@ -264,18 +263,24 @@ def _lines(
     for name in names:
         cells = [(chosen.get((name, method), MISSING), method) for method in columns]
         lines.append([name, "ours", *(FAILED if c is None else c if c is MISSING else ours(c) for c, _ in cells)])
-        known = {"best": TABLE_1[name]["bgn"]} | {method: TABLE_1[name][method] for method in TRAINED}
+        known: dict[str, Any] = TABLE_1[name] | {"bnn_identity": TABLE_1[name]["bnn"]}
+        known["bgn_paper"] = known.pop("bgn")
         lines.append([name, "printed", *(printed(known[method]) if method in known else None for method in columns)])
     return lines
 
 
-def _target(name: str, chosen: dict[Any, Any]) -> list[Cell]:
-    """Return how BGN stands beside the printed BGN on one table."""
-    limit, best = TABLE_1[name]["bgn"][0], chosen[name, "best"]
-    if best is None:
-        return [name, limit, MISSING, None, None, None]
-    error = float(mean(best, "test_mse"))
-    return [name, limit, error, GROWN[best[0].task.method], error / limit, "yes" if error <= limit else "no"]
+def _targets(names: list[str], chosen: dict[Any, Any]) -> list[list[Cell]]:
+    """Return how each variant of BGN stands beside the printed BGN, table by table."""
+    lines: list[list[Cell]] = []
+    for method in STANDARD:
+        for name in names:
+            limit, runs = TABLE_1[name]["bgn"][0], chosen.get((name, method))
+            if runs is None:
+                lines.append([name, GROWN[method], limit, MISSING, None, None])
+                continue
+            error = float(mean(runs, "test_mse"))
+            lines.append([name, GROWN[method], limit, error, error / limit, "yes" if error <= limit else "no"])
+    return lines
 
 
 def _tried(runs: list[Run] | None) -> Cell:

@@ -1,6 +1,7 @@
-"""Figures 6 and 7: a network of five neurons on housing, its equation and its drawing, beside the printed model.
+"""Figures 6 and 7: networks of five, seven and eight neurons on housing, their equations and drawings.
 
-The printed equation is evaluated and explained on our rows too, so that its error and its percentages can be checked.
+Five stands beside the printed model, seven and eight beside the errors that Table 5 prints for such widths. The printed
+equation is evaluated and explained on our rows too, so that its error and its percentages can be checked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ MODELS = {
     "bgn": "BGN, our defaults",
 }
 TARGET = "value, 100 k$"
+# Width, and what Table 5 prints of it: test MSE and features.
+WIDTHS = {5: (0.6358, 3), 7: (0.5849, 4), 8: (0.5020, 5)}
 
 # Figure 6: weight, coefficients by column, threshold; the base is 1.00.
 PRINTED = (
@@ -40,12 +43,13 @@ NAMES = {"MedInc": "medianIncome", "MedAge": "housingMedianAge", "TotalBed": "to
 
 
 def tasks(options: Options) -> list[Task]:
-    """Return the printed model to evaluate and two to grow, each on five splits."""
+    """Return the printed model to evaluate and those to grow, each on five splits."""
     smoke = options.scale == "smoke"
     split = data.paper_split(400 if smoke else None)
     return [
-        Task("housing_model", "housing", method, {"width": 5}, seed, split)
+        Task("housing_model", "housing", method, {"width": width}, seed, split)
         for method in MODELS
+        for width in (WIDTHS if method != "printed" else (5,))
         for seed in range(options.seeds or (1 if smoke else 5))
     ]
 
@@ -93,30 +97,36 @@ def plain(found: Importance) -> dict[str, Any]:
 
 def show(runs: Sequence[Run]) -> list[Table | Figure]:
     """Return errors, equations, percentages and drawings; of grown models those of the first split."""
-    groups = by(runs, "method")
-    first = {method: run for method, found in groups.items() if (run := found[0]).error is None}
+    groups = by(runs, "method", "width")
     errors = [
-        [label, mean(groups.get(method), "test_mse"), mean(groups.get(method), "features"), 0.6358, 3]
+        [width, label, *(mean(groups.get((method, width)), name) for name in ("test_mse", "features")), *printed]
+        for width, printed in WIDTHS.items()
         for method, label in MODELS.items()
+        if method != "printed" or width == 5
     ]
     shown: list[Table | Figure] = [
-        Table(
-            "housing_model", "Five neurons on housing (StatLib's columns)",
-            ("model", "test MSE", "features", "printed MSE", "printed features"), errors, NOTES,
-        )
-    ]  # fmt: skip
-    for method, run in first.items():
-        name = f"housing_model-{method.replace('_', '-')}"
-        shown.append(Table(name, f"The equation: {MODELS[method]}", ("", "if"), _equation(run)))
-        shown.append(Figure(f"{name}-drawing", f"The drawing: {MODELS[method]}", _drawing(run), (8.2, 3.6)))
-    if "printed" in first:
-        shown += _percentages(first["printed"])
+        Table("housing_model", "Five, seven and eight neurons on housing (StatLib's columns)", HEADER, errors, NOTES)
+    ]
+    for (method, width), found in groups.items():
+        if found[0].error is None:
+            name = f"housing_model-{method.replace('_', '-')}" + ("" if width == 5 else f"-{width}")
+            told = MODELS[method] if method == "printed" else f"{MODELS[method]}, {width} neurons"
+            lines, note = _equation(found[0])
+            shown.append(Table(name, f"The equation: {told}", ("", "if"), lines, note))
+            size = (8.2, 3.6 if width == 5 else 4.6)
+            shown.append(Figure(f"{name}-drawing", f"The drawing: {told}", _drawing(found[0]), size))
+    printed = groups.get(("printed", 5))
+    if printed and printed[0].error is None:
+        shown += _percentages(printed[0])
     return shown
+
+
+HEADER = ("neurons", "model", "test MSE", "features", "printed MSE", "printed features")
 
 
 NOTES = (
     "Means over seeds. Which rows the printed equation was fitted to is unknown; some are among our test rows. Grown "
-    "models have five neurons each, of at most two features.",
+    "models have that many neurons, each of at most two features.",
 )
 
 
@@ -134,14 +144,15 @@ def importance_of(run: Run, kind: str = "shap") -> Importance:
     return Importance(**parts, feature_names=tuple(run.figures["names"]), kind=kind)
 
 
-def _equation(run: Run) -> list[list[Cell]]:
-    """Return the equation, a line a term."""
-    first, *terms = equation(network_of(run)).splitlines()
+def _equation(run: Run) -> tuple[list[list[Cell]], list[str]]:
+    """Return the equation, one line per term, and what rounding it does."""
+    first, *terms = equation(network_of(run), digits=4).splitlines()
     lines: list[list[Cell]] = [[first.strip(), "always"]]
     for term in terms:
         weight, _, condition = term.strip().partition(" [")
-        lines.append([weight, condition.removesuffix("]")])
-    return lines
+        if condition:
+            lines.append([weight, condition.removesuffix("]")])
+    return lines, [line for line in terms if " [" not in line]
 
 
 def _drawing(run: Run) -> Callable[[Any], None]:
@@ -163,7 +174,7 @@ def _percentages(run: Run) -> list[Table | Figure]:
     neurons = [sorted(kind.relative_neurons, reverse=True) for kind in kinds.values()]
     for place, share in enumerate(PRINTED_NEURONS):
         body.append([f"neuron {place + 1}, by importance", *map(_percent, (share, *(n[place] for n in neurons)))])
-    header = ("share of", "printed", "ours, mean |SHAP|", "ours, the paper's algorithm")
+    header = ("share of", "printed", "ours, mean SHAP size", "ours, the paper's algorithm")
     return [Table("housing_model-shares", "The printed model's percentages", header, body)]
 
 

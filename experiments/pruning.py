@@ -15,16 +15,19 @@ import numpy as np
 
 from bgn import BGNRegressor
 from experiments import data
+from experiments.accuracy import OWN
 from experiments.options import Options
 from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
 REVISION = 1
+PUBLISHED = ("reduced", "full")
 
 GROWN = {"bgn_paper": "BGN, as in the paper", "bgn": "BGN, our defaults"}
 PRUNED = {
     "global_magnitude": "global magnitude",
     "global_magnitude, raw": "global magnitude, raw targets",
+    "global_scaled": "global magnitude, layers scaled alike",
     "layer_magnitude": "layerwise magnitude",
     "global_gradient": "global gradient magnitude",
     "layer_gradient": "layerwise gradient magnitude",
@@ -32,7 +35,7 @@ PRUNED = {
 }
 METHODS = {"power_plant": "BNN+", "istanbul": "QN"}
 BUDGETS = (1000, 300, 100, 30)
-COLOURS = ("#D55E00", "#E69F00", "#CC79A7", "#009E73", "#56B4E9", "#7F7F7F")
+COLOURS = ("#D55E00", "#E69F00", "#8C564B", "#CC79A7", "#009E73", "#56B4E9", "#7F7F7F")
 
 
 def tasks(options: Options) -> list[Task]:
@@ -54,9 +57,11 @@ def tasks(options: Options) -> list[Task]:
 
 # The paper prunes what it had chosen: 1000 x 2 on power plant, 1000 x 1 on Istanbul.
 FULL: dict[str, dict[str, Any]] = {
-    "power_plant": {"hidden_layers": [1000, 1000], "rates": [0.1, 0.01, 0.001], "batch_size": 512},
+    "power_plant": {
+        "hidden_layers": [1000, 1000], "rates": [0.1, 0.01, 0.001], "own": OWN["bnn_plus"], "batch_size": 512,
+    },
     "istanbul": {"hidden_layers": [1000], "rates": [0.1, 0.01, 0.001], "temperatures": [5, 10, 20], "batch_size": 64},
-}
+}  # fmt: skip
 REDUCED = FULL | {"power_plant": {"hidden_layers": [100, 100], "rates": [0.1, 0.01], "batch_size": 512}}
 SMOKE = {
     "power_plant": {"hidden_layers": [8, 8], "rates": [0.1], "batch_size": 64, "max_epochs": 3},
@@ -85,42 +90,45 @@ def together(task: Task) -> object:
 
 
 def run_together(tasks: Sequence[Task], device: str) -> list[dict[str, Any]]:
-    """Train the networks that the tasks prune, keep the one that validates best, and prune it."""
-    from bgn.baselines import prune
+    """Train the networks that the tasks prune, keep the one that validates best, and prune it in all ways at once."""
+    from bgn.baselines import Split, prune_many
 
     rows = data.split(tasks[0])
-    model = trained(tasks[0], rows, device)
-    whole = {"weights": model.network_.n_weights} | rows.mse(model)
-    answers = []
-    for task in tasks:
-        ranking = task.method.partition(",")[0]
-        rounds = prune(model, ranking, schedule=task.parameters["schedule"], random_state=task.seed)
-        curve = [whole, *({"weights": small.n_weights} | rows.mse(small) for small in rounds)]
-        answers.append({"curve": curve, "learning_rate": model.learning_rate})
-    return answers
+    split = Split(rows.X, rows.y, rows.X_validation, rows.y_validation, rows.X_test, rows.y_test)
+    model = trained(tasks[0], split, device)
+    ways = [(task.method.partition(",")[0], task.parameters["schedule"]) for task in tasks]
+    pruned = prune_many([model] * len(tasks), [split] * len(tasks), ways, device)
+    own = {name: getattr(model.config, name) for name in ("learning_rate", "sharpness", "penalty", "penalty_strength")}
+    return [{"curve": [*map(point, [model, *rounds])]} | own for rounds in pruned]
 
 
-def trained(task: Task, rows: data.Rows, device: str) -> Any:
+def point(model: Any) -> dict[str, float]:
+    """Return a network's size and errors."""
+    left = model.parameters[: model.shape.n_connections] != 0
+    if model.mask is not None:
+        left = left & model.mask[: len(left)]
+    return {"weights": int(left.sum()), "validation_mse": model.validation_mse, "test_mse": model.test_mse}
+
+
+def trained(task: Task, split: Any, device: str) -> Any:
     """Return the network that validates best among those a task names."""
     import torch
 
-    from bgn.baselines import BNNPlusRegressor, QuantizationNetworkRegressor
+    from bgn.baselines import Config, train_many
 
     torch.set_num_threads(1)
-    make = {"power_plant": BNNPlusRegressor, "istanbul": QuantizationNetworkRegressor}[task.dataset]
     asked = task.parameters
-    common = {
-        "batch_size": asked["batch_size"], "max_epochs": asked.get("max_epochs", 200), "random_state": task.seed,
-        "scale_target": not task.method.endswith(", raw"), "device": device,
-    }  # fmt: skip
-    own = [{"temperature": float(value)} for value in asked.get("temperatures", [])] or [{}]
-    models = [
-        make(tuple(asked["hidden_layers"]), learning_rate=rate, **more, **common).fit(
-            rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)
+    method = {"power_plant": "bnn_plus", "istanbul": "quantization"}[task.dataset]
+    temperatures = [{"sharpness": float(value)} for value in asked.get("temperatures", [])]
+    own = asked.get("own") or temperatures or OWN[method][:1]
+    configs = [
+        Config(
+            method, tuple(asked["hidden_layers"]), learning_rate=rate, seed=task.seed, batch_size=asked["batch_size"],
+            max_epochs=asked.get("max_epochs", 200), scale_target=not task.method.endswith(", raw"), **more,
         )
         for rate, more in product(asked["rates"], own)
-    ]
-    return min(models, key=lambda model: model.validation_mse_)
+    ]  # fmt: skip
+    return min(train_many(configs, split, device), key=lambda model: model.validation_mse)
 
 
 def run(task: Task) -> dict[str, Any]:
@@ -161,7 +169,8 @@ NOTES = (
     "converged. Then the network that validates best among those on the way with at most so many weights, a mean over "
     "seeds; empty where pruning ended before.",
     "On standardised targets a global ranking by magnitude takes the whole output layer at the first cut, and pruning "
-    "ends; so that ranking is tried on raw targets too.",
+    "ends; so that ranking is tried on raw targets, and with every weight divided by the root mean square of its "
+    "layer's, too.",
 )
 
 
@@ -215,7 +224,7 @@ def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) 
     def draw(canvas: Any) -> None:
         ax = canvas.subplots()
         plain(ax)
-        for (method, label), colour, sign in zip(PRUNED.items(), COLOURS, "sDv^<x", strict=True):
+        for (method, label), colour, sign in zip(PRUNED.items(), COLOURS, "sDPv^<x", strict=True):
             curves = _curves(groups.get((name, method, schedule)))
             if curves and min(map(len, curves)) > 1:
                 x, y, spread = by_step(curves).T

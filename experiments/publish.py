@@ -14,20 +14,27 @@ from experiments.store import Run
 RESULTS = Path(__file__).parent / "results"
 
 
-def publish(names: Iterable[str], source: Path | None = None, results: Path = RESULTS) -> list[Path]:
+def publish(
+    names: Iterable[str], source: Path | None = None, results: Path = RESULTS, replace: bool = False
+) -> list[Path]:
     """Add the runs of a store to the published ones, and put their lines in order; return the files.
 
     A study that is published at other scales than ``"reduced"`` names them in its ``PUBLISHED``. A published run
-    stays unless it failed; delete its line to have another in its place.
+    stays unless it failed; with `replace`, one of the store that succeeded takes its place, and runs that no scale of
+    the study names any more are dropped.
     """
     written = []
     stored = {} if source is None else read_any(source)
     for name in names:
         path = results / f"{name}.jsonl"
         runs = published_runs(name, results)
-        wanted = (key for options in scales(name).values() for key in runner.chosen(name, options))
+        wanted = {key for options in scales(name).values() for key in runner.chosen(name, options)}
+        if replace:
+            runs = {key: run for key, run in runs.items() if key in wanted}
         runs |= {
-            key: stored[key] for key in wanted if key in stored and (key not in runs or runs[key].error is not None)
+            key: stored[key]
+            for key in sorted(wanted & stored.keys())
+            if key not in runs or runs[key].error is not None or (replace and stored[key].error is None)
         }
         if not runs:
             raise ValueError(f"no runs of {name} to publish; name the store that has them with --store.")
@@ -89,7 +96,8 @@ def provenance(name: str, scale: str, runs: list[Run]) -> str:
     found: dict[str, set[str]] = {}
     for run in runs:
         for package, number in run.versions.items():
-            found.setdefault(package, set()).add(number)
+            if package not in ("growth", "baselines"):  # hashes, for machines
+                found.setdefault(package, set()).add(number)
     used = ", ".join(f"{package} {' and '.join(sorted(numbers))}" for package, numbers in sorted(found.items()))
     hours = sum(run.seconds for run in runs) / 3600
     return (

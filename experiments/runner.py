@@ -26,7 +26,8 @@ from threadpoolctl import threadpool_limits
 
 import bgn
 from bgn.require import require
-from experiments import STUDIES, data
+from experiments import STUDIES, code, data
+from experiments.estimate import Estimate, duration, in_order, remaining
 from experiments.options import SCALES, Options
 from experiments.store import Run, Store, Task
 
@@ -99,9 +100,12 @@ def compare(name: str, options: Options, stored: Mapping[str, Run], retry: bool 
 
 def perform(
     name: str, options: Options, store: Store, jobs: int = 1, backend: str = "loky", retry: bool = False,
-    log: TextIO = sys.stderr,
+    log: TextIO = sys.stderr, estimate: Estimate | None = None, later: Iterable[Task] = (),
 ) -> Work:  # fmt: skip
-    """Do what is missing of a study, the longest first, and return what there is then.
+    """Do what is missing of a study, and return what there is then.
+
+    The longest runs come first, so that none is left alone at the end; before them a short one of every method, from
+    which the estimate of the time left learns how fast this machine is.
 
     Parameters
     ----------
@@ -116,28 +120,35 @@ def perform(
     retry : bool
         Try again what failed.
     log : file
-        Where progress goes, a line a batch.
+        Where progress goes, one line per batch.
+    estimate : Estimate, optional
+        What is known of how long things take.
+    later : iterable of Task
+        What other studies will do after this one; their time is told, too.
     """
     work = look(name, options, store, retry)
     here = not backend.startswith("dask://")  # whose workers have packages of their own
     if here:
         _check_extras(name, work.missing.values())
-    reasons = {key: _skipped(task) if here else None for key, task in work.missing.items()}
+    reasons = {key: skipped(task) if here else None for key, task in work.missing.items()}
     for reason, count in Counter(filter(None, reasons.values())).items():
         print(f"{name}: {count} runs left out: {reason}", file=log, flush=True)
-    estimate = Estimate(work)
-    ahead = {key: task for key, task in work.missing.items() if reasons[key] is None}
-    batches = sorted(_batches(ahead), key=estimate.cost, reverse=True)
-    left = sum(map(estimate.cost, batches))
+    estimate = Estimate() if estimate is None else estimate
+    estimate.learn(work.done.values())
+    batches = in_order(_batches({key: task for key, task in work.missing.items() if reasons[key] is None}), estimate)
+    left, after = {id(batch): batch for batch in batches}, list(later)
+    waiting = {task: id(batch) for batch in batches for task in batch}
     begun = time.perf_counter()
     count = len(work.done)
-    for runs in _results(batches, options.device, jobs, backend):
+    for runs in results(batches, options.device, jobs, backend):
         store.add(runs)
         count += len(runs)
-        left -= estimate.cost([run.task for run in runs])
+        left.pop(waiting[runs[0].task])
         estimate.learn(runs)
-        seconds = max(0.0, estimate.seconds(left) / jobs)
-        print(_line(name, runs, count, len(work.tasks), seconds), file=log, flush=True)
+        told = remaining(estimate.wall(left.values(), jobs))
+        if after:
+            told += f", {duration(estimate.wall([*left.values(), *([task] for task in after)], jobs))} with all studies"
+        print(f"{_line(name, runs, count, len(work.tasks))}; {told}", file=log, flush=True)
     if batches:
         print(f"{name}: done in {duration(time.perf_counter() - begun)}", file=log, flush=True)
     return look(name, options, store)
@@ -152,7 +163,7 @@ def execute(tasks: Sequence[Task], device: str) -> list[Run]:
     try:
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.filterwarnings("error", message="fit was interrupted", category=UserWarning)
-            alone = _together(tasks[0]) is None
+            alone = together(tasks[0]) is None
             answers = [module.run(tasks[0])] if alone else module.run_together(tasks, device)
     except ImportError:
         raise  # it tells of this machine, not of the method
@@ -163,7 +174,7 @@ def execute(tasks: Sequence[Task], device: str) -> list[Run]:
     seconds = (time.perf_counter() - begun) / len(tasks)
     finished = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
     return [
-        Run(task, data.checksum(task.dataset), figures, error, seconds, finished, versions(device))
+        Run(task, data.checksum(task.dataset), figures, error, seconds, finished, versions(device) | code.origin(task))
         for task, figures in zip(tasks, answers, strict=True)
     ]
 
@@ -184,101 +195,25 @@ def alike(runs: Iterable[Run], device: str) -> list[Run]:
     devices = ("cpu", "cuda") if device == "auto" else (device,)
     return [
         run for run in runs
-        if run.error is None and (_together(run.task) is None or run.versions.get("device", "cpu") in devices)
+        if run.error is None and (together(run.task) is None or run.versions.get("device", "cpu") in devices)
     ]  # fmt: skip
 
 
-class Estimate:
-    """How long things take, from how long they took.
-
-    Parameters
-    ----------
-    work : Work
-        Runs that were done here say how long things take here.
-    elsewhere : iterable of Run
-        Runs that were done somewhere else: how long one took there stands for its cost, and until something was done
-        here, for its time.
-    """
-
-    def __init__(self, work: Work, elsewhere: Iterable[Run] = ()) -> None:
-        self._spent = 0.0
-        self._paid = 0.0
-        self._unit = 1.0
-        self._known: dict[str, float] = {}
-        runs = list(elsewhere)
-        self.learn(runs)
-        if runs:
-            self._unit, self._known = self.seconds(1.0), {run.task.key(""): run.seconds for run in runs}
-            self._spent = self._paid = 0.0
-        self.learn(work.done.values())
-
-    def learn(self, runs: Iterable[Run]) -> None:
-        """Take note of runs."""
-        for run in runs:
-            self._spent += run.seconds
-            self._paid += self.cost([run.task])
-
-    def cost(self, tasks: Iterable[Task]) -> float:
-        """Return the cost of tasks: in seconds elsewhere, or in the study's unit."""
-        return float(sum(map(self._cost, tasks)))
-
-    def _cost(self, task: Task) -> float:
-        """Return the cost of one task."""
-        seconds = self._known.get(task.key("")) if self._known else None
-        return self._unit * _cost(task) if seconds is None else seconds
-
-    def seconds(self, cost: float) -> float:
-        """Return a cost in seconds; nan as long as nothing was run."""
-        if self._paid:
-            return cost * self._spent / self._paid
-        return cost if self._known else float("nan")
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it.
-
-    Examples
-    --------
-    >>> [duration(seconds) for seconds in (4.2, 130, 7300)]
-    ['4 s', '2 min', '2.0 h']
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def remaining(seconds: float) -> str:
-    """Return how much time is left as people say it.
-
-    Examples
-    --------
-    >>> [remaining(seconds) for seconds in (130, float("nan"))]
-    ['2 min left', 'no estimate yet of the time left']
-    """
-    return "no estimate yet of the time left" if seconds != seconds else f"{duration(seconds)} left"
-
-
-def _line(name: str, runs: list[Run], count: int, total: int, left: float) -> str:
+def _line(name: str, runs: list[Run], count: int, total: int) -> str:
     """Return a line of progress."""
     task = runs[0].task
     what = f"{task.dataset} {task.method}" + (f" seed {task.seed}" if len(runs) == 1 else f", {len(runs)} runs")
     result = runs[0].error or f"{duration(sum(run.seconds for run in runs))}"
-    return f"[{count}/{total}] {name} {what}: {result}; {remaining(left)}"
+    return f"[{count}/{total}] {name} {what}: {result}"
 
 
-def _cost(task: Task) -> float:
-    """Return about how long a task takes, in its study's unit."""
-    module = study(task.study)
-    return float(module.cost(task)) if hasattr(module, "cost") else 1.0
-
-
-def _together(task: Task) -> Any:
+def together(task: Task) -> Any:
     """Return what a task may be done together with, or None."""
     module = study(task.study)
     return module.together(task) if hasattr(module, "together") else None
 
 
-def _skipped(task: Task) -> str | None:
+def skipped(task: Task) -> str | None:
     """Return why a task cannot be done here, or None."""
     module = study(task.study)
     return module.skipped(task) if hasattr(module, "skipped") else None
@@ -300,12 +235,12 @@ def _batches(tasks: dict[str, Task]) -> list[list[Task]]:
     """Return tasks in lists that are done in one go."""
     groups: dict[Any, list[Task]] = {}
     for key, task in tasks.items():
-        partner = _together(task)
+        partner = together(task)
         groups.setdefault(key if partner is None else (task.study, partner), []).append(task)
     return list(groups.values())
 
 
-def _results(batches: list[list[Task]], device: str, jobs: int, backend: str) -> Iterator[list[Run]]:
+def results(batches: list[list[Task]], device: str, jobs: int, backend: str) -> Iterator[list[Run]]:
     """Yield the runs of every batch as it ends."""
     if jobs == 1 and backend == "loky":
         for tasks in batches:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ CREATE TABLE IF NOT EXISTS runs (
 ) WITHOUT ROWID;
 """
 _REMEDY = "Name another file with --store, or move this one away: its runs are done again."
+_TRIES = 100
 # A damaged file may also make SQLite say what is no text.
 _BROKEN = (sqlite3.Error, UnicodeDecodeError)
 _SHARED = ("study", "dataset", "checksum", "method", "parameters", "split", "versions")
@@ -139,8 +141,8 @@ class Store:
                 return
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.executescript(_SCHEMA)
+            _patiently(lambda: self._connection.execute("PRAGMA journal_mode = WAL"))
+            _patiently(lambda: self._connection.executescript(_SCHEMA))
         except (OSError, *_BROKEN) as error:
             raise ValueError(f"--store {self.path}: {error}. Name a new file or one made by an earlier run.") from None
 
@@ -204,6 +206,19 @@ class Store:
         with self._sound():
             self._connection.execute("PRAGMA journal_mode = DELETE")
             self._connection.execute("VACUUM")
+
+
+def _patiently(action: Callable[[], object]) -> None:
+    """Do what SQLite refuses at once, whatever its timeout, while another process opens the same new file."""
+    for _ in range(_TRIES):
+        try:
+            action()
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            time.sleep(0.1)
+    action()
 
 
 def merge(target: str | Path, sources: Iterable[str | Path]) -> int:

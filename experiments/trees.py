@@ -7,6 +7,7 @@ always see the same columns and the same training rows; that the printed table d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,19 @@ from experiments import data
 from experiments.options import Options
 from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by, mean
+from experiments.tree_drawing import layout, nodes, ours, scikit_learns
 
 REVISION = 1
 
 COLUMNS = {"housing": "StatLib's columns", "housing:averaged": "averaged columns"}
 GROWN = {"bgn": "BGN, our defaults", "bgn_paper": "BGN, as in the paper"}
 DEPTHS = (3, 4, 5)
+# What the paper searches for its trees: columns looked at per split, criterion, which split is taken.
+SEARCHED = {
+    "max_features": [None, "sqrt", "log2"],
+    "criterion": ["squared_error", "friedman_mse", "absolute_error", "poisson"],
+    "splitter": ["best", "random"],
+}
 
 # Test MSE, size (depth of the tree, width of the network), features.
 PRINTED = {
@@ -38,11 +46,13 @@ def tasks(options: Options) -> list[Task]:
     split = data.paper_split(400 if smoke else None)
     width = 6 if smoke else 60
     seeds = range(options.seeds or (2 if smoke else 5))
-    return [
+    drawn = Task("trees", "housing", "tree, drawn", {"max_depth": 3}, 0, split)
+    return [drawn] + [
         Task("trees", name, method, parameters, seed, split)
         for name in COLUMNS
         for method, parameters in [
             *((f"tree {depth}", {"max_depth": depth}) for depth in DEPTHS),
+            *((f"tree {depth}, searched", {"max_depth": depth, "grid": SEARCHED}) for depth in DEPTHS),
             *((method, {"max_width": width}) for method in GROWN),
         ]
         for seed in seeds
@@ -51,7 +61,7 @@ def tasks(options: Options) -> list[Task]:
 
 def cost(task: Task) -> float:
     """Return about how many seconds a run takes."""
-    return {"bgn": 20.0, "bgn_paper": 10.0}.get(task.method, 0.1)
+    return {"bgn": 20.0, "bgn_paper": 10.0}.get(task.method, 5.0 if task.method.endswith("searched") else 0.1)
 
 
 def run(task: Task) -> dict[str, Any]:
@@ -59,12 +69,28 @@ def run(task: Task) -> dict[str, Any]:
     rows = data.split(task)
     if task.method in GROWN:
         return grown(task, rows)
+    if task.method.endswith("searched"):
+        return searched(task, rows)
     tree = DecisionTreeRegressor(**task.parameters, random_state=task.seed).fit(rows.X, rows.y)
+    if task.method.endswith("drawn"):
+        return {"marks": layout(tree, rows.names)}
     return rows.mse(tree) | {
         "splits": int((tree.tree_.children_left >= 0).sum()),
         "features": len(set(tree.tree_.feature[tree.tree_.feature >= 0].tolist())),
         "nodes": nodes(tree, rows.names),
     }
+
+
+def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
+    """Return the errors of the tree that validates best, its parameters, and the validation errors of all."""
+    grid, depth = task.parameters["grid"], task.parameters["max_depth"]
+    tried: list[tuple[float, dict[str, Any], DecisionTreeRegressor]] = []
+    for values in product(*grid.values()):
+        asked = dict(zip(grid, values, strict=True))
+        tree = DecisionTreeRegressor(max_depth=depth, random_state=task.seed, **asked).fit(rows.X, rows.y)
+        tried.append((rows.mse(tree)["validation_mse"], asked, tree))
+    _, asked, tree = min(tried, key=lambda each: each[0])
+    return rows.mse(tree) | {"chosen": asked, "tried": [[asked, error] for error, asked, _ in tried]}
 
 
 def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
@@ -81,25 +107,6 @@ def grown(task: Task, rows: data.Rows) -> dict[str, Any]:
     }
 
 
-def nodes(tree: DecisionTreeRegressor, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the nodes of a fitted tree in plain values, the root first."""
-    found = tree.tree_
-    return [
-        {"value": float(found.value[k, 0, 0]), "rows": int(found.n_node_samples[k])}
-        | (
-            {
-                "name": names[found.feature[k]],
-                "threshold": float(found.threshold[k]),
-                "below": int(found.children_left[k]),
-                "above": int(found.children_right[k]),
-            }
-            if found.children_left[k] >= 0
-            else {}
-        )
-        for k in range(found.node_count)
-    ]
-
-
 # -- what is shown ---------------------------------------------------------------------------------------------
 
 
@@ -111,6 +118,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     shown: list[Table | Figure] = [
         Table("trees", "Trees, and the smallest one-layer networks as good", HEADER, body, NOTES),
         Table("trees-by-test", "The same, widths chosen by the test error", HEADER[:6], again, TEST_NOTES),
+        Table("trees-searched", "Trees with the paper's search", SEARCH, _searched(groups), SEARCH_NOTES),
     ]
     shown += [
         Figure(f"trees-{_word(name)}", f"Test error by size, {COLUMNS[name]}", _curves(name, groups))
@@ -119,9 +127,45 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     ]
     first = next((run for run in runs if run.task.method == "tree 3" and run.error is None), None)
     if first is not None:
-        nodes, title = first.figures["nodes"], "A regression tree of depth three on housing"
-        shown.append(Figure("trees-depth-3", title, _tree(nodes), (9.0, 3.6)))
+        title = "A regression tree of depth three on housing"
+        shown.append(Figure("trees-depth-3", title, ours(first.figures["nodes"]), (9.0, 3.6)))
+    drawn = next((run for run in runs if run.task.method == "tree, drawn" and run.error is None), None)
+    if drawn is not None:
+        title = "The same tree, drawn by scikit-learn"
+        shown.append(Figure("trees-scikit-learn", title, scikit_learns(drawn.figures["marks"]), (9.0, 3.6)))
     return shown
+
+
+SEARCH = ("columns", "depth", "test MSE, searched", "test MSE, the paper's choice", "chosen", "its validation MSE")
+SEARCH_NOTES = (
+    "Means over seeds. The search tries 24 combinations: columns looked at per split (all, square root, logarithm), "
+    "criterion (squared error, Friedman's, absolute error, Poisson), split (best, random); each seed takes what "
+    "validates best. Chosen: the combination with the least mean validation error, and by how many seeds. The paper "
+    "kept all columns, squared error and the best split.",
+)
+
+
+def _searched(groups: dict[Any, list[Run]]) -> list[list[Cell]]:
+    """Return the searched trees beside those of the paper's choice."""
+    lines: list[list[Cell]] = []
+    for name, depth in product(COLUMNS, DEPTHS):
+        found, plain = groups.get((name, f"tree {depth}, searched")), groups.get((name, f"tree {depth}"))
+        line: list[Cell] = [COLUMNS[name], depth, mean(found, "test_mse"), mean(plain, "test_mse"), None, None]
+        if found and _sound(found):
+            errors: dict[str, list[float]] = {}
+            for asked, error in (each for run in found for each in run.figures["tried"]):
+                errors.setdefault(_combination(asked), []).append(error)
+            best = min(errors, key=lambda each: float(np.mean(errors[each])))
+            own = sum(_combination(run.figures["chosen"]) == best for run in found)
+            line[4:] = [f"{best} ({own} of {len(found)} seeds)", float(np.mean(errors[best]))]
+        lines.append(line)
+    return lines
+
+
+def _combination(asked: dict[str, Any]) -> str:
+    """Return a combination in words."""
+    columns, criterion = asked["max_features"] or "all", asked["criterion"].replace("_", " ")
+    return f"{columns} columns, {criterion}, {asked['splitter']} split"
 
 
 HEADER = (
@@ -242,47 +286,5 @@ def _curves(name: str, groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
         ax.set(xlabel="questions: neurons of the network, splits of the tree", ylabel="test mean squared error")
         ax.set_title(f"California housing, {COLUMNS[name]}", fontsize=11)
         ax.legend(frameon=False)
-
-    return draw
-
-
-def _tree(nodes: list[dict[str, Any]]) -> Callable[[Any], None]:
-    """Return what draws a tree: a box a node, the question above, yes to the left."""
-    from bgn.plots.style import ink
-
-    places: dict[int, tuple[float, int]] = {}
-
-    def place(node: int, depth: int) -> float:
-        inner = "below" in nodes[node]
-        leaves = sum("below" not in nodes[k] for k in places)
-        x = (
-            (place(nodes[node]["below"], depth + 1) + place(nodes[node]["above"], depth + 1)) / 2
-            if inner
-            else float(leaves)
-        )
-        places[node] = (x, depth)
-        return x
-
-    place(0, 0)
-
-    def draw(canvas: Any) -> None:
-        ax = canvas.subplots()
-        ax.set_axis_off()
-        low, high = min(n["value"] for n in nodes), max(n["value"] for n in nodes)
-        for k, node in enumerate(nodes):
-            x, depth = places[k]
-            for side, word in (("below", "yes"), ("above", "no")):
-                if side in node:
-                    to, _ = places[node[side]]
-                    ax.plot([x, to], [-depth, -depth - 1], color=ink(0.4), linewidth=1, zorder=1)
-                    ax.text((x + to) / 2, -depth - 0.5, word, fontsize=7, color=ink(0.6), ha="center", va="center",
-                            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, zorder=2)  # fmt: skip
-            asked = f"{node['name']} ≤ {node['threshold']:.4g}\n" if "name" in node else ""
-            shade = 0.04 + 0.3 * (node["value"] - low) / (high - low or 1)
-            words = f"{asked}{node['value']:.2f}\n{node['rows']:,} rows"
-            box = {"facecolor": ink(shade), "edgecolor": ink(0.6), "boxstyle": "round,pad=0.35"}
-            ax.text(x, -depth, words, fontsize=7.5, ha="center", va="center", bbox=box, zorder=3)
-        widest, deepest = max(x for x, _ in places.values()), max(depth for _, depth in places.values())
-        ax.set(xlim=(-0.6, widest + 0.6), ylim=(-deepest - 0.45, 0.4))
 
     return draw

@@ -178,7 +178,7 @@ def test_two_classes_by_softmax_are_two_classes_by_log_odds(ridge):
 
 def test_every_width_is_kept_and_numbers_are_short():
     X, y = load_iris(return_X_y=True)
-    model = BGNClassifier(max_width=5, random_state=0).fit(X, y)
+    model = BGNClassifier(max_width=5, max_linear=0, random_state=0).fit(X, y)
     small = model.at_width(2)
     assert small.network_.widths == (2,)
     assert small.predict_proba(X).shape == (150, 3)

@@ -108,8 +108,8 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         replacements: a few hundred to a few thousand questions, and straight lines where they validate better. It
         explains itself exactly all the same, and knows standard errors (``return_std``). The ridge penalty and what is
         done with lines were settled on made-up tables and on diamonds, the number of columns and of networks after
-        looking at housing, bike and power plant, too. On one core a fit took 45 s on 7,000 rows of power plant, 80 s on
-        15,000 of housing, 170 s on 13,000 of bike, 690 s on 27,000 of parking, and 20 s on some hundred rows; networks
+        looking at housing, bike and power plant, too. On one core a fit took 30 s on 7,000 rows of power plant, 50 s on
+        15,000 of housing, 100 s on 13,000 of bike, and 20 s on some hundred rows; networks
         grow side by side on more. ``python -m benchmarks.accurate`` measures it.
 
         Parameters

@@ -77,8 +77,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Most linear terms: what a number adds per unit, between the least and the greatest value that the training rows
         have, beside the questions. Each counts as one condition: `max_width` and every width of the path include it.
         They join where the validation error says clearly that they are better, and stand alone where questions are not
-        clearly better; in an average all networks decide together. 0 for none, which is what "auto" means for classes
-        and several layers.
+        clearly better; in an average all networks decide together. 0 for none, which is what "auto" means for several
+        layers, and for classes wherever cross-validation does not choose.
     simplicity : float, default 0.0
         What a question about several columns must gain more than one about a single column, to be asked first
         (``direction="search"``) or to take its place, as a share of its gain: 0 for nothing, near 1 for single columns

@@ -14,8 +14,12 @@ from bgn.baselines import (  # noqa: E402
     BiRealRegressor,
     BNNPlusRegressor,
     BNNRegressor,
+    Config,
     QuantizationNetworkRegressor,
+    Split,
     prune,
+    prune_many,
+    train_many,
 )
 from bgn.baselines.pruning import PRUNINGS, batch_slopes, halve  # noqa: E402
 from tests.reference import baselines as slow  # noqa: E402
@@ -78,11 +82,14 @@ def test_every_round_has_exactly_half_the_weights(fitted, cls, method):
 
 
 @pytest.mark.parametrize("cls", CLASSES)
-@pytest.mark.parametrize("method", PRUNINGS[:4])
+@pytest.mark.parametrize("method", PRUNINGS[:5])
 def test_the_first_cut_keeps_the_highest_scores(fitted, cls, method):
     model = fitted[cls]
     sizes = model.trained_.shape.sizes
     scores = np.abs(model.trained_.parameters[: sum(sizes)].astype(float))
+    if method == "global_scaled":
+        parts = np.split(scores, np.cumsum(sizes)[:-1])
+        scores = np.concatenate([part / np.sqrt(np.mean(part[part > 0] ** 2)) for part in parts])
     if method.endswith("gradient"):
         scores *= np.abs(slow.gradient(model.trained_, model.split_))
     found = next(prune(model, method)).trained.mask[: sum(sizes)]
@@ -137,3 +144,23 @@ def test_wrong_names_are_refused_at_once(fitted):
         prune(fitted[BNNRegressor], schedule="cosine")
     with pytest.raises(ValueError, match="not fitted"):
         prune(BNNRegressor())
+
+
+def test_networks_pruned_side_by_side_are_those_pruned_alone():
+    """The first cuts take the same connections; training amplifies roundings, so that later ones may not."""
+    X = np.random.default_rng(0).normal(size=(120, 3))
+    split = Split.at_random(X, X[:, 0] + X[:, 1], seed=0)
+    configs = [Config("bnn_plus", (8, 8), learning_rate=rate, seed=3, max_epochs=2) for rate in (0.1, 0.01)]
+    models = train_many(configs, split)
+    ways = [("layer_magnitude", "paper"), ("global_gradient", "constant")]
+    together = prune_many(models, [split] * 2, ways)
+    for model, way, rounds in zip(models, ways, together, strict=True):
+        (alone,) = prune_many([model], [split], [way])
+        assert np.array_equal(rounds[0].mask, alone[0].mask)
+        assert rounds[0].config == alone[0].config
+        assert rounds[0].config.learning_rate == model.config.learning_rate / 10
+        left = [int(each.mask[: each.shape.n_connections].sum()) for each in rounds]
+        assert left[0] == model.shape.n_connections // 2
+        assert left == sorted(left, reverse=True)
+    with pytest.raises(ValueError, match="method must be"):
+        prune_many(models, [split] * 2, [("magic", "paper")] * 2)

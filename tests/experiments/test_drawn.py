@@ -1,5 +1,7 @@
 """Trees, pruning, the housing model and the figures: what is shown follows from what was recorded."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeRegressor
 
 from bgn import Layer, Network, importance
-from experiments import figures, housing_model, pruning, trees
+from experiments import figures, housing_model, overview, pruning, trees
 from experiments.data import paper_split
 from experiments.options import Options
 from experiments.store import Run, Task
@@ -20,6 +22,24 @@ def done(study, dataset, method, found, seed=0, error=None, **parameters):
     """A run with made-up figures."""
     task = Task(study, dataset, method, parameters, seed, paper_split())
     return Run(task, "0" * 64, found, error, 1.0, "2026-01-01 00:00:00", {})
+
+
+# -- tables and methods ------------------------------------------------------------------------------------------
+
+
+def test_levels_are_told_from_real_numbers():
+    assert overview._levels(np.array([[-1.0, 1.0], [1.0, -1.0]])) == "-1, +1"
+    assert overview._levels(np.array([0.0, 1.0, 0.0])) == "0, 1"
+    assert overview._levels(np.array([0.0, -1.3, 0.5, 0.7])) == "real"
+
+
+def test_a_table_is_shown_as_it_is_and_as_it_is_printed():
+    found = overview._table("diabetes")
+    assert (found["rows"], found["columns"], found["integers"]) == (442, 10, 0)
+    tables, methods = overview.show([done("overview", "diabetes", "table", found)])
+    assert [row[:4] for row in tables.rows] == [["diabetes", "ours", 10, 0], ["diabetes", "printed", 10, "F/I"]]
+    assert methods.rows[0][2] == "missing"
+    assert methods.rows[1][2:] == ["real", "-1, +1", "no", "no"]
 
 
 # -- trees -----------------------------------------------------------------------------------------------------
@@ -139,6 +159,26 @@ def test_the_printed_equation_is_the_printed_one(rows):
     assert housing_model.printed_network(NAMES).predict(X) == pytest.approx(expected)
 
 
+def test_a_search_keeps_what_validates_best_and_scikit_learns_drawing_comes_back(tmp_path):
+    grid = {"max_features": [None], "criterion": ["squared_error"], "splitter": ["best", "random"]}
+    task = Task("trees", "diabetes", "tree 3, searched", {"max_depth": 3, "grid": grid}, 0, paper_split(200))
+    found = trees.run(task)
+    assert len(found["tried"]) == 2
+    assert found["validation_mse"] == min(error for _, error in found["tried"])
+    run = done("trees", "housing", "tree 3, searched", found)
+    lines = trees._searched({("housing", "tree 3, searched"): [run]})
+    assert lines[0][2] == found["test_mse"]
+    assert lines[0][4].endswith("split (1 of 1 seeds)")
+    pytest.importorskip("matplotlib")
+    marks = trees.run(replace(task, method="tree, drawn", parameters={"max_depth": 2}))["marks"]
+    assert sum("samples" in mark["text"] for mark in marks) == 7
+    drawn = [each for each in trees.show([done("trees", "housing", "tree, drawn", {"marks": marks})])
+             if isinstance(each, Figure)]  # fmt: skip
+    assert [each.name for each in drawn] == ["trees-scikit-learn"]
+    (path,) = write(drawn[0], tmp_path, ("svg",))
+    assert path.stat().st_size > 5_000
+
+
 def test_a_recorded_model_comes_back_with_its_equation_and_shares():
     network = housing_model.printed_network(NAMES)
     X = np.random.default_rng(0).uniform(0, 90, (30, 4)) * [1, 1, 20, 1]
@@ -148,10 +188,12 @@ def test_a_recorded_model_comes_back_with_its_equation_and_shares():
         "weights": network.layers[0].weights.tolist(), "bias": network.layers[0].bias.tolist(),
         "output_weights": network.output_weights.tolist(), "base": network.base,
     }  # fmt: skip
-    run = done("housing_model", "housing", "printed", found)
+    run = done("housing_model", "housing", "printed", found, width=5)
     assert housing_model.network_of(run) == network
     errors, equation, drawing, shares = housing_model.show([run])
-    assert [row[1] for row in errors.rows] == [0.5, "missing", "missing"]
+    assert [row[2] for row in errors.rows] == [0.5, *["missing"] * 6]
+    grown = done("housing_model", "housing", "bgn", found, width=7)
+    assert "housing_model-bgn-7-drawing" in [shown.name for shown in housing_model.show([run, grown])]
     assert equation.rows[:2] == [["value, 100 k$ = 1.00", "always"], ["+ 1.27", "medianIncome >= 65.46"]]
     assert len(equation.rows) == 6
     assert isinstance(drawing, Figure)

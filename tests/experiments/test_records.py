@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments import data, records
+from experiments.estimate import Estimate, in_order
 from experiments.options import Options
 from experiments.publish import publish
-from experiments.runner import Estimate, Work, alike, chosen
+from experiments.runner import alike, chosen
 from experiments.store import Run, Store, Task, merge
 
 ROOT = Path(__file__).parents[2]
@@ -148,13 +149,44 @@ def test_publishing_adds_what_a_study_shows_and_replaces_what_failed(tmp_path):
 def test_what_was_done_elsewhere_tells_how_long_it_takes_here():
     missing, other = replace(TASK, seed=1), replace(TASK, seed=2)
     elsewhere = [run_of(TASK, seconds=10.0), run_of(missing, seconds=30.0)]
-    work = Work({}, {}, {"m": missing})
-    estimate = Estimate(work, elsewhere)
-    assert estimate.seconds(estimate.cost([missing])) == 30.0
-    assert estimate.seconds(estimate.cost([other])) == pytest.approx(20.0)  # alike in cost: the mean
-    half = Estimate(replace(work, done={"t": run_of(TASK, seconds=5.0)}), elsewhere)  # twice as fast here
-    assert half.seconds(half.cost([missing])) == 15.0
-    assert Estimate(work).seconds(1.0) != Estimate(work).seconds(1.0)  # nan
+    estimate = Estimate(elsewhere)
+    assert estimate.seconds([missing]) == 30.0
+    assert estimate.seconds([other]) == pytest.approx(20.0)  # alike in cost: the mean
+    estimate.learn([run_of(TASK, seconds=5.0)])  # twice as fast here
+    assert estimate.seconds([missing]) == 15.0
+    assert Estimate().seconds([missing]) != Estimate().seconds([missing])  # nan
+    assert estimate.wall([[missing], [missing], [missing]], jobs=2) == 22.5
+    assert estimate.wall([[missing]], jobs=2) == 15.0  # which two cannot share
+
+
+def test_the_estimate_learns_how_fast_this_machine_is_from_short_runs_that_come_first():
+    """Everything takes twice as long here, but for BGN, of which today's code needs a third."""
+    tasks = [replace(TASK, method=method, seed=seed) for method in ("bgn", "bnn", "bireal") for seed in range(12)]
+    elsewhere = [run_of(task, seconds=10.0 * (1 + task.seed) ** 1.5) for task in tasks]
+    here = {run.task: run.seconds * (1 / 3 if run.task.method == "bgn" else 2.0) for run in elsewhere}
+    estimate = Estimate(elsewhere)
+    batches = in_order([[task] for task in tasks], estimate)
+    assert [(batch[0].method, batch[0].seed) for batch in batches[:3]] == [("bgn", 0), ("bnn", 0), ("bireal", 0)]
+    assert [batch[0].seed for batch in batches[3:6]] == [11, 11, 11]
+    spent = 0.0
+    while spent < 300:
+        (task,) = batches.pop(0)
+        spent += here[task]
+        estimate.learn([run_of(task, seconds=here[task])])
+    true = sum(here[task] for (task,) in batches)
+    assert true / 1.5 < estimate.wall(batches, jobs=1) < true * 1.5
+
+
+def test_published_runs_give_way_only_when_asked(tmp_path):
+    task = next(iter(chosen("trees", Options()).values()))
+    old, new = (replace(run_of(task, test_mse=error), checksum=data.checksum(task.dataset)) for error in (1.0, 2.0))
+    gone = run_of(replace(task, seed=99), test_mse=3.0)  # which no scale of the study names
+    records.write(tmp_path / "trees.jsonl", [old, gone])
+    records.write(tmp_path / "new.jsonl", [new])
+    publish(["trees"], tmp_path / "new.jsonl", tmp_path)
+    assert records.read(tmp_path / "trees.jsonl") == {run.key: run for run in (old, gone)}
+    publish(["trees"], tmp_path / "new.jsonl", tmp_path, replace=True)
+    assert records.read(tmp_path / "trees.jsonl") == {new.key: new}
 
 
 def test_only_times_of_such_a_device_tell():

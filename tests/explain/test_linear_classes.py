@@ -122,7 +122,11 @@ def test_rounding(model: Any) -> None:
     assert simple.after == pytest.approx(-np.log(probabilities[np.arange(len(y)), codes]).mean())
     assert simple.loss < 0.05
     with pytest.raises(ValueError, match="fit with max_linear=0"):
-        bgn.simplify(fitted, X, y, points=5)
+        bgn.simplify(network, X, y, points=5)
+    with pytest.warns(UserWarning, match="grown anew"):
+        card = bgn.simplify(fitted, X, y, points=5).network
+    assert card.slopes is None
+    assert bgn.scorecard(card) is not None
 
 
 def test_the_report(model: Any, tmp_path: Any) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bgn.baselines.folding import fold as fold
     from bgn.baselines.pruning import Round as Round
     from bgn.baselines.pruning import prune as prune
+    from bgn.baselines.pruning import prune_many as prune_many
     from bgn.baselines.training import train_many as train_many
 
 # Torch is asked for when a name is first used.
@@ -34,7 +35,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "BNNPlusRegressor BNNRegressor BiRealRegressor BinaryConnectRegressor QuantizationNetworkRegressor"
         ),
         "bgn.baselines.folding": "ReluNetwork fold",
-        "bgn.baselines.pruning": "Round prune",
+        "bgn.baselines.pruning": "Round prune prune_many",
         "bgn.baselines.training": "train_many",
     },
     ready=lambda: require("torch", extra="torch"),

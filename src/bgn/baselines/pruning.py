@@ -1,12 +1,13 @@
 """Halve a trained network again and again, fine-tuning after every cut.
 
-A connection's score is its magnitude, its magnitude times its slope on one training batch, or chance. Ranking all
-connections together is global, each layer by itself layerwise. Biases and batch norms are neither counted nor cut.
+A connection's score is its magnitude, its magnitude relative to its layer's, its magnitude times its slope on one
+training batch, or chance. Ranking all connections together is global, each layer by itself layerwise. Biases and batch
+norms are neither counted nor cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.baselines.base import BaselineRegressor
-from bgn.baselines.config import Trained
+from bgn.baselines.config import Config, Trained
 from bgn.baselines.data import Split, Tables, batches, shuffles
 from bgn.baselines.folding import Floats, ReluNetwork, fold
 from bgn.baselines.network import Pieces, gradients
@@ -26,7 +27,7 @@ from bgn.baselines.training import batch_size, choose_device, train_stack
 from bgn.inputs.arguments import chosen
 from bgn.model.network import Network
 
-PRUNINGS = ("global_magnitude", "layer_magnitude", "global_gradient", "layer_gradient", "random")
+PRUNINGS = ("global_magnitude", "global_scaled", "layer_magnitude", "global_gradient", "layer_gradient", "random")
 SCHEDULES = ("paper", "constant")
 
 
@@ -82,8 +83,10 @@ def prune(
     ----------
     estimator : BaselineRegressor
         Fitted; left untouched.
-    method : {"global_magnitude", "layer_magnitude", "global_gradient", "layer_gradient", "random"}
-        Global rankings end when a layer would be left empty; layerwise ones keep a weight in every layer.
+    method : {"global_magnitude", "global_scaled", "layer_magnitude", "global_gradient", "layer_gradient", "random"}
+        "global_scaled" divides magnitudes by the root mean square of their layer's: after a batch norm the size of a
+        layer's weights means nothing. Global rankings end when a layer would be left empty; layerwise ones keep one
+        weight in every layer.
     schedule : {"paper", "constant"}
         Rate of fine-tuning: the first rate divided by 10 once more every round, or by 10 in all rounds.
     random_state : int, optional
@@ -115,22 +118,86 @@ def _rounds(estimator: BaselineRegressor, method: str, schedule: str, seed: int)
     device = choose_device(estimator.device)
     names, target = getattr(estimator, "feature_names_in_", None), getattr(estimator.folded_, "target_name", None)
     first_rate = trained.config.learning_rate
-    alive = trained.parameters[: trained.shape.n_connections] != 0
     number = 0
     while True:
         number += 1
-        scores = _scores(trained, split, method, np.random.default_rng([seed, number]))
-        left = halve(scores, alive, trained.shape.sizes, layerwise=method.startswith("layer"))
-        if left is None:
+        start = _cut(trained, split, method, number, seed)
+        if start is None:
             return
-        alive = left
-        rate = first_rate / 10 ** (number if schedule == "paper" else 1)
-        mask = np.ones(trained.shape.n_parameters, dtype=bool)
-        mask[: len(alive)] = alive
-        config = replace(trained.config, learning_rate=rate, seed=seed)
-        trained = train_stack([config], [split], device, start=replace(trained, mask=mask))[0]
+        config = _slower(trained, first_rate, schedule, number, seed)
+        trained = train_stack([config], [split], device, start=[start])[0]
         folded = fold(trained, names, target)
-        yield Round(number, folded.n_weights, trained.validation_mse, rate, trained, folded)
+        yield Round(number, folded.n_weights, trained.validation_mse, config.learning_rate, trained, folded)
+
+
+def prune_many(
+    models: Sequence[Trained], splits: Sequence[Split], ways: Sequence[tuple[str, str]], device: str = "cpu"
+) -> list[list[Trained]]:
+    """Prune several trained networks of one shape side by side, as :func:`prune` does one after the other.
+
+    Parameters
+    ----------
+    models : sequence of Trained
+        As :func:`train_many` returns them; left untouched.
+    splits : sequence of Split
+        The rows of each, of equal numbers.
+    ways : sequence of (method, schedule)
+        How each is pruned, as for :func:`prune`.
+    device : {"cpu", "cuda", "auto"}
+
+    Returns
+    -------
+    list of lists of Trained
+        The rounds of each, the first halving first. Each step is that of the network alone, up to rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.baselines import Config, Split, prune_many, train_many
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> split = Split.at_random(X, X[:, 0], seed=0)
+    >>> model = train_many([Config("bnn_plus", (16,), max_epochs=10)], split)[0]
+    >>> ways = [("layer_magnitude", "paper"), ("layer_gradient", "constant")]
+    >>> [len(rounds) for rounds in prune_many([model] * 2, [split] * 2, ways)]
+    [5, 5]
+    """
+    for method, schedule in ways:
+        chosen("method", method, PRUNINGS)
+        chosen("schedule", schedule, SCHEDULES)
+    where = choose_device(device)
+    rates = [model.config.learning_rate for model in models]
+    rounds: list[list[Trained]] = [[] for _ in models]
+    going, number = list(range(len(models))), 0
+    while going:
+        number += 1
+        last = {i: rounds[i][-1] if rounds[i] else models[i] for i in going}
+        cut = {i: _cut(last[i], splits[i], ways[i][0], number, models[i].config.seed) for i in going}
+        going = [i for i in going if cut[i] is not None]
+        if going:
+            start = [each for i in going if (each := cut[i]) is not None]
+            configs = [_slower(last[i], rates[i], ways[i][1], number, models[i].config.seed) for i in going]
+            for i, trained in zip(going, train_stack(configs, [splits[i] for i in going], where, start), strict=True):
+                rounds[i].append(trained)
+    return rounds
+
+
+def _cut(trained: Trained, split: Split, method: str, number: int, seed: int) -> Trained | None:
+    """Return a network with half its connections masked; None when nothing can be cut."""
+    connections = trained.shape.n_connections
+    alive = trained.parameters[:connections] != 0 if trained.mask is None else trained.mask[:connections]
+    scores = _scores(trained, split, method, np.random.default_rng([seed, number]))
+    left = halve(scores, alive, trained.shape.sizes, layerwise=method.startswith("layer"))
+    if left is None:
+        return None
+    mask = np.ones(trained.shape.n_parameters, dtype=bool)
+    mask[:connections] = left
+    return replace(trained, mask=mask)
+
+
+def _slower(trained: Trained, first_rate: float, schedule: str, number: int, seed: int) -> Config:
+    """Return how a round is fine-tuned."""
+    rate = first_rate / 10 ** (number if schedule == "paper" else 1)
+    return replace(trained.config, learning_rate=rate, seed=seed)
 
 
 def halve(
@@ -159,9 +226,18 @@ def _scores(trained: Trained, split: Split, method: str, generator: np.random.Ge
     weights = trained.parameters[: trained.shape.n_connections].astype(np.float64)
     if method == "random":
         return generator.random(len(weights))
+    if method == "global_scaled":
+        return np.abs(weights) / np.repeat(_sizes(trained, weights), trained.shape.sizes)
     if method.endswith("magnitude"):
         return np.abs(weights)
     return np.abs(weights * batch_slopes(trained, split))
+
+
+def _sizes(trained: Trained, weights: Floats) -> Floats:
+    """Return the root mean square of the weights that are left, layer by layer."""
+    edges = np.cumsum(trained.shape.sizes)[:-1]
+    parts = [part[part != 0] for part in np.split(weights, edges)]
+    return np.array([np.sqrt(np.mean(part**2)) if len(part) else 1.0 for part in parts])
 
 
 def batch_slopes(trained: Trained, split: Split) -> Floats:

@@ -23,6 +23,12 @@ def most_numbers(device: torch.device) -> int:
     return 1 << 17 if device.type == "cpu" else 1 << 28
 
 
+def masks(models: Sequence[Trained]) -> Tensor | None:
+    """Return which parameters of each model are left after pruning; None where all of all are."""
+    found = [torch.from_numpy(each.mask) for each in models if each.mask is not None]
+    return torch.stack(found) if found else None
+
+
 @dataclass
 class _State:
     """The tensors of a stack, each with a leading model axis: all that leaves with a model."""
@@ -55,7 +61,7 @@ class Stack:
         tables: Tables,
         table: Sequence[int],
         rows: int,
-        start: Trained | None,
+        start: Sequence[Trained],
         dtype: torch.dtype,
     ) -> None:
         first = configs[0]
@@ -68,19 +74,18 @@ class Stack:
         self.validation = tuple(tensor.to(dtype) for tensor in tables.validation)
         self.most = most_numbers(device)
         self.steps = 0
-        if start is None:
+        if not start:
             drawn = {(c.seed, c.output_init): self.shape.start(c.seed, c.output_init) for c in configs}
             parameters = torch.stack([drawn[c.seed, c.output_init] for c in configs])
             running = Running.start(self.shape).repeat(len(configs), 1)
         else:
-            parameters = torch.from_numpy(start.parameters).repeat(len(configs), 1)
-            running = torch.from_numpy(start.running).repeat(len(configs), 1)
+            parameters = torch.stack([torch.from_numpy(each.parameters) for each in start])
+            running = torch.stack([torch.from_numpy(each.running) for each in start])
         padding = (0, self.shape.row_length - self.shape.n_parameters)
         parameters, running = nn.functional.pad(parameters, padding).to(device, dtype), running.to(device, dtype)
-        mask = None
-        if start is not None and start.mask is not None:
-            kept = torch.from_numpy(start.mask).to(dtype).repeat(len(configs), 1)
-            mask = nn.functional.pad(kept, padding).to(device)
+        mask, kept = None, masks(start)
+        if kept is not None:
+            mask = nn.functional.pad(kept.to(dtype), padding).to(device)
             parameters *= mask
 
         def column(values: Sequence[float]) -> Tensor:

@@ -19,7 +19,7 @@ from bgn.baselines import network
 from bgn.baselines.config import Config, Epoch, Trained
 from bgn.baselines.data import Split, Tables, automatic_batch_size
 from bgn.baselines.network import Pieces, Running, Shape
-from bgn.baselines.stack import Stack, most_numbers
+from bgn.baselines.stack import Stack, masks, most_numbers
 from bgn.baselines.surrogates import METHODS
 
 _ALONE = 1 << 20  # products in a batch's largest matrix product, above which a second thread pays
@@ -143,10 +143,10 @@ def train_stack(
     configs: Sequence[Config],
     splits: Sequence[Split],
     device: torch.device,
-    start: Trained | None = None,
+    start: Sequence[Trained] = (),
     dtype: torch.dtype = torch.float32,
 ) -> list[Trained]:
-    """Train models of one shape together, from scratch or all from the weights (and mask) of a trained one."""
+    """Train models of one shape together, from scratch or each from the weights (and mask) of a trained one."""
     with _threads(configs, splits, device):
         return _train(configs, splits, device, start, dtype)
 
@@ -169,7 +169,7 @@ def _train(
     configs: Sequence[Config],
     splits: Sequence[Split],
     device: torch.device,
-    start: Trained | None,
+    start: Sequence[Trained],
     dtype: torch.dtype,
 ) -> list[Trained]:
     """Run epochs until every model is done."""
@@ -204,7 +204,7 @@ def _train(
             scaling=tables.scalings[table[i]],
             parameters=parameters[i, : stack.shape.n_parameters].cpu().numpy(),
             running=running[i].cpu().numpy(),
-            mask=None if start is None else start.mask,
+            mask=start[i].mask if start else None,
             history=tuple(progress[i].history),
             best_epoch=progress[i].best_epoch,
             validation_mse=validation[i] * units[i],
@@ -216,7 +216,7 @@ def _train(
 
 
 def _final_errors(
-    config: Config, tables: Tables, table: Sequence[int], parameters: Tensor, running: Tensor, start: Trained | None
+    config: Config, tables: Tables, table: Sequence[int], parameters: Tensor, running: Tensor, start: Sequence[Trained]
 ) -> tuple[list[float], list[float]]:
     """Return validation and test errors of finished models, in float64, a few models at a time."""
     device = parameters.device
@@ -227,9 +227,8 @@ def _final_errors(
         where = torch.tensor(table[low : low + each], device=device)
         pieces = Pieces(shape, parameters[low : low + each].double())
         norms = Running(shape, running[low : low + each].double())
-        mask = None
-        if start is not None and start.mask is not None:
-            mask = Pieces(shape, torch.from_numpy(start.mask).to(device, torch.float64).repeat(len(where), 1))
+        kept = masks(start[low : low + each])
+        mask = None if kept is None else Pieces(shape, kept.to(device, torch.float64))
         for errors, part in zip(found, (tables.validation, tables.test), strict=True):
             if part is not None:
                 x, y = (tensor[where] for tensor in part)

@@ -8,6 +8,7 @@ classes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import localcontext
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
 from bgn.explain.class_points import LogLoss
 from bgn.explain.points import SquaredError
@@ -95,7 +97,8 @@ def simplify(
         Most points of a question. With it, every question is worth a whole number of points, and a prediction is
         ``start + unit * total`` of the points of the questions answered yes, with a short start and a short unit:
         what :func:`bgn.scorecard` prints. Whatever the loss, which `Simplified.loss` tells. With two classes it is the
-        log-odds that are ``start + unit * total``; with more, every class has its total.
+        log-odds that are ``start + unit * total``; with more, every class has its total. Linear terms have no points:
+        an estimator that has some is grown anew on these rows, with ``max_linear=0`` and a warning.
     calibrate_on : (X, y), optional
         Other rows, such as those held out, from which start and unit take their values where there are classes, so that
         the card's probabilities fit them; by default `X` and `y`.
@@ -117,8 +120,8 @@ def simplify(
     >>> scorecard(simplify(network, rows, network.predict(rows), points=5).network).points
     (5, 3)
     """
-    whole = clipped_network(model)
-    _check_digits(whole, digits, points)
+    _check_digits(digits, points)
+    whole = clipped_network(model if points is None else _of_questions(model, X, y))
     original = whole.changed(slopes=None, bounds=None)
     rows, network = rows_of(original, X, "X"), of_codes(original)
     # Questions alone are rounded: what they must explain is what slopes leave.
@@ -131,12 +134,24 @@ def simplify(
     return Simplified(simple.changed(**parts), free.changed(**parts), before, after, loss.measure)
 
 
-def _check_digits(network: Network, digits: int | None, points: int | None) -> None:
-    """Refuse digits and points that cannot be, or not at once."""
-    if network.slopes is not None and points is not None:
+def _of_questions(model: Any, X: Any, y: Any) -> Any:
+    """Return a model without linear terms, which have no points: an estimator that has some is grown anew."""
+    if clipped_network(model).slopes is None:
+        return model
+    if not hasattr(model, "get_params"):
         raise ValueError(
             "points are for models of questions alone; this one has linear terms. Use digits, or fit with max_linear=0."
         )
+    warnings.warn(
+        "points are for questions alone, and the model has linear terms: it was grown anew on these rows with "
+        "max_linear=0. Fit with max_linear=0 to choose that yourself.",
+        stacklevel=4,
+    )
+    return clone(model).set_params(max_linear=0).fit(X, y)
+
+
+def _check_digits(digits: int | None, points: int | None) -> None:
+    """Refuse digits and points that cannot be, or not at once."""
     if digits is not None and points is not None:
         raise ValueError(f"digits and points exclude each other; got {digits} and {points}. Leave one out.")
     _check_range("digits", digits, 17)

@@ -26,8 +26,8 @@ def grow_network(
     """Grow layer upon layer; each is fixed at its best width and feeds the next. `schema` is the table's."""
     if settings.direction != "search":
         rows = replace(rows, sample=None)
-    if settings.max_linear == "auto" and not rows.train.loss.quadratic:
-        settings = replace(settings, max_linear=0)  # for numbers alone, unless told
+    if settings.max_linear == "auto" and not rows.train.loss.quadratic and not rows.folds:
+        settings = replace(settings, max_linear=0)  # classes of many rows gain nothing from them
     schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
     n_validation = rows.train.total if rows.folds else 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []

@@ -34,8 +34,8 @@ LEAD_AMONG_FOLDS = 2.0
 CLEARLY = 0.25
 # Where linear terms without replacement are so many times worse than questions with it, they are given up.
 _HOPELESS = 1.15
-# At this width linear terms among questions are given up in an average, if questions alone do better.
-_EARLY = 64
+# At this width an average's networks decide between linear terms among questions and questions alone.
+_EARLY = 32
 
 
 @dataclass(frozen=True)
@@ -171,13 +171,18 @@ class Tries:
             self._keep(self._grown(settings, penalty, 0))
             if self._monitor.out_of_time():
                 return
+        lines = judged and self._settings.most_linear > 0
+        if lines and self._settings.n_networks > 1 and self.best is None:
+            settings, lines_settled = self._settled_early(settings, competing[0]), True
+        else:
+            lines_settled = False
         if self.best is None or settings.max_replacements != 0:
             penalty = competing[0] if self.best is None else self.best.penalty
             self._keep(self._grown(settings, penalty, settings.max_replacements))
-        if self._settings.most_linear and judged and not self._monitor.out_of_time():
+        if lines and not lines_settled and not self._monitor.out_of_time():
             self._among_questions()
-            if not self._monitor.out_of_time():
-                self._straight(competing)
+        if lines and not self._monitor.out_of_time():
+            self._straight(competing)
 
     def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
         return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)
@@ -207,11 +212,20 @@ class Tries:
         """What is tried in an average, whose networks are wide: one lead, unless questions alone do better early on."""
         path = plain.path.path
         if len(path) > _EARLY:
-            early = replace(self._settings, lead=LEADS[-1], max_width=_EARLY, digits=None)
-            found = self._grown(early, plain.penalty, 0).path.path
+            found = self._early(replace(self._settings, lead=LEADS[-1]), plain.penalty)
             if len(found) > _EARLY and found[_EARLY].criterion > path[_EARLY].criterion:
                 return ()
         return LEADS[-1:]
+
+    def _settled_early(self, plain: GrowthSettings, penalty: float) -> GrowthSettings:
+        """Questions alone or linear terms among them: what an average's network does better with while it is small."""
+        lines = replace(self._settings, lead=LEADS[-1])
+        apart, joined = (self._early(each, penalty) for each in (plain, lines))
+        return lines if joined[-1].criterion <= apart[-1].criterion else plain
+
+    def _early(self, settings: GrowthSettings, penalty: float) -> Sequence[Snapshot]:
+        early = replace(settings, max_width=min(_EARLY, settings.max_width), digits=None)
+        return self._grown(early, penalty, 0).path.path
 
     def _straight(self, competing: Sequence[float]) -> None:
         """Linear terms alone, unless what was found does better by more than noise; of that an average knows more."""

@@ -1,0 +1,175 @@
+"""Published runs computed again: ``python -m experiments recheck``.
+
+Growth has no chance in it, so a network of BGN must come out with the same figures, to twelve digits, and so must the
+models of other packages in the same versions. Networks trained by gradients come out otherwise on another
+processor: a figure must lie within `NEAR` of the published one, or within twice the spread of the published seeds.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import stdev
+from typing import Any
+
+from experiments import code, runner
+from experiments.publish import RESULTS, complete, published_runs, scales
+from experiments.store import Run
+
+EXACT = 1e-12
+"""The most by which figures that have no chance in them may differ, relative to their size."""
+
+NEAR = 0.15
+"""The most by which an error of a gradient-trained network may differ, relative to its size."""
+
+_ERRORS = ("validation_mse", "test_mse")
+
+
+@dataclass(frozen=True)
+class Again:
+    """A published run, what was computed again, and where the two differ."""
+
+    published: Run
+    now: Run
+    differs: str | None
+
+
+def drawn(name: str, cells: int, seed: int, longest: float, results: Path = RESULTS) -> dict[str | None, list[Run]]:
+    """Return by part of bgn some runs of a study that its page shows and that took at most so many seconds."""
+    shown: dict[str, Run] = {}
+    for options in scales(name).values():
+        shown |= complete(runner.compare(name, options, published_runs(name, results)))
+    parts: dict[str | None, list[Run]] = {}
+    for key in sorted(shown):
+        run = shown[key]
+        if run.error is None and run.seconds <= longest:
+            parts.setdefault(code.part(run.task), []).append(run)
+    return {part: random.Random(seed).sample(runs, min(cells, len(runs))) for part, runs in parts.items()}
+
+
+def again(runs: Sequence[Run], jobs: int = 1, alike: Iterable[Run] = ()) -> list[Again]:
+    """Compute runs again, side by side, and compare; `alike` are all published runs of the study."""
+    known = {(run.task.study, run.task.key("")): run for run in runs}
+    tasks = [[run.task] for run in runs if runner.skipped(run.task) is None]
+    made = [each for batch in runner.results(tasks, "cpu", jobs, "loky") for each in batch]
+    others = list(alike)
+    return [Again(old, now, difference(old, now, others)) for now in made for old in [_old(known, now)]]
+
+
+def _old(known: Mapping[Any, Run], now: Run) -> Run:
+    """Return the published run of a task."""
+    return known[now.task.study, now.task.key("")]
+
+
+def difference(old: Run, now: Run, others: Iterable[Run] = ()) -> str | None:
+    """Return in words where two runs of a task differ more than they may; None where they agree."""
+    if now.error is not None:
+        return now.error
+    if code.part(old.task) == "baselines":
+        return _far(old, now, others)
+    if code.part(old.task) is None and (changed := _changed(old, now)):
+        return changed
+    return _unlike(old.figures, now.figures, "")
+
+
+def _changed(old: Run, now: Run) -> str | None:
+    """Return which packages have other versions, where figures differ."""
+    if _unlike(old.figures, now.figures, "") is None:
+        return None
+    ours = {"python", "bgn", "commit", "growth", "baselines"}
+    names = [name for name in old.versions if name not in ours and old.versions[name] != now.versions.get(name)]
+    told = ", ".join(f"{name} {old.versions[name]} -> {now.versions.get(name)}" for name in names)
+    return f"other figures with {told}" if told else None
+
+
+def _unlike(old: Any, now: Any, where: str) -> str | None:
+    """Return the first place where figures differ, times left out."""
+    if isinstance(old, Mapping) and isinstance(now, Mapping):
+        if old.keys() != now.keys():
+            return f"{where or 'figures'}: {sorted(old.keys() ^ now.keys())}"
+        kept = [name for name in old if "seconds" not in name]
+        return next((told for name in kept if (told := _unlike(old[name], now[name], f"{where} {name}".strip()))), None)
+    if isinstance(old, list | tuple) and isinstance(now, list | tuple):
+        if len(old) != len(now):
+            return f"{where}: {len(old)} -> {len(now)} values"
+        pairs = enumerate(zip(old, now, strict=True))
+        return next((told for k, pair in pairs if (told := _unlike(*pair, f"{where} {k}"))), None)
+    if isinstance(old, float) and isinstance(now, int | float):
+        same = math.isclose(old, now, rel_tol=EXACT, abs_tol=EXACT) or (old != old and now != now)
+    else:
+        same = old == now
+    return None if same else f"{where}: {old} -> {now}"
+
+
+def _far(old: Run, now: Run, others: Iterable[Run]) -> str | None:
+    """Return by how much the errors of a gradient-trained network differ, where that is too much."""
+    for figure in _ERRORS:
+        before, after = (_error(run, figure) for run in (old, now))
+        if not math.isfinite(before) or not math.isfinite(after):
+            if math.isfinite(before) != math.isfinite(after):
+                return f"{figure}: {before} -> {after}"
+            continue
+        seeds = [_error(run, figure) for run in others if _but_for_seed(run) == _but_for_seed(old)]
+        spread = stdev(seeds) if len(seeds) > 1 and all(map(math.isfinite, seeds)) else 0.0
+        if abs(after - before) > max(NEAR * abs(before), 2 * spread):
+            return f"{figure}: {before:.6g} -> {after:.6g}, more than {NEAR:.0%} and twice the spread of seeds"
+    return None
+
+
+def _error(run: Run, figure: str) -> float:
+    """Return an error of a trained network; of a pruned one that before the first cut."""
+    found = run.figures["curve"][0] if "curve" in run.figures else run.figures
+    return math.nan if found[figure] is None else float(found[figure])
+
+
+def _but_for_seed(run: Run) -> tuple[str, str, str, str]:
+    """Return what the seeds of one combination share."""
+    return run.task.dataset, run.task.method, repr(sorted(run.task.parameters.items())), run.task.split
+
+
+def recheck(
+    name: str, cells: int = 10, seed: int = 0, longest: float = 60.0, jobs: int = 1, results: Path = RESULTS
+) -> tuple[list[Again], list[str]]:
+    """Compute some runs of a study again; stamp the parts of bgn whose runs all agree; return what was found, and told.
+
+    Parameters
+    ----------
+    name : str
+        The study.
+    cells : int
+        How many runs, of each part of bgn that the study measures, and of other packages.
+    seed : int
+        Of the draw.
+    longest : float
+        Runs that took more seconds when they were published are not drawn.
+    jobs : int
+        Runs at a time.
+    results : path
+        Where published runs and stamps are.
+    """
+    published = list(published_runs(name, results).values())
+    lines, found = [], []
+    for part, runs in drawn(name, cells, seed, longest, results).items():
+        checked = again(runs, jobs, published)
+        found += checked
+        wrong = [each for each in checked if each.differs]
+        lines += [f"  {_words(each.published)}: {each.differs}" for each in wrong]
+        lines.append(f"{name}, {part or 'other packages'}: {len(checked) - len(wrong)} of {len(checked)} agree")
+        if checked and not wrong and part is not None:
+            told: dict[str, Any] = {
+                "code": code.today(part), "cells": len(checked), "longest": longest, "seed": seed,
+                "of": sum(code.part(run.task) == part for run in published),
+                "date": datetime.now(UTC).strftime("%Y-%m-%d"), "commit": code.commit(),
+            }  # fmt: skip
+            code.stamp(name, results, {part: told})
+    return found, lines
+
+
+def _words(run: Run) -> str:
+    """Return a run in words."""
+    asked = ", ".join(f"{name}={value}" for name, value in run.task.parameters.items())
+    return f"{run.task.dataset} {run.task.method} seed {run.task.seed} ({asked[:80]})"

@@ -1,0 +1,126 @@
+"""What is published was measured with the code of today, or that code was seen to give the same figures."""
+
+import json
+import shutil
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import bgn
+from experiments import code, recheck, records
+from experiments.__main__ import main
+from experiments.publish import RESULTS
+from experiments.runner import execute
+from experiments.store import Run, Task
+
+PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
+GROWN = Task("trees", "diabetes", "bgn", {"max_width": 3}, 0, "paper, 200 rows")
+TRAINED = Task("accuracy", "diabetes", "bnn", {"hidden_layers": [4], "learning_rate": 0.1}, 0, "paper, 200 rows")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_no_page_cites_figures_older_than_the_code_that_they_measure(name):
+    old = code.outdated(name, records.read(RESULTS / f"{name}.jsonl").values(), RESULTS)
+    told = ", ".join(f"{count} runs of {part}" for part, count in old.items())
+    assert not old, (
+        f"{name}: {told} were made with other code. `python -m experiments recheck {name}` computes some again; "
+        f"if all agree, commit experiments/results/{name}.code.json, otherwise run the study again and publish it."
+    )
+
+
+def run_of(task, **figures):
+    return Run(task, "0" * 64, figures, None, 1.0, "2026-01-01 00:00:00", {"numpy": "2.0"})
+
+
+def test_what_explains_code_does_not_change_its_hash(tmp_path):
+    root = tmp_path / "bgn"
+    shutil.copytree(Path(bgn.__file__).parent / "grow", root / "grow", ignore=shutil.ignore_patterns("__pycache__"))
+    before = code.today("growth", root)
+    layer = root / "grow" / "layer.py"
+    text = layer.read_text(encoding="utf-8")
+    layer.write_text(f'"""Another story."""\n# and more\n{text.partition(chr(10))[2]}', encoding="utf-8")
+    code._today.cache_clear()
+    assert code.today("growth", root) == before
+    layer.write_text(f"{text}\nSOMETHING = 1\n", encoding="utf-8")
+    code._today.cache_clear()
+    assert code.today("growth", root) != before
+    assert code.today("growth", root) != code.today("baselines", root)
+
+
+def test_each_run_says_which_part_of_bgn_it_measures():
+    assert code.part(GROWN) == "growth"
+    assert code.part(replace(GROWN, method="tree 3")) is None
+    assert code.part(TRAINED) == "baselines"
+    assert code.part(Task("peers", "housing", "equal bgn_4", {}, 0, "paper")) == "growth"
+    assert code.part(Task("peers", "housing", "equal figs", {}, 0, "paper")) is None
+    assert code.part(Task("figures", "housing", "hyperplanes", {}, 0, "paper")) == "growth"
+
+
+def test_a_run_carries_the_code_and_the_commit_it_was_made_with(monkeypatch):
+    monkeypatch.setenv("BGN_COMMIT", "0123abc")
+    code.commit.cache_clear()
+    try:
+        (run,) = execute([GROWN], "cpu")
+    finally:
+        code.commit.cache_clear()
+    assert run.error is None
+    assert run.versions["growth"] == code.today("growth")
+    assert run.versions["commit"] == "0123abc"
+
+
+def test_figures_that_have_no_chance_in_them_must_come_out_the_same():
+    old = run_of(GROWN, test_mse=[0.1, 0.2], fit_seconds=1.0, deep={"a": [1, None]})
+    same = run_of(GROWN, test_mse=[0.1, 0.2 * (1 + 1e-14)], fit_seconds=9.0, deep={"a": [1, None]})
+    assert recheck.difference(old, same) is None
+    assert recheck.difference(old, replace(old, figures=old.figures | {"test_mse": [0.1, 0.3]})) == (
+        "test_mse 1: 0.2 -> 0.3"
+    )
+    assert recheck.difference(old, replace(old, figures=old.figures | {"deep": {"a": [1]}})) == (
+        "deep a: 2 -> 1 values"
+    )
+    assert recheck.difference(old, replace(old, error="ValueError: no")) == "ValueError: no"
+    tree = run_of(replace(GROWN, method="tree 3"), test_mse=1.0)
+    other = replace(tree, figures={"test_mse": 2.0}, versions={"numpy": "3.0"})
+    assert recheck.difference(tree, other) == "other figures with numpy 2.0 -> 3.0"
+
+
+def test_figures_of_gradient_training_must_come_near():
+    old = run_of(TRAINED, validation_mse=10.0, test_mse=10.0)
+    assert recheck.difference(old, run_of(TRAINED, validation_mse=11.0, test_mse=9.0)) is None
+    far = run_of(TRAINED, validation_mse=10.0, test_mse=13.0)
+    assert "more than 15%" in recheck.difference(old, far)
+    seeds = [run_of(replace(TRAINED, seed=k), validation_mse=10.0, test_mse=10.0 + 2 * k) for k in range(3)]
+    assert recheck.difference(old, far, seeds) is None  # seeds lie as far apart
+
+
+def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch, capsys):
+    tasks = [replace(GROWN, seed=seed) for seed in range(2)]
+    runs = [execute([task], "cpu")[0] for task in tasks]
+    old = [replace(run, versions={"numpy": "2.0"}) for run in runs]
+    monkeypatch.setattr(recheck, "drawn", lambda name, cells, *_: {"growth": old[:cells]})
+    records.write(tmp_path / "trees.jsonl", old)
+    assert code.outdated("trees", old, tmp_path) == {"growth": 2}
+    found, lines = recheck.recheck("trees", cells=1, results=tmp_path)
+    assert lines == ["trees, growth: 1 of 1 agree"]
+    assert code.outdated("trees", old, tmp_path) == {}
+    told = json.loads((tmp_path / "trees.code.json").read_text(encoding="utf-8"))["growth"]
+    assert (told["code"], told["cells"], told["of"]) == (code.today("growth"), 1, 2)
+    (tmp_path / "trees.code.json").unlink()
+    old[1] = replace(old[1], figures=old[1].figures | {"features": [0]})
+    found, lines = recheck.recheck("trees", cells=2, results=tmp_path)
+    assert [bool(each.differs) for each in found] == [False, True]
+    assert lines[0].startswith("  diabetes bgn seed 1 (max_width=3): features: 1 -> ")
+    assert not (tmp_path / "trees.code.json").exists()
+    with pytest.raises(SystemExit, match="2"):
+        main(["recheck", "nothing"])
+    assert "no runs of 'nothing' are published" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not find_spec("torch"), reason="PyTorch is not installed")
+def test_ten_cells_are_drawn_of_each_part_and_the_same_for_a_seed():
+    found = recheck.drawn("accuracy", 10, 1, 20.0)
+    assert {part: len(runs) for part, runs in found.items()} == {"growth": 10, "baselines": 10}
+    assert all(run.seconds <= 20 for runs in found.values() for run in runs)
+    assert recheck.drawn("accuracy", 10, 1, 20.0) == found != recheck.drawn("accuracy", 10, 2, 20.0)
