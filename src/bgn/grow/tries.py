@@ -192,8 +192,9 @@ class Tries:
     @property
     def _sampled(self) -> Engine | None:
         """The rows that tell whether a single network should have linear terms, where they are not all of them."""
-        apart = self._rows.sample is not self._rows.train and self._settings.n_networks == 1
-        return self._rows.sample if apart else None
+        sample = self._rows.sample
+        fewer = sample is not None and sample.total < self._rows.train.total and self._settings.n_networks == 1
+        return sample if fewer else None
 
     def _foreseen(self, penalty: float) -> GrowthSettings:
         """How to grow on all rows: with linear terms or without, as does better on a sample of many rows.
