@@ -33,7 +33,7 @@ def two_columns(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def one_column(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN with questions about one column each."""
-    return _answer(*_grown(rows, {"max_width": size, "max_features": 1}, seed), rows.X_test)
+    return _answer(*_grown(rows, {"max_width": size, "max_features": 1, "max_linear": 0}, seed), rows.X_test)
 
 
 def any_width(rows: ClassRows, size: int, seed: int) -> Answer:
