@@ -13,16 +13,17 @@ import numpy as np
 
 from bgn import BGNRegressor
 from experiments.data import Rows
-from experiments.rivals import Candidate, Family, sizes_up_to, timed
+from experiments.rivals import Candidate, Family, timed
 
 FEW = 2000
 
 
 def at_sizes(**setting: Any) -> Family:
-    """Return the family of networks with so many conditions at most, each grown anew."""
+    """Return the family of networks of a size and its halves, four times, each grown anew."""
 
     def family(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-        return (_grown(BGNRegressor(max_width=size, **setting), rows, seed) for size in sizes_up_to(most))
+        sizes = sorted({max(1, round(most / 2**k)) for k in range(5)})
+        return (_grown(BGNRegressor(max_width=size, **setting), rows, seed) for size in sizes)
 
     return family
 
