@@ -191,7 +191,7 @@ def tasks(options: Options) -> list[Task]:
     """Return every model on every table; one task has all disturbances."""
     smoke = options.scale == "smoke"
     names = TABLES[-1:] if smoke else TABLES
-    count = options.seeds or (1 if smoke else 3)
+    count = options.seeds or (3 if options.scale == "full" else 1)
     parameters = {"size": SIZE, "disturbances": ["10 noise columns", "half of the rows"] if smoke else [*DISTURBANCES]}
     split = "a quarter, 120 rows" if smoke else f"a quarter, {ROWS} rows"
     return [
@@ -305,7 +305,7 @@ def show(runs: Sequence[Run]) -> list[Table]:
     return [*shown, Table("robustness-errors", "Test errors", ("model", "disturbance", *names), body, ERROR_NOTES)]
 
 
-MEAN_NOTES = ("Means over tables and seeds ± the standard deviation over both.",)
+MEAN_NOTES = ("Means over tables and seeds ± the standard deviation over them.",)
 RATIO_NOTES = (*MEAN_NOTES, "1 where nothing changes; mean squared errors of numbers, log losses of classes.")
 QUESTION_NOTES = (*MEAN_NOTES, "The same where they part the test rows alike, but for at most one in twenty.")
 ERROR_NOTES = ("Means over seeds ± their standard deviation: mean squared errors of numbers, log losses of classes.",)
