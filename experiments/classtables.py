@@ -13,7 +13,7 @@ from experiments.classanswers import SURE
 from experiments.classrivals import EQUAL, FREE, OURS, SMALL, TWO_ONLY
 from experiments.classstumps import POINTS as MOST
 from experiments.store import Run
-from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by
+from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by, run_at_all
 
 Groups = dict[Any, list[Run]]
 
@@ -102,9 +102,10 @@ def _body(
         for key in keys
         if size in EQUAL[key][2]
     ]
-    return equal + [
+    free: list[list[Cell]] = [
         [label, "any", *(_cell(name, key, None, groups, figure) for name in names)] for key, (label, _) in FREE.items()
     ]
+    return run_at_all(equal + free)
 
 
 def _cell(name: str, key: str, size: int | None, groups: Groups, figure: str) -> Cell:
@@ -188,7 +189,8 @@ def _calibration(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> 
         ["BGN", size, *(within(groups.get((name, "bgn")), size, "calibration_error") for name in names)]
         for size in sizes
     ]
-    return Table("classes-calibration", "Calibration error, two classes", HEADER + tuple(names), body, BIN_NOTES)
+    header = HEADER + tuple(names)
+    return Table("classes-calibration", "Calibration error, two classes", header, run_at_all(body), BIN_NOTES)
 
 
 def _risk_scores(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.ranks import ranking
 from experiments.store import Run
-from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by, mean
+from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by, mean, run_at_all
 
 BUDGETS = (5, 10, 20, 40)
 
@@ -167,15 +167,15 @@ def _equal(names: Sequence[str], budget: int, groups: Groups) -> list[list[Cell]
         for part, labels in lines
         for key, label in labels.items()
     ]
-    return body[:2] + body[len(EQUAL) :] + body[2 : len(EQUAL)]
+    return run_at_all(body[:2] + body[len(EQUAL) :] + body[2 : len(EQUAL)])
 
 
 def _free(names: Sequence[str], groups: Groups, figure: str) -> list[list[Cell]]:
     """Return a figure of every family on every table."""
-    return [
+    return run_at_all(
         [label, *(_measured(groups.get((name, f"free {key}")), figure) for name in names)]
         for key, (label, _) in FREE.items()
-    ]
+    )
 
 
 def _measured(runs: Sequence[Run] | None, figure: str) -> float | str:
@@ -194,9 +194,9 @@ def _sizes(names: Sequence[str], groups: Groups) -> list[list[Cell]]:
         for name in names:
             runs = groups.get((name, f"free {key}"))
             parts = [mean(runs, figure) for figure in ("size", "linear_terms")]
-            line.append(round(sum(float(part) for part in parts)) if not isinstance(parts[0], str) else parts[0])
+            line.append(sum(float(part) for part in parts) if not isinstance(parts[0], str) else parts[0])
         body.append(line)
-    return body
+    return [[round(cell) if isinstance(cell, float) else cell for cell in line] for line in run_at_all(body)]
 
 
 def _ranks(names: Sequence[str], budgets: Sequence[int], groups: Groups) -> tuple[list[list[Cell]], list[str]]:

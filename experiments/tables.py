@@ -224,6 +224,11 @@ def by(runs: Iterable[Run], *names: str) -> dict[Any, list[Run]]:
     return groups
 
 
+def run_at_all(body: Iterable[list[Cell]]) -> list[list[Cell]]:
+    """Return the rows of a table that have more than words and `MISSING`: what was never run needs no row."""
+    return [row for row in body if MISSING not in row or any(isinstance(cell, float) or cell == FAILED for cell in row)]
+
+
 def mean(runs: Sequence[Run] | None, figure: str) -> float | str:
     """Return the mean of a figure over runs; FAILED when one failed, MISSING when there is none."""
     if not runs:

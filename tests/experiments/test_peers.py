@@ -171,7 +171,7 @@ def test_leaders_keep_threshold_models_and_lines_apart():
     ]
     cells = dict(shown["peers-equal-5"].rows)
     assert cells["XGBoost stumps"] == "failed"
-    assert cells["RuleFit, rules alone"] == "missing"
+    assert "RuleFit, rules alone" not in cells  # nothing of it was run
     assert cells["Cubist"] == "none"
     assert cells["BGN, our defaults, columns counted"] == 3.0
     ranks = dict(row[:2] for row in shown["peers-ranks"].rows)
