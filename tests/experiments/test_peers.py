@@ -167,7 +167,7 @@ def test_leaders_keep_threshold_models_and_lines_apart():
     runs[0].figures["within_columns"] = {"5": {"test_mse": 3.0}}
     shown = {each.name: each for each in peers.show(runs)}
     assert shown["peers-leaders"].rows == [
-        ["bike", 5, 2.25, 2.5, "FIGS", 0.9, 2.0, 1.0, "Lasso: linear terms alone", 2.0, 3.0, 3.0]
+        ["bike", 5, 2.0, 2.5, "FIGS", 0.8, 1.0, "Lasso: linear terms alone", 2.0, 3.0, 3.0]
     ]
     cells = dict(shown["peers-equal-5"].rows)
     assert cells["XGBoost stumps"] == "failed"
