@@ -89,7 +89,7 @@ def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFra
 def test_the_path_is_kept(fitted: Path) -> None:
     lines = run("path", fitted / "model.json").out.splitlines()
     assert lines[0].startswith("mean squared error by width")
-    assert lines[1].split() == ["layer", "width", "rows", "learnt", "from", "rows", "kept", "back"]
+    assert lines[1].split() == ["width", "rows", "learnt", "from", "rows", "kept", "back"]
     assert sum("chosen" in line for line in lines) == 1
     plain = json.loads(run("path", fitted / "model.json", "--json").out)
     assert [row["width"] for row in plain["path"]] == [0, 1, 2, 3]
