@@ -18,7 +18,7 @@ from tests.reference.growth import best_split, split_variance
 
 
 def assert_best_cut(engine, direction, weight=None):
-    cut = engine.cuts([Question(EMPTY, direction)])[0]
+    (cut,) = engine.cuts([Question(EMPTY, direction)])
     pairs = zip(direction.columns, direction.coefficients, strict=True)
     z = sum(c * engine.part.columns[j].astype(float) for j, c in pairs)
     best = best_split(z, engine.part.target, weight)
@@ -61,7 +61,7 @@ def test_cut_on_larger_tables(rows, shape):
 def test_cut_minimises_the_paper_objective(table):
     X, y, _ = table
     engine = engine_of(X, y)
-    cut = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)))])[0]
+    (cut,) = engine.cuts([Question(EMPTY, Projection((0,), (1.0,)))])
     if cut is None:
         return
     left = split_variance(engine.part.target, X[:, 0] >= cut.neuron.threshold)
@@ -82,7 +82,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
     answers = []
     for threads in (1, 2, 7, 23):
         engine = engine_of(X, y, threads=threads)
-        cuts = engine.cuts(question)
+        cuts = list(engine.cuts(question))
         put = engine.put(0, neuron)
         squared = engine.settle(Output(np.array([12345], np.int64), -77))
         answers.append(

@@ -55,7 +55,7 @@ def test_cuts_are_those_of_arrays(rows, window, direction):
     X, y, weight = rows
     questions = [Question(EMPTY, direction, window), Question(Output(EMPTY.weights, 77), direction)]
     memory, *devices = tensor_engines(X, y, weight)
-    expected = memory.cuts(questions)
+    expected = list(memory.cuts(questions))
     for least, device in product((1, len(y) + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(gpu, "ROWS_FOR_CELLS", least)
@@ -79,7 +79,7 @@ def test_cuts_of_many_rows(shape, weighted):
     memory, *devices = tensor_engines(X, y, rng.integers(1, 4, rows) if weighted else None)
     directions = Projection((0,), (1.0,)), Projection((0, 1), (0.25, 1.0))
     questions = [Question(EMPTY, each, window) for each in directions for window in (None, (0.5, 1.5))]
-    expected = memory.cuts(questions)
+    expected = list(memory.cuts(questions))
     for least, device in product((rows, rows + 1), devices):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(gpu, "ROWS_FOR_CELLS", least)

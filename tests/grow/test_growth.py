@@ -44,7 +44,7 @@ def test_propositions_1_and_2(seed, rows, ties):
     engine = engine_of(X, y)
     rule = Stagewise(1.0)
     before = rule.start(engine)
-    cut = engine.cuts([Question(before.output, Projection((0,), (1.0,)))])[0]
+    (cut,) = engine.cuts([Question(before.output, Projection((0,), (1.0,)))])
     if cut is None:
         return
     residual = engine.residual(before.output).astype(float)
@@ -266,7 +266,7 @@ def test_a_refused_neuron_leaves_no_trace():
     engine = engine_of(X, y)
     rule = Full(0.0)
     state = rule.start(engine)
-    cut = engine.cuts([Question(state.output, Projection((0,), (1.0,)))])[0]
+    (cut,) = engine.cuts([Question(state.output, Projection((0,), (1.0,)))])
     state = rule.admit(engine, state, 0, cut)
     residual = engine.residual(state.output).copy()
     assert rule.admit(engine, state, 1, cut) is None

@@ -29,13 +29,12 @@ class CellEngine(MergedEngine[CellPart]):
         found: list[Cut | None] = [None] * len(questions)
         if not asked:
             return found
-        bounded = [questions[k].window is not None for k in asked]
         answers = zip(*self.parts.ask(CellPart.cells, sieves), strict=True)
         tables = [merge(cells) for cells in answers]
         totals = [int(cells[1][:, 0].sum()) for cells in tables]
         pruned = [
-            prune(cells, self.total, total, bounded=limits)
-            for cells, total, limits in zip(tables, totals, bounded, strict=True)
+            prune(cells, self.total, total, bounded=sieve.bounded)
+            for cells, total, sieve in zip(tables, totals, sieves, strict=True)
         ]
         for k, total, best in zip(asked, totals, self._look_inside(sieves, pruned, totals), strict=True):
             found[k] = self._cut(questions[k].projection, total, best)

@@ -19,6 +19,7 @@ from bgn.engines.protocol import Floats, Integers, Output
 from bgn.model.neuron import Projection
 
 CELLS = 8192
+CELLS_IN_WINDOW = 2048
 _INNER_CELLS = 2048
 _FEW_ROWS = 2048
 
@@ -45,7 +46,8 @@ class Finer:
 class Sieve:
     """Which cell a row falls in, given the residual that `output` leaves.
 
-    Cell ``floor((z - low) * scale)``, clamped to 0 .. size - 1; then, level by level, a finer one inside it.
+    Cell ``floor((z - low) * scale)``, clamped to 0 .. size - 1; then, level by level, a finer one inside it. Where it
+    is `bounded`, no cut is looked for inside the first and the last cell.
     """
 
     output: Output
@@ -54,6 +56,7 @@ class Sieve:
     scale: float
     size: int
     finer: tuple[Finer, ...] = ()
+    bounded: bool = False
 
     @property
     def n_cells(self) -> int:
@@ -62,8 +65,8 @@ class Sieve:
 
     def same(self, other: Sieve) -> bool:
         """True when both sort rows into the same affine cells."""
-        return (self.projection, self.low, self.scale, self.size) == (
-            other.projection, other.low, other.scale, other.size
+        return (self.projection, self.low, self.scale, self.size, self.bounded) == (
+            other.projection, other.low, other.scale, other.size, other.bounded
         )  # fmt: skip
 
     def inside(self, pruned: PrunedCells) -> Sieve:

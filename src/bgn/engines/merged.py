@@ -14,7 +14,7 @@ from typing import Concatenate, Generic, TypeVar
 
 import numpy as np
 
-from bgn.engines.cells import CELLS, Best, Sieve
+from bgn.engines.cells import CELLS, CELLS_IN_WINDOW, Best, Sieve
 from bgn.engines.integers import COLUMN_BITS
 from bgn.engines.kernels import cuts
 from bgn.engines.part import PROBES
@@ -49,6 +49,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         some = min(probes.shape[1], PROBES)
         self._probes = np.ascontiguousarray(probes[:, np.arange(some) * probes.shape[1] // max(some, 1)])
         self._cells = min(CELLS, 1 << max(4, (self.n_rows // 32).bit_length()))
+        self._cells_in_window = min(CELLS_IN_WINDOW, self._cells)
         self.output = NO_OUTPUT
         self._columns: Columns | None = None
         self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
@@ -90,16 +91,17 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         if question.window is None:
             line = line_of(self._probes, question.projection)
             low, scale = cuts.reach_of(*line, self._cells, self._probes.shape[1])
-        else:
-            bottom, width = self._window(question.projection, question.window)
-            low, scale = bottom - width, 1.0 / width
-        return Sieve(question.output, question.projection, low, scale, self._cells)
+            return Sieve(question.output, question.projection, low, scale, self._cells)
+        bottom, width = self._window(question.projection, question.window)
+        return Sieve(
+            question.output, question.projection, bottom - width, 1.0 / width, self._cells_in_window, bounded=True
+        )
 
     def _window(self, direction: Projection, window: tuple[float, float]) -> tuple[float, float]:
         """Where the cells of a window begin, and how wide they are."""
         bound = self._bound(direction)
         bottom, top = max(window[0], -bound), min(window[1], bound)
-        return bottom, (top - bottom) / (self._cells - 2)
+        return bottom, (top - bottom) / (self._cells_in_window - 2)
 
     def _without_narrow_window(self, question: Question) -> Question:
         """The question, without a window that is too narrow for floats to tell where in it a row lies."""

@@ -85,7 +85,7 @@ class Part(RampRows, CellPart):
 
     def _coarse_cells(self, sieve: Sieve) -> CellSums:
         leftover, cells = self._leftover(sieve.output), np.empty(self.n_rows, np.uint16)
-        line, place = self.line(sieve.projection), (sieve.low, sieve.scale)
+        line, place = self.line(sieve.projection), (sieve.low, sieve.scale, sieve.bounded)
 
         def fill(span: tuple[int, int], sums: CellSums) -> None:
             cuts.fill_cells(line, leftover, self.weight, place, span, cells, sums)
@@ -108,7 +108,7 @@ class Part(RampRows, CellPart):
         residual = self.residual(sieve.output)[start:stop]
         weight = self.weight[start:stop] if len(self.weight) else self.weight
         cells, z, span = np.empty(stop - start, np.uint16), np.empty(stop - start), (0, stop - start)
-        unused, place = cuts.empty_cells(sieve.size), (sieve.low, sieve.scale)
+        unused, place = cuts.empty_cells(sieve.size), (sieve.low, sieve.scale, sieve.bounded)
         cuts.fill_cells(line, (residual, *_NO_SHIFT), weight, place, span, cells, unused)
         kernels.project(*line, *span, z)
         rows: RowsInCells = z, residual, weight, cells
@@ -171,7 +171,9 @@ class Part(RampRows, CellPart):
 
     def _take_back(self, slot: int, before: NDArray[np.uint8]) -> None:
         """Forget what depends on the answers that were in a slot `before`."""
-        self._known = [self._without(known, slot, before) for known in self._known[:1] if not any(known[1][3:])]
+        current = [self._without(known, slot, before) for known in self._known[:1] if not any(known[1][3:])]
+        others = [known for known in self._known[1:] if not known[0].weights[slot : slot + 1].any()]
+        self._known = current + others if current else []
 
     @staticmethod
     def _without(known: tuple[Output, Leftover], slot: int, before: NDArray[np.uint8]) -> tuple[Output, Leftover]:
@@ -283,7 +285,9 @@ class Part(RampRows, CellPart):
         return np.append(values.sum(), self.fired_sums(values, width))[:, None]
 
     def overlaps(self, slot: int, width: int) -> Integers:
-        return self.fired_sums(self._fired(slot), width)
+        if len(self.weight):
+            return self.fired_sums(self._fired(slot), width)
+        return self._sum(width, kernels.both_fire, self.codes, self.codes[slot >> 3], slot & 7, width)
 
     def fired_sums(self, values: Integers, width: int) -> Integers:
         """Sum of `values`, one per row, over the rows where each of the first `width` slots fires."""

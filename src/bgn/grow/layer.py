@@ -163,6 +163,9 @@ class LayerGrowth:
 
     def _accept(self, slot: int, cut: Cut, kind: str, output: Output, lead: float = 0.0) -> bool:
         """Put the neuron in its slot if the training loss falls; tell everybody."""
+        same = slot < self.state.width and cut.neuron == self.state.neurons[slot]
+        if same and self.rows.train.loss.quadratic:  # nothing changes; another loss is refitted a little more
+            return False
         state = self.rule.admit(self.rows.train, self.state, slot, cut, self._share(slot, cut.neuron), lead)
         if state is None:
             return False

@@ -165,6 +165,11 @@ class Tries:
         """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
         settings, competing = self._settings, penalties(self._rows, self._settings)
         judged = self._rows.validation is not None
+        if judged and settings.most_linear and self._sampled is not None:
+            self._keep(self._grown(self._foreseen(competing[0]), competing[0], settings.max_replacements))
+            if not self._monitor.out_of_time():
+                self._straight(competing)
+            return
         if judged or isinstance(settings.max_linear, str):
             settings = replace(settings, max_linear=0)
         for penalty in competing if len(competing) > 1 else ():
@@ -183,6 +188,37 @@ class Tries:
             self._among_questions()
         if lines and not self._monitor.out_of_time():
             self._straight(competing)
+
+    @property
+    def _sampled(self) -> Engine | None:
+        """The rows that tell whether a single network should have linear terms, where they are not all of them."""
+        sample = self._rows.sample
+        fewer = sample is not None and sample.total < self._rows.train.total and self._settings.n_networks == 1
+        return sample if fewer else None
+
+    def _foreseen(self, penalty: float) -> GrowthSettings:
+        """How to grow on all rows: with linear terms or without, as does better on a sample of many rows.
+
+        What is grown there, without replacement, is judged by all rows that validate. Where time is too short to tell,
+        questions are asked alone.
+        """
+        sample, validation, (seed, _, layer), watch = (
+            self._sampled, self._rows.validation, self._place, watch_for(self._monitor)
+        )  # fmt: skip
+        assert sample is not None
+        assert validation is not None
+        rows, share = replace(self._rows, train=sample), sample.total / self._rows.train.total
+        tried = [replace(self._settings, max_linear=0), *(replace(self._settings, lead=lead) for lead in LEADS)]
+        found = [
+            grow_once(rows, replace(each, digits=None), share * penalty, 0, seed, watch, layer) for each in tried
+        ]
+        if watch.stopped == "interrupted":
+            raise KeyboardInterrupt
+        best = [min(path.path, key=lambda snapshot: snapshot.criterion) for path in found]
+        line = min(range(1, len(tried)), key=lambda k: best[k].criterion)
+        noise = noise_of(validation, self._rows.unit, best[0].validation_deviation)
+        clearly = not watch.stopped and best[line].criterion < best[0].criterion - noise
+        return tried[line if clearly else 0]
 
     def _grown(self, settings: GrowthSettings, penalty: float, replacements: int | None) -> _Grown:
         return _Grown(grow_once(self._rows, settings, penalty, replacements, *self._place), settings, penalty)

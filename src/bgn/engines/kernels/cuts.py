@@ -49,13 +49,14 @@ def fill_cells(line, leftover, weight, place, span, cells, cell_sums):
     """Put the projection of every row of a span in a cell and add up what a cut needs to know of the cell.
 
     `line` holds columns, index and coefficients of `project`; `leftover` a residual, to which comes `up` where the bit
-    of `row` is set and `down` elsewhere (`row` may be empty when both are zero). With `place` (low, scale) the cell is
-    ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (one per row) and `cell_sums`,
-    see `add_to_cells`. O(rows).
+    of `row` is set and `down` elsewhere (`row` may be empty when both are zero). With `place` (low, scale, bounded) the
+    cell is ``floor((z - low) * scale)``, clamped: monotone in z under rounding. Written: `cells` (one per row) and
+    `cell_sums`, see `add_to_cells`; where it is bounded, nothing is looked for inside the first and the last cell, and
+    what only that needs is left out. O(rows).
     """
     columns, index, coefficients = line
     residual, row, bit, up, down = leftover
-    low, scale = place
+    low, scale, bounded = place
     start, stop = span
     top = np.float64(len(cell_sums[0]) - 1)
     z, shifted = np.empty(BLOCK), np.empty(BLOCK, np.int64)
@@ -70,7 +71,50 @@ def fill_cells(line, leftover, weight, place, span, cells, cell_sums):
         for i in range(end - begin):
             part[i] = np.uint16(np.int32(min(max((z[i] - low) * scale, 0.0), top)))
         heavy = weight[begin:end] if len(weight) > 0 else weight
-        add_to_cells((z[: end - begin], values, heavy, part), cell_sums)
+        if bounded and len(heavy) == 0:
+            add_within(z[: end - begin], values, part, cell_sums)
+        else:
+            add_to_cells((z[: end - begin], values, heavy, part), cell_sums)
+
+
+@compiled
+def add_within(z, residual, cells, cell_sums):
+    """Like `add_to_cells`, quicker where most rows are in the first and the last cell and all have weight one.
+
+    Of these two no sums of positive residuals are added up, and the projections next to the other cells alone.
+    """
+    count, sums, extent = cell_sums
+    n, last = len(z), len(count) - 1
+    chosen, found = np.empty(n + 1, np.int64), 0
+    below, above, low_sum, high_sum = 0, 0, 0, 0
+    for i in range(n):
+        first, final = np.int64(cells[i] == 0), np.int64(cells[i] == last)
+        below += first
+        above += final
+        low_sum += residual[i] & -first
+        high_sum += residual[i] & -final
+    largest, smallest = extent[0, 1], extent[last, 0]
+    for i in range(n):
+        chosen[found] = i
+        found += np.int64(cells[i] != 0) & np.int64(cells[i] != last)
+        lower, upper = z[i] if cells[i] == 0 else -np.inf, z[i] if cells[i] == last else np.inf
+        if lower > largest:  # hardly ever
+            largest = lower
+        if upper < smallest:
+            smallest = upper
+    extent[0, 1], extent[last, 0] = largest, smallest
+    count[0] += below
+    count[last] += above
+    sums[0, 0] += low_sum
+    sums[last, 0] += high_sum
+    for k in range(found):
+        i = chosen[k]
+        c = np.int64(cells[i])
+        count[c] += 1
+        sums[c, 0] += residual[i]
+        sums[c, 1] += max(residual[i], 0)
+        extent[c, 0] = min(extent[c, 0], z[i])
+        extent[c, 1] = max(extent[c, 1], z[i])
 
 
 @compiled

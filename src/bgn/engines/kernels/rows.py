@@ -16,6 +16,7 @@ from bgn.compiled import compiled
 # Squares of integers beyond 31 bits are summed in limbs of this many bits.
 LIMB = 22
 BLOCK = 2048
+_WORDS = 255  # of eight rows each
 
 
 @compiled
@@ -137,6 +138,38 @@ def fired_sums(codes, values, width, start, stop, out):
             for bit in range(min(8, width - 8 * g)):
                 if (code >> bit) & 1:
                     out[8 * g + bit] += bins[code]
+
+
+@compiled
+def both_fire(codes, row, bit, width, start, stop, out):
+    """Add to ``out[k]`` the number of rows where neuron k fires along with the one in a bit of `row`.
+
+    Eight rows are counted at a time: each byte of a number of 64 bits holds the count of one of them, and is emptied
+    before it can run over. O(rows x width / 8).
+    """
+    ones, whole = np.uint64(0x0101010101010101), len(row) // 8 * 8
+    first = (start + 7) // 8 * 8
+    last = max(stop // 8 * 8, first)
+    mask, few, shift = np.empty(_WORDS, np.uint64), np.uint64(0x00FF00FF00FF00FF), np.uint64(bit)
+    fires = row[:whole].view(np.uint64)
+    for begin in range(first // 8, last // 8, _WORDS):
+        end = min(begin + _WORDS, last // 8)
+        words = fires[begin:end]
+        for i in range(end - begin):
+            mask[i] = ((words[i] >> shift) & ones) * np.uint64(255)
+        for g in range((width + 7) // 8):
+            words = codes[g][:whole].view(np.uint64)[begin:end]
+            for b in range(min(8, width - 8 * g)):
+                count, by = np.uint64(0), np.uint64(b)
+                for i in range(end - begin):
+                    count += ((words[i] & mask[i]) >> by) & ones
+                pairs = (count & few) + ((count >> np.uint64(8)) & few)
+                out[8 * g + b] += np.int64((pairs * np.uint64(0x0001000100010001)) >> np.uint64(48))
+    for i in range(stop - start):
+        k = start + i
+        if (k < first or k >= last) and (row[k] >> bit) & 1:
+            for j in range(width):
+                out[j] += (codes[j >> 3, k] >> (j & 7)) & 1
 
 
 @compiled
