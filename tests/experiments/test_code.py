@@ -97,6 +97,8 @@ def test_figures_of_gradient_training_must_come_near():
     assert "more than 15%" in recheck.difference(old, far)
     seeds = [run_of(replace(TRAINED, seed=k), validation_mse=10.0, test_mse=10.0 + 2 * k) for k in range(3)]
     assert recheck.difference(old, far, seeds) is None  # seeds lie as far apart
+    told = run_of(replace(TRAINED, study="overview"), weights="real")  # no error at all
+    assert recheck.difference(told, replace(told, figures={"weights": "-1, +1"})) == "weights: real -> -1, +1"
 
 
 def test_one_stray_of_five_trained_networks_is_chance():
