@@ -128,6 +128,12 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     assert [bool(each.differs) for each in found] == [False, True]
     assert lines[0].startswith("  diabetes bgn seed 1 (max_width=3): features: 1 -> ")
     assert not (tmp_path / "trees.code.json").exists()
+    assert code.told("trees", old, tmp_path) == ""
+    recheck.recheck("trees", cells=2, results=tmp_path, keep=True)
+    said = " Before today's code (growth): 2 runs; 1 of 2 that were computed again came out the same."
+    assert code.told("trees", old, tmp_path) == said
+    assert code.told("trees", runs, tmp_path) == ""
+    assert code.outdated("trees", old, tmp_path) == {}
     with pytest.raises(SystemExit, match="2"):
         main(["recheck", "nothing"])
     assert "no runs of 'nothing' are published" in capsys.readouterr().err
