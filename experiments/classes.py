@@ -35,7 +35,7 @@ def tasks(options: Options) -> list[Task]:
     return [
         Task("classes", name, method, _parameters(method, smoke), seed, split)
         for name, method, seed in product(names, (*EQUAL, *FREE), range(options.seeds or (3 if full else 1)))
-        if not (method in TWO_ONLY and name in classdata.SEVERAL)
+        if not (method in TWO_ONLY and name in classdata.SEVERAL) and (name, method) != ("digits", "ebm")  # slow
     ]
 
 
