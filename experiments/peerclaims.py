@@ -72,6 +72,7 @@ PEER_CLAIMS: dict[str, Callable[[], str]] = {
     "peers-default-below-pairs": lambda: beside("BGN, our defaults", "EBM, default", LARGE),
     "peers-default-below-lightgbm": lambda: beside("BGN, our defaults", "LightGBM, tuned", LARGE),
     "peers-default-size": lambda: any_size("BGN, our defaults", LARGE),
+    "peers-cubist-size": lambda: any_size("Cubist", LARGE),
     "peers-tree-size": lambda: any_size("tree", LARGE),
     "peers-lightgbm-size": lambda: any_size("LightGBM, tuned", LARGE),
     "peers-small-default-below-lasso": lambda: beside("BGN, our defaults", "least squares / LassoCV", SMALL),
