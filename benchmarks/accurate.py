@@ -35,6 +35,7 @@ from sklearn.preprocessing import StandardScaler
 
 import bgn
 from experiments import anysize, classdata, data
+from experiments.classrivals import tuned_boosting
 from experiments.rivals import timed
 from experiments.store import Task
 
@@ -97,23 +98,13 @@ def classes(name: str, seed: int, without: list[str]) -> Figures:
         return judged(ExplainableBoostingClassifier(n_jobs=1, random_state=seed), X, y, X_test)
 
     def lightgbm() -> tuple[float, ...]:
-        return judged(_tuned(X, y, seed), X, y, X_test)
+        return judged(tuned_boosting(seed), X, y, X_test)
 
     def logistic() -> tuple[float, ...]:
         return judged(make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)), X, y, X_test)
 
     models = {"accurate": accurate, "ebm": ebm, "lightgbm": lightgbm, "lasso": logistic}
     return {name: fit() for name, fit in models.items() if name not in without}
-
-
-def _tuned(X: Any, y: Any, seed: int) -> Any:
-    """Return LightGBM with the leaves and rate that five folds find best."""
-    from lightgbm import LGBMClassifier
-    from sklearn.model_selection import GridSearchCV
-
-    model = LGBMClassifier(n_jobs=1, random_state=seed, verbosity=-1)
-    grid = {"num_leaves": [4, 15, 31], "learning_rate": [0.03, 0.1], "n_estimators": [50, 150, 400]}
-    return GridSearchCV(model, grid, scoring="neg_log_loss", cv=5)
 
 
 def explain(seed: int) -> None:

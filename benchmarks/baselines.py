@@ -176,8 +176,10 @@ def summary(models: Sequence[Trained]) -> dict[str, object]:
 
 def machine() -> dict[str, object]:
     """Return what the figures depend on besides the command."""
+    from experiments.code import commit
+
     name = torch.cuda.get_device_name() if torch.cuda.is_available() else None
-    return {"gpu": name, "torch": torch.__version__, "threads": torch.get_num_threads()}
+    return {"gpu": name, "torch": torch.__version__, "threads": torch.get_num_threads(), "commit": commit()}
 
 
 def main() -> None:

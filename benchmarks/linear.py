@@ -1,14 +1,11 @@
 """Linear terms: test errors with and without them at equal numbers of conditions, and beside LassoCV on small tables.
 
-Run: python -m benchmarks.linear [large | tiny | time | peers ...]
+Run: python -m benchmarks.linear [large | tiny | time ...]
 
 Everything when nothing is named. A quarter of the rows are for testing (``train_test_split`` with the seed); of large
 tables a fifth of the rest validates, three seeds; small ones are cross-validated, ten seeds.
 
-Peers (``peers``) have lines, too: APLR, Cubist and RuleFit (``pip install '.[experiments]'``), each with as many
-conditions at most and the settings that validate best. A condition is a question, a hinge or a line, of Cubist each
-condition of a rule and each slope of its line. PILOT and py-earth (MARS) are not there: the first is in no package
-index under that name, and the second cannot be built with today's Python.
+Other models with lines stand beside BGN in ``python -m experiments peers``.
 """
 
 from __future__ import annotations
@@ -24,9 +21,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bgn import BGNRegressor, datasets
-from experiments.data import Rows, paper_split, split
-from experiments.rivals import Candidate, rules_and_lines, timed
-from experiments.store import Task
 
 LARGE = {"power_plant": (19.5, 17.6, 16.7, 15.8), "housing": (), "bike": (), "parking": ()}
 TINY = {"diabetes": 3250.0, "istanbul": 2.15, "chickenpox": float("inf")}
@@ -86,53 +80,7 @@ def seconds() -> None:
     print(f"a default fit on 300 rows: {time.perf_counter() - started:.1f} s, at most 5")
 
 
-def aplr(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield piecewise linear regressions with ever more terms."""
-    from aplr import APLRRegressor
-
-    for terms in (1, 2, 3, 4, 6, 9, 14, 20):
-        model = APLRRegressor(max_terms=terms, random_state=seed, max_interaction_level=0, n_jobs=1)
-        taken = timed(lambda m=model: m.fit(rows.X, rows.y))
-        size = int(np.count_nonzero(model.get_term_coefficients()[1:]))
-        yield Candidate(f"{terms} terms", size, 0, model.predict, taken)
-
-
-def cubist(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield Cubist with ever more rules."""
-    from cubist import Cubist
-
-    for rules in range(1, 12):
-        model = Cubist(n_rules=rules, random_state=seed)
-        taken = timed(lambda m=model: m.fit(rows.X, rows.y))
-        lines = model.coeffs_.drop(columns=["(Intercept)", "committee", "rule"]).notna().to_numpy().sum()
-        conditions = 0 if model.splits_ is None else len(model.splits_)
-        yield Candidate(f"{rules} rules", conditions + int(lines), 0, model.predict, taken)
-
-
-def peers() -> None:
-    """Print the errors of models with lines at equal numbers of conditions, on large tables."""
-    sizes = (5, 10, 20, 40)
-    for name in LARGE:
-        found: dict[str, list[list[float]]] = {}
-        for seed in range(3):
-            rows = split(Task("peers", name, "lines", {}, seed, paper_split()))
-            held = rows.X_validation, rows.y_validation
-            mine = [BGNRegressor(max_width=w, random_state=seed).fit(rows.X, rows.y, eval_set=held) for w in sizes]
-            found.setdefault("bgn", []).append([error(model, rows.X_test, rows.y_test) for model in mine])
-            for peer in (aplr, cubist, rules_and_lines):
-                tried = [(error(each, *held), each) for each in peer(rows, seed, sizes[-1])]
-                errors = []
-                for most in sizes:
-                    small = [one for one in tried if one[1].size + one[1].linear_terms <= most]
-                    best = min(small, key=lambda one: one[0])[1] if small else None
-                    errors.append(np.nan if best is None else error(best, rows.X_test, rows.y_test))
-                found.setdefault(peer.__name__, []).append(errors)
-        for peer_name, errors in found.items():
-            told = " ".join(f"{value:>10.5g}" for value in np.mean(errors, axis=0))
-            print(f"{name:12} {peer_name:16} at {sizes} conditions: {told}", flush=True)
-
-
-SECTIONS = {"large": large, "tiny": tiny, "time": seconds, "peers": peers}
+SECTIONS = {"large": large, "tiny": tiny, "time": seconds}
 
 if __name__ == "__main__":
     for section in sys.argv[1:] or SECTIONS:

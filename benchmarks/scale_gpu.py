@@ -64,7 +64,9 @@ def gpu() -> None:
     if not torch.cuda.is_available():
         print("there is no CUDA GPU here: nothing is measured")
         return
-    told: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    from experiments.code import commit
+
+    told: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "commit": commit()}
     fitted(*rows(10_000), max_width=2)
     for part in (cut, neurons, against_two_cores, largest):
         told[part.__name__] = part()

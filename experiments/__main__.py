@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,8 +14,8 @@ from bgn.printable import message
 from experiments import STUDIES, runner, tables
 from experiments.estimate import Estimate, remaining
 from experiments.options import SCALES, Options
-from experiments.publish import RESULTS, complete, provenance, publish, published_runs
-from experiments.recheck import recheck
+from experiments.publish import RESULTS, complete, provenance, publish, published_runs, scales
+from experiments.recheck import recheck, settled
 from experiments.store import Run, Store, merge
 
 _HERE = Path(__file__).parent
@@ -169,13 +170,18 @@ def _study(
 
 
 def _published(names: tuple[str, ...], options: Options, args: argparse.Namespace) -> int:
-    """Print the tables of the published runs; with --output, write them and the figures too."""
+    """Print the tables of the published runs; with --output, write them and the figures too.
+
+    Of the scale that is asked for, or, without one, of the first at which a study is published.
+    """
     _make_folder(args.output)
-    found = {name: complete(runner.compare(name, options, published_runs(name))) for name in names}
+    asked = {name: replace(options, scale=args.scale or next(iter(scales(name)))) for name in names}
+    found = {name: complete(runner.compare(name, each, published_runs(name))) for name, each in asked.items()}
     if not any(found.values()):
         raise ValueError(f"no runs of {' or '.join(names)} with --{options.scale} are published.")
     for name, runs in found.items():
-        print(f"{name}: {provenance(name, options.scale, list(runs.values())).replace('``', '`')}", file=sys.stderr)
+        told = provenance(name, asked[name].scale, list(runs.values()))
+        print(f"{name}: {told.replace('``', '`')}", file=sys.stderr)
         if runs:
             _show(name, list(runs.values()), args.format, args.output)
     return 0
@@ -193,7 +199,7 @@ def _recheck(args: argparse.Namespace) -> int:
             raise ValueError(f"no runs of {name!r} are published; there are {', '.join(known)}.")
         found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs)
         print(*lines, sep="\n", flush=True)
-        differ = differ or any(each.differs for each in found)
+        differ = differ or not settled(found)
     return int(differ)
 
 

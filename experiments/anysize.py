@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LassoCV, LinearRegression
@@ -11,26 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from bgn import BGNRegressor
-from experiments.accuracy import LARGE
-from experiments.data import ALONE, Rows
+from experiments.data import Rows
 from experiments.rivals import Candidate, distinct_stumps, figs_splits, splits, timed
-
-
-def bgn_default(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield BGN as it comes."""
-    return _bgn(rows, seed, "default settings", {"max_width": min(50, most)})
-
-
-def bgn_wide(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield BGN when size is no concern: up to three layers of 400 neurons of four features."""
-    return _bgn(rows, seed, "wide", LARGE | {"max_width": min(400, most)})
-
-
-def _bgn(rows: Rows, seed: int, name: str, setting: dict[str, Any]) -> Iterator[Candidate]:
-    model = BGNRegressor(**setting, **ALONE, n_jobs=1, random_state=seed)
-    seconds = timed(lambda: model.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)))
-    yield Candidate(name, sum(model.network_.widths), 0, model.predict, seconds)
 
 
 def tree(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:

@@ -17,7 +17,7 @@ SIZES = (5, 10, 20, 40)
 SMALL = tuple(name for name in TABLES if name not in LARGE)
 CONSTANT, AS_PRINTED = "rate / 10 in every round", "rate / 10 once more every round"
 _WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_BGN = "BGN, at most 2 features a neuron"
+_BGN = "BGN, our defaults"
 
 
 def words(count: int) -> str:
@@ -44,7 +44,7 @@ def percent(ratio: float) -> float:
 
 def _equal(model: str, name: str, size: int) -> float:
     """Return a test error at equal size."""
-    return number(f"reduced/peers-equal-{size}", model, name)
+    return number(f"full/peers-equal-{size}", model, name)
 
 
 def below(model: str, names: Iterable[str] = LARGE) -> str:
@@ -67,7 +67,7 @@ def tables_above_lasso() -> str:
 
 def sizes(model: str, names: Iterable[str] = LARGE, step: int = 1000) -> str:
     """Return from what to what size a model of any size has, in thousands."""
-    return span((step * round(number("reduced/peers-sizes", model, name) / step) for name in names), ",.0f")
+    return span((step * round(number("full/peers-sizes", model, name) / step) for name in names), ",.0f")
 
 
 def _targets(variant: str) -> dict[str, bool]:

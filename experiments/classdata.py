@@ -1,4 +1,4 @@
-"""Tables with classes: their rows as they are, as numbers, and as yes/no columns for models that take nothing else."""
+"""Tables with words and gaps, most of them with classes: rows as they are, as numbers, and as yes/no columns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ CUTS = 20
 
 
 @dataclass(frozen=True)
-class ClassTable:
-    """A table with classes: its target, the columns to leave out, and the SHA-256 of the file, uncompressed."""
+class MixedTable:
+    """A table of words and numbers: its target, columns to leave out, and the SHA-256 of the file, uncompressed."""
 
     target: str
     left_out: tuple[str, ...]
@@ -34,24 +34,28 @@ class ClassTable:
 
 
 RAW = {
-    "telco_churn": ClassTable(
+    "telco_churn": MixedTable(
         "Churn", ("customerID",), "16320c9c1ec72448db59aa0a26a0b95401046bef5d02fd3aeb906448e3055e91"
     ),
-    "titanic": ClassTable(
+    "titanic": MixedTable(
         "survived",
         ("alive", "class", "who", "adult_male", "embark_town", "alone"),
         "81787d320d7f7b03df935e91de8bd19e11d45c5bbcab86ef4d4a76dc91b7d4f2",
     ),
-    "mammographic": ClassTable(
+    "mammographic": MixedTable(
         "malignant", ("birads",), "e9af55a1365d901d3625ed340a0e76a918fdaec372da82ad54ce0f5083b2026d"
     ),
-    "breast_cancer_wisconsin": ClassTable(
+    "breast_cancer_wisconsin": MixedTable(
         "class", ("id",), "028af8cfcd063ef1bc2ea80728935a8d7b66f8947a8623e99e22019617eb7aa9"
     ),
-    "pima_diabetes": ClassTable("diabetes", (), "604bdfaeaecb2c035c3ca112979410b579d4cbfb8029b6c513c9e7fc55b253f4"),
-    "spambase": ClassTable("spam", (), "ae16da99a8e404f0d0bcb6b002a0922852b30c2d2a9aab3134b0c1e38193e4f7"),
-    "phoneme": ClassTable("oral", (), "9040190c00265d4f44b9e8508a5140611608944a5617401e306ccc1604d7e486"),
-    "penguins": ClassTable("species", (), "e07636bd8af74260099ea2f8678e2eabbf35def579940cc76f67061ee16c06c1"),
+    "pima_diabetes": MixedTable("diabetes", (), "604bdfaeaecb2c035c3ca112979410b579d4cbfb8029b6c513c9e7fc55b253f4"),
+    "spambase": MixedTable("spam", (), "ae16da99a8e404f0d0bcb6b002a0922852b30c2d2a9aab3134b0c1e38193e4f7"),
+    "phoneme": MixedTable("oral", (), "9040190c00265d4f44b9e8508a5140611608944a5617401e306ccc1604d7e486"),
+    "penguins": MixedTable("species", (), "e07636bd8af74260099ea2f8678e2eabbf35def579940cc76f67061ee16c06c1"),
+    "ames_housing": MixedTable(
+        "SalePrice", ("Order", "PID"), "490d17d6d673c693de750981f4cb5b44c7594854c6da45dc85628dc0cffbb1b2"
+    ),
+    "diamonds": MixedTable("price", (), "243996d7650e84e190a88d505b44c3a0be1bcfc7b4f32606d60d103a51494b9e"),
 }
 """Tables that are read from a file, and what is left out: ids, copies of the target and of other columns."""
 
@@ -65,6 +69,9 @@ SEVERAL = ("penguins", *SHIPPED)
 """Tables of more."""
 
 TABLES = TWO + SEVERAL
+
+NUMBERS = ("ames_housing", "diamonds")
+"""Tables with words whose target is a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +96,8 @@ class ClassRows:
     @cached_property
     def numbers(self) -> Pair:
         """The columns as numbers alone; what fills gaps is learnt from the rows to train on."""
-        return as_numbers(self.X, self.X_test)
+        X, X_test = as_numbers(self.X, self.X_test)
+        return X, X_test
 
     @cached_property
     def stumps(self) -> Pair:
@@ -158,8 +166,10 @@ def checksum(name: str) -> str:
     return hashlib.sha256(np.column_stack([X, y]).tobytes()).hexdigest()
 
 
-def as_numbers(X: Any, X_test: Any) -> Pair:
-    """Return two frames as numbers: the median for a gap, a 0/1 column per word, a gap among words as one more.
+def as_numbers(X: Any, *others: Any) -> tuple[Floats, ...]:
+    """Return frames as numbers: the median for a gap, a 0/1 column per word, a gap among words as one more.
+
+    Medians and words are those of the first frame.
 
     Examples
     --------
@@ -171,18 +181,19 @@ def as_numbers(X: Any, X_test: Any) -> Pair:
     [[1.0, 0.0, 0.0, 1.0], [3.0, 0.0, 1.0, 0.0], [3.0, 1.0, 0.0, 0.0], [5.0, 0.0, 0.0, 1.0]]
     [[3.0, 0.0, 0.0, 0.0]]
     """
-    columns: list[tuple[Floats, Floats]] = []
-    for name in X.columns:
-        seen, new = X[name], X_test[name]
-        if seen.dtype.kind in "biuf":
-            middle = seen.median()
-            columns.append((seen.fillna(middle).to_numpy(float), new.fillna(middle).to_numpy(float)))
-            continue
-        words, others = (each.astype(object).where(each.notna(), "").to_numpy() for each in (seen, new))
-        levels = sorted(set(words))
-        for level in levels[1:] if len(levels) == 2 else levels:  # of two, one column says it all
-            columns.append(((words == level).astype(float), (others == level).astype(float)))
-    return np.column_stack([seen for seen, _ in columns]), np.column_stack([new for _, new in columns])
+    columns = [column for name in X.columns for column in numeric_columns(X[name], *(each[name] for each in others))]
+    return tuple(np.column_stack(parts) for parts in zip(*columns, strict=True))
+
+
+def numeric_columns(seen: Any, *others: Any) -> list[tuple[Floats, ...]]:
+    """Return the columns of numbers that stand for one column of frames, each in as many parts as there are frames."""
+    if seen.dtype.kind in "biuf":
+        middle = seen.median()
+        return [tuple(each.fillna(middle).to_numpy(float) for each in (seen, *others))]
+    words = [each.astype(object).where(each.notna(), "").to_numpy() for each in (seen, *others)]
+    levels = sorted(set(words[0]))
+    kept = levels[1:] if len(levels) == 2 else levels  # of two, one column says it all
+    return [tuple((part == level).astype(float) for part in words) for level in kept]
 
 
 def as_stumps(X: Floats, X_test: Floats) -> Pair:

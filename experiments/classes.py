@@ -1,7 +1,7 @@
 """Classes: BGN beside the models that can be read, at equal size, and beside those that cannot.
 
-At most 5, 10 and 20 yes/no questions on tables of two classes and of several. Every model is fitted to three quarters
-of the rows, settings are chosen within those alone, and the rest is for the figures.
+At most 5, 10, 20 and 40 yes/no questions on tables of two classes and of several. Every model is fitted to three
+quarters of the rows, settings are chosen within those alone, and the rest is for the figures.
 """
 
 from __future__ import annotations
@@ -15,48 +15,61 @@ import numpy as np
 from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from experiments import classdata
-from experiments.classrivals import EQUAL, FREE, TWO_ONLY, Answer, within_reason
+from experiments.classanswers import Answer, within_reason
+from experiments.classrivals import EQUAL, FREE, TWO_ONLY
 from experiments.classtables import show
 from experiments.options import Options
 from experiments.store import Task
 
-__all__ = ["REVISION", "cost", "run", "show", "skipped", "tasks"]
+__all__ = ["PUBLISHED", "REVISION", "cost", "run", "show", "skipped", "tasks"]
 
 REVISION = 1
+PUBLISHED = ("full",)
 
 
 def tasks(options: Options) -> list[Task]:
-    """Return every model on every table it can be fitted to."""
-    smoke = options.scale == "smoke"
+    """Return every model on every table it can be fitted to: one split, or with "full" three."""
+    smoke, full = options.scale == "smoke", options.scale == "full"
     names = ("pima_diabetes", "iris") if smoke else classdata.TWO + classdata.SEVERAL
     split = classdata.stratified_split(120 if smoke else None)
-    count = options.seeds or (1 if smoke else 3)
     return [
         Task("classes", name, method, _parameters(method, smoke), seed, split)
-        for name, method, seed in product(names, (*EQUAL, *FREE), range(count))
+        for name, method, seed in product(names, (*EQUAL, *FREE), range(options.seeds or (3 if full else 1)))
         if not (method in TWO_ONLY and name in classdata.SEVERAL)
     ]
 
 
 def _parameters(method: str, smoke: bool) -> dict[str, Any]:
-    """Return the sizes of a model; none where it chooses its own."""
+    """Return the sizes of a model; none where it chooses its own, but for a toy."""
     if method in FREE:
-        return {}
+        return {"most": 8} if smoke else {}
     return {"sizes": [5] if smoke else list(EQUAL[method][2])}
+
+
+PACKAGES = {
+    "fasterrisk": ("fasterrisk", "--no-deps fasterrisk"),
+    "steps": ("fastsparsegams", "fastsparsegams"),
+    "gbrs": ("gbrs", "pygbrs"),
+}
+"""Packages that an extra cannot bring to every Python: a module of each, and how it is installed."""
 
 
 def cost(task: Task) -> float:
     """Return about how many seconds a run takes."""
-    weights = {"fasterrisk": 20, "ebm": 20, "bgn": 5, "bgn_1": 4, "bgn_points": 5, "bgn_any": 5, "figs": 4}
-    large = task.dataset in ("telco_churn", "spambase", "phoneme", "digits")
-    return weights.get(task.method, 1) * (1.0 if large else 0.2)
+    weights = {
+        "fasterrisk": 60, "ebm": 60, "bgn": 30, "bgn_1": 20, "bgn_points": 5, "bgn_any": 12, "bgn_accurate": 80,
+        "figs": 8, "steps": 20, "gbrs": 10, "lightgbm": 60,
+    }  # fmt: skip
+    large = {"telco_churn": 1.0, "spambase": 2.0, "phoneme": 1.0, "digits": 4.0}
+    return weights.get(task.method, 1) * large.get(task.dataset, 0.2)
 
 
 def skipped(task: Task) -> str | None:
     """Return why a task cannot be done here, or None."""
-    if task.method == "fasterrisk" and not find_spec("fasterrisk"):
-        return "FasterRisk is not installed. Run: pip install --no-deps fasterrisk"
-    return None
+    package = PACKAGES.get(task.method)
+    if package is None or find_spec(package[0]):
+        return None
+    return f"{EQUAL[task.method][0]} is not installed. Run: pip install {package[1]}"
 
 
 def run(task: Task) -> dict[str, Any]:
@@ -66,7 +79,7 @@ def run(task: Task) -> dict[str, Any]:
         # Other people's packages warn of their own future; a fit that did not converge is judged by its figures.
         warnings.simplefilter("ignore")
         if task.method in FREE:
-            return judged(FREE[task.method][1](rows, 0, task.seed), rows.codes[1])
+            return judged(FREE[task.method][1](rows, task.parameters.get("most", 0), task.seed), rows.codes[1])
         fit = EQUAL[task.method][1]
         sizes = task.parameters["sizes"]
         return {"within": {str(size): judged(fit(rows, size, task.seed), rows.codes[1]) for size in sizes}}

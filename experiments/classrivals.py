@@ -6,57 +6,22 @@ Seconds are those of the processor for the fit alone, one thread; what turns wor
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import bgn
+from experiments.classanswers import Answer, Fit, both, within_reason
 from experiments.classdata import ClassRows, Floats
+from experiments.classstumps import POINTS, boosted_points, fasterrisk, sparse_steps, sparse_stumps
 from experiments.rivals import figs_splits, splits, timed
-
-POINTS = 5
-"""Most points of a question of a risk score, and least with a minus."""
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What a fitted model says of the test rows.
-
-    Parameters
-    ----------
-    probabilities : ndarray, shape (rows, classes)
-    seconds : float
-        To fit it.
-    size : int or None
-        Questions; None where it has no such size.
-    scores : ndarray, shape (rows,), or None
-        What two classes are ranked by where that is not the probability of the second.
-    setting : str
-        What was chosen, in words.
-    """
-
-    probabilities: Floats
-    seconds: float
-    size: int | None = None
-    scores: Floats | None = None
-    setting: str = ""
-
-
-Fit = Callable[[ClassRows, int, int], Answer]
-"""Rows, the number of questions and the seed in; what it says of the test rows out."""
-
 
 # -- ours ------------------------------------------------------------------------------------------------------
 
@@ -76,14 +41,21 @@ def any_width(rows: ClassRows, size: int, seed: int) -> Answer:
     return _answer(*_grown(rows, {}, seed), rows.X_test)
 
 
+def preset(rows: ClassRows, size: int, seed: int) -> Answer:
+    """BGN's preset for accuracy."""
+    model = bgn.BGNClassifier.accurate(n_jobs=1, random_state=seed)
+    if size:
+        model.set_params(max_width=size, n_networks=2)
+    return _answer(model, timed(lambda: model.fit(rows.X, rows.y)), rows.X_test)
+
+
 def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN with whole points in place of weights."""
     model, seconds = _grown(rows, {"max_width": size}, seed)
     found: list[Any] = []
     seconds += timed(lambda: found.append(bgn.simplify(model, rows.X, rows.y, points=POINTS)))
     network = found[0].network
-    second = np.asarray(network.predict(rows.X_test))
-    return Answer(np.column_stack([1.0 - second, second]), seconds, sum(network.widths))
+    return Answer(both(network.predict(rows.X_test)), seconds, sum(network.widths))
 
 
 def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, float]:
@@ -142,73 +114,6 @@ def figs(rows: ClassRows, size: int, seed: int) -> Answer:
     return Answer(clipped, seconds, figs_splits(model), sums[:, 1] if len(rows.classes) == 2 else None)
 
 
-# -- thresholds with weights -----------------------------------------------------------------------------------
-
-
-# How to ask for an L1 penalty, before scikit-learn 1.8 and since.
-_LASSO: dict[str, Any] = (
-    {"penalty": "l1"} if getattr(LogisticRegression(), "penalty", "") == "l2" else {"l1_ratio": 1.0}
-)
-
-
-def sparse_stumps(rows: ClassRows, size: int, seed: int) -> Answer:
-    """Logistic regression on thresholds: those that the L1 path takes up first, weighted anew."""
-    (X, X_test), (y, _) = rows.stumps, rows.codes
-
-    def choose() -> None:
-        chosen = np.array([], dtype=np.intp)
-        for strength in np.geomspace(1e-4, 10.0, 80):
-            path = LogisticRegression(C=strength, solver="liblinear", intercept_scaling=10.0, **_LASSO)
-            taken = np.flatnonzero(path.fit(X, y).coef_[0])
-            if len(taken) > size:
-                break
-            chosen = taken
-        if not len(chosen):  # several came at once
-            chosen = np.argsort(-np.abs(path.coef_[0]), kind="stable")[:size]
-        found.append((chosen, LogisticRegression(max_iter=1000).fit(X[:, chosen], y)))
-
-    found: list[tuple[Any, Any]] = []
-    seconds = timed(choose)
-    chosen, model = found[0]
-    return Answer(model.predict_proba(X_test[:, chosen]), seconds, len(chosen))
-
-
-def fasterrisk(rows: ClassRows, size: int, seed: int) -> Answer:
-    """FasterRisk on thresholds: whole points, of its pool the score with the least loss."""
-    (X, X_test), (y, _) = rows.stumps, rows.codes
-    optimizer = _fasterrisk().RiskScoreOptimizer(X, 2.0 * y - 1.0, k=size, lb=-POINTS, ub=POINTS)
-    seconds = timed(optimizer.optimize)
-    multiplier, base, points = optimizer.get_models(model_index=0)
-    second = 1.0 / (1.0 + np.exp(-(base + X_test @ points) / multiplier))
-    return Answer(np.column_stack([1.0 - second, second]), seconds, int(np.count_nonzero(points)))
-
-
-class _Mask(np.ndarray):
-    """An array with the method that NumPy 2.3 took away."""
-
-    def tostring(self) -> bytes:
-        return self.tobytes()
-
-
-@cache
-def _fasterrisk() -> Any:
-    """Return FasterRisk, made to run with the NumPy of today.
-
-    Its wheel asks for versions of NumPy and scikit-learn that exclude ours, so no extra can name it, and one of its
-    modules calls `ndarray.tostring` on an array of booleans that it makes itself.
-    """
-    rounding = import_module("fasterrisk.rounding")
-    if not hasattr(np.ndarray, "tostring"):
-
-        def zeros(shape: Any, dtype: Any = float) -> Any:
-            made = np.zeros(shape, dtype)
-            return made.view(_Mask) if dtype is bool else made
-
-        names = {name: getattr(np, name) for name in ("ndarray", *np.__all__)}
-        rounding.np = SimpleNamespace(**names | {"zeros": zeros})
-    return import_module("fasterrisk.fasterrisk")
-
-
 # -- ceilings: as large as serves them ---------------------------------------------------------------------------
 
 
@@ -218,10 +123,17 @@ def logistic(rows: ClassRows, size: int, seed: int) -> Answer:
 
 
 def boosting(rows: ClassRows, size: int, seed: int) -> Answer:
-    """LightGBM as it comes, its trees a little smaller."""
+    """LightGBM with the leaves, the rate and the number of trees that five folds of the training rows find best."""
+    return _fitted(tuned_boosting(seed), rows)
+
+
+def tuned_boosting(seed: int) -> Any:
+    """Return a LightGBM that chooses its settings by the log loss in five folds."""
     from lightgbm import LGBMClassifier
 
-    return _fitted(LGBMClassifier(num_leaves=15, n_jobs=1, random_state=seed, verbosity=-1), rows)
+    model = LGBMClassifier(n_jobs=1, random_state=seed, verbosity=-1)
+    grid = {"num_leaves": [4, 15, 31], "learning_rate": [0.03, 0.1], "n_estimators": [50, 150, 400]}
+    return GridSearchCV(model, grid, scoring="neg_log_loss", cv=5)
 
 
 def hist_boosting(rows: ClassRows, size: int, seed: int) -> Answer:
@@ -231,10 +143,11 @@ def hist_boosting(rows: ClassRows, size: int, seed: int) -> Answer:
 
 
 def ebm(rows: ClassRows, size: int, seed: int) -> Answer:
-    """An EBM without pairs, of four bags instead of fourteen."""
+    """An EBM as it comes: with pairs for two classes, without them for more."""
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    return _fitted(ExplainableBoostingClassifier(interactions=0, outer_bags=4, n_jobs=1, random_state=seed), rows)
+    limits = {"max_rounds": size, "outer_bags": 2} if size else {}
+    return _fitted(ExplainableBoostingClassifier(n_jobs=1, random_state=seed, **limits), rows)
 
 
 def _fitted(model: Any, rows: ClassRows) -> Answer:
@@ -242,29 +155,9 @@ def _fitted(model: Any, rows: ClassRows) -> Answer:
     return Answer(model.predict_proba(rows.numbers[1]), seconds)
 
 
-# -- shared ----------------------------------------------------------------------------------------------------
-
-SURE = 1e-3
-"""No probability is taken to be nearer to 0 or 1 than this: one leaf that is sure and wrong would decide a log loss."""
-
-
-def within_reason(probabilities: Floats) -> Floats:
-    """Return probabilities of at least `SURE` that add up to 1 in every row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> within_reason(np.array([[0.0, 1.0], [0.25, 0.75]])).round(3)
-    array([[0.001, 0.999],
-           [0.25 , 0.75 ]])
-    """
-    kept = np.clip(probabilities, SURE, 1.0 - SURE)
-    return kept / kept.sum(axis=1, keepdims=True)
-
-
 # -- all of them -------------------------------------------------------------------------------------------------
 
-SIZES = (5, 10, 20)
+SIZES = (5, 10, 20, 40)
 SMALL = (5, 10)
 """The sizes of risk scores."""
 
@@ -275,19 +168,22 @@ EQUAL: dict[str, tuple[str, Fit, tuple[int, ...]]] = {
     "tree_tuned": ("tree, least leaf tuned", tuned_tree, SIZES),
     "figs": ("FIGS", figs, SIZES),
     "stumps": ("L1 logistic regression on stumps", sparse_stumps, SIZES),
+    "steps": ("fastsparsegams", sparse_steps, SIZES),
+    "gbrs": ("GBRS", boosted_points, SIZES),
     "fasterrisk": ("FasterRisk", fasterrisk, SMALL),
     "bgn_points": ("BGN, whole points", risk_score, SMALL),
 }
 """Models by their number of questions: what they are called, how they are fitted, at which sizes."""
 
-OURS = ("bgn", "bgn_1", "bgn_points")
-TWO_ONLY = ("stumps", "fasterrisk", "bgn_points")
+OURS = ("bgn", "bgn_1", "bgn_points", "bgn_any", "bgn_accurate")
+TWO_ONLY = ("stumps", "steps", "gbrs", "fasterrisk", "bgn_points", "bgn_accurate")
 
 FREE: dict[str, tuple[str, Fit]] = {
-    "bgn_any": ("BGN, any size", any_width),
+    "bgn_any": ("BGN, our defaults", any_width),
+    "bgn_accurate": ("BGN, accurate()", preset),
     "logistic": ("logistic regression, all columns", logistic),
-    "lightgbm": ("LightGBM", boosting),
+    "lightgbm": ("LightGBM, tuned", boosting),
     "hgb": ("HistGradientBoosting", hist_boosting),
-    "ebm": ("EBM without pairs", ebm),
+    "ebm": ("EBM", ebm),
 }
 """Models of any size, which show what could be had."""

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from experiments import classdata
-from experiments import classrivals as rivals
+from experiments.classanswers import SURE
 from experiments.classrivals import EQUAL, FREE, OURS, SMALL, TWO_ONLY
+from experiments.classstumps import POINTS as MOST
 from experiments.store import Run
-from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
+from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by
 
 Groups = dict[Any, list[Run]]
 
@@ -32,7 +33,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
             *(
                 Table(f"classes-{file}", title, HEADER + tuple(two), _body(two, sizes, groups, figure), notes)
                 for file, title, figure, notes in (
-                    ("auc", "Area under the ROC curve, two classes", "auc", ()),
+                    ("auc", "Area under the ROC curve, two classes", "auc", SPREAD_NOTES),
                     ("log-loss", "Log loss, two classes", "log_loss", LOSS_NOTES),
                 )
             ),
@@ -41,7 +42,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
         ]
     if several:
         body = _body(several, sizes, groups, "accuracy", [key for key in EQUAL if key not in TWO_ONLY])
-        shown.append(Table("classes-several", "Accuracy, several classes", HEADER + tuple(several), body))
+        shown.append(Table("classes-several", "Accuracy, several classes", HEADER + tuple(several), body, SPREAD_NOTES))
     body = _body(names, sizes, groups, "fit_seconds")
     shown.append(Table("classes-seconds", "Seconds to fit", HEADER + tuple(names), body, TIME_NOTES))
     if two:
@@ -57,13 +58,19 @@ GOALS = (
     "questions", "tables", "AUC at or above the best", "least AUC less the best", "log loss at or below the best",
     "largest log loss less the best", "one column: mean AUC less FasterRisk's",
 )  # fmt: skip
-GOAL_NOTES = ("The best: of the tree, with and without tuning, FIGS, FasterRisk and L1 logistic regression on stumps.",)
+GOAL_NOTES = (
+    "The best: of the tree, with and without tuning, FIGS, FasterRisk, L1 logistic regression on stumps, "
+    "fastsparsegams and GBRS.",
+)
 LEADERS = (
     "table", "questions", "AUC of BGN", "best of the others", "which", "difference", "log loss of BGN",
     "best of the others ", "which ", "difference ",
 )  # fmt: skip
-LOSS_NOTES = (f"Probabilities are kept {rivals.SURE:g} away from 0 and 1, for all models.",)
-CALIBRATION = ("table", "BGN, any size", "by chance alone")
+SPREAD_NOTES = ("Means over seeds ± their standard deviation.",)
+LOSS_NOTES = (
+    *SPREAD_NOTES,
+    f"Probabilities are kept {SURE:g} away from 0 and 1, for all models.",
+)
 BIN_NOTES = (
     "Ten bins of equal width. By chance alone: what exact probabilities like these would have on so many rows.",
 )
@@ -71,7 +78,7 @@ POINTS = (
     "table", "questions", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points",
     "seconds, FasterRisk",
 )  # fmt: skip
-POINT_NOTES = (f"Whole points from -{rivals.POINTS} to {rivals.POINTS}.",)
+POINT_NOTES = (f"Whole points from -{MOST} to {MOST}.",)
 TIME_NOTES = ("The processor's seconds, one thread, means over seeds. The tuned tree's with its search.",)
 
 
@@ -82,7 +89,7 @@ def within(runs: Sequence[Run] | None, size: int | None, figure: str) -> float |
     if any(run.error is not None for run in runs):
         return FAILED
     found = [run.figures if size is None else run.figures["within"].get(str(size)) for run in runs]
-    return MISSING if None in found else float(np.mean([each[figure] for each in found]))
+    return MISSING if None in found else Measured([each[figure] for each in found])
 
 
 def _body(
@@ -96,16 +103,16 @@ def _body(
         if size in EQUAL[key][2]
     ]
     return equal + [
-        [label, "any", *(within(groups.get((name, key)), None, figure) for name in names)]
-        for key, (label, _) in FREE.items()
+        [label, "any", *(_cell(name, key, None, groups, figure) for name in names)] for key, (label, _) in FREE.items()
     ]
 
 
-def _cell(name: str, key: str, size: int, groups: Groups, figure: str) -> Cell:
+def _cell(name: str, key: str, size: int | None, groups: Groups, figure: str) -> Cell:
     """Return a figure; nothing where a model is not made for a table."""
     if key in TWO_ONLY and name in classdata.SEVERAL:
         return None
-    return within(groups.get((name, key)), size, figure)
+    found = within(groups.get((name, key)), size, figure)
+    return float(found) if figure == "fit_seconds" and not isinstance(found, str) else found
 
 
 def best(name: str, size: int, groups: Groups, figure: str) -> tuple[float, str] | None:
@@ -116,7 +123,7 @@ def best(name: str, size: int, groups: Groups, figure: str) -> tuple[float, str]
     if not known:
         return None
     value, label = min(known)
-    return sign * value, label
+    return float(sign * value), label
 
 
 def _leaders(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:
@@ -126,7 +133,7 @@ def _leaders(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list
         line: list[Cell] = [name, size]
         for figure in ("auc", "log_loss"):
             ours, other = within(groups.get((name, "bgn")), size, figure), best(name, size, groups, figure)
-            line += [ours, *((None, None) if other is None else other)]
+            line += [ours if isinstance(ours, str) else float(ours), *((None, None) if other is None else other)]
             line.append(None if other is None or isinstance(ours, str) else _signed(ours - other[0]))
         lines.append(line)
     return lines
@@ -170,17 +177,18 @@ def _signed(value: float) -> str:
 
 
 def _calibration(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> Table:
-    """Return how well BGN's probabilities are calibrated."""
-    body = [
-        [
-            name,
-            *(within(groups.get((name, "bgn_any")), None, f"calibration_{part}") for part in ("error", "noise")),
-            *(within(groups.get((name, "bgn")), size, "calibration_error") for size in sizes),
-        ]
-        for name in names
+    """Return how well probabilities are calibrated, beside what chance would do to exact ones."""
+    body: list[list[Cell]] = [
+        [label, "any", *(within(groups.get((name, key)), None, f"calibration_{part}") for name in names)]
+        for key, (name_of, _) in FREE.items()
+        for part, label in (("error", name_of), ("noise", f"{name_of}: by chance alone"))
+        if part == "error" or key in OURS
     ]
-    header = (*CALIBRATION, *(f"BGN, {size} questions" for size in sizes))
-    return Table("classes-calibration", "Calibration error", header, body, BIN_NOTES)
+    body += [
+        ["BGN", size, *(within(groups.get((name, "bgn")), size, "calibration_error") for name in names)]
+        for size in sizes
+    ]
+    return Table("classes-calibration", "Calibration error, two classes", HEADER + tuple(names), body, BIN_NOTES)
 
 
 def _risk_scores(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:

@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -90,6 +91,10 @@ def _plain(node: Any) -> Any:
         return [_plain(each) for each in node]
     if not isinstance(node, ast.AST):
         return repr(node)
+    if isinstance(node, ast.JoinedStr):  # which some versions cut in more pieces than others
+        pieces = [each.value if isinstance(each, ast.Constant) else _plain(each) for each in node.values]
+        texts = groupby(pieces, key=lambda each: isinstance(each, str))
+        return ("JoinedStr", [part for text, run in texts for part in (["".join(run)] if text else run) if part])
     fields = {name: value for name, value in ast.iter_fields(node) if value not in (None, [])}
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         fields["body"] = [each for each in node.body if not _is_text(each)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,10 @@ ALONE = {"digits": None, "cv": None, "sweeps": 0, "max_linear": 0}
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows to train on, to validate on and to report on, and the columns' names."""
+    """Rows to train on, to validate on and to report on, and the columns' names.
+
+    `frames` has the three as they are, words and gaps among them, where a table is not of numbers alone.
+    """
 
     X: Floats
     y: Floats
@@ -41,6 +45,12 @@ class Rows:
     X_test: Floats
     y_test: Floats
     names: tuple[str, ...]
+    frames: tuple[Any, Any, Any] | None = None
+
+    @property
+    def raw(self) -> tuple[Any, Any, Any]:
+        """The columns to train on, to validate on and to report on as they are."""
+        return self.frames or (self.X, self.X_validation, self.X_test)
 
     def mse(self, predict: object) -> dict[str, float]:
         """Return the errors of a fitted model on the validation and test rows, by name."""
@@ -58,16 +68,27 @@ def paper_split(rows: int | None = None) -> str:
 
 def split(task: Task) -> Rows:
     """Return the rows that a task names."""
-    X, y, names = table(task.dataset)
+    mixed = task.dataset in classdata.NUMBERS
+    X, y, names = _mixed(task.dataset) if mixed else table(task.dataset)
     kind, _, size = task.split.partition(", ")
     if kind != "paper":
         raise ValueError(f"split must be one that data.paper_split makes; got {task.split!r}.")
     if size:
         chosen = np.random.default_rng(0).permutation(len(y))[: int(size.removesuffix(" rows"))]
-        X, y = X[chosen], y[chosen]
+        X, y = X.iloc[chosen] if mixed else X[chosen], y[chosen]
     rest, X_test, y_rest, y_test = train_test_split(X, y, test_size=0.25, random_state=task.seed)
     X_train, X_held, y_train, y_held = train_test_split(rest, y_rest, test_size=0.2, random_state=task.seed)
-    return Rows(X_train, y_train, X_held, y_held, X_test, y_test, names)
+    if not mixed:
+        return Rows(X_train, y_train, X_held, y_held, X_test, y_test, names)
+    frames = (X_train, X_held, X_test)
+    seen, held, test = classdata.as_numbers(*frames)
+    return Rows(seen, y_train, held, y_held, test, y_test, names, frames)
+
+
+def _mixed(dataset: str) -> tuple[Any, Floats, tuple[str, ...]]:
+    """Return the columns, the target and the names of a table with words."""
+    X, y = classdata.table(dataset)
+    return X, np.asarray(y, dtype=np.float64), tuple(X.columns)
 
 
 @cache
@@ -82,7 +103,7 @@ def check(dataset: str) -> None:
     """Raise unless a table can be read here."""
     if dataset == MADE_UP:
         return
-    if dataset in classdata.TABLES:
+    if dataset in classdata.TABLES + classdata.NUMBERS:
         classdata.table(dataset)
     else:
         table(dataset)
@@ -93,7 +114,7 @@ def checksum(dataset: str) -> str:
     """Return the SHA-256 of the raw table, which loading checks; of the numbers when scikit-learn ships it."""
     if dataset == MADE_UP:
         return MADE_UP
-    if dataset in classdata.TABLES:
+    if dataset in classdata.TABLES + classdata.NUMBERS:
         return classdata.checksum(dataset)
     name = dataset.partition(":")[0]
     if name not in SPECS:

@@ -159,7 +159,7 @@ def _drawing(run: Run) -> Callable[[Any], None]:
     """Return what draws the network with its percentages."""
     from bgn import plots
 
-    return lambda canvas: plots.network(network_of(run), importance_of(run), ax=canvas.subplots())
+    return lambda canvas: plots.network(network_of(run), importance_of(run), digits=4, ax=canvas.subplots())
 
 
 def _percentages(run: Run) -> list[Table | Figure]:

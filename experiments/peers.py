@@ -1,73 +1,104 @@
 """Beyond the paper: BGN beside the models people use today, at equal size and at any size.
 
 At equal size: at most 5, 10, 20 and 40 threshold conditions (splits of trees, stumps that differ, conditions of rules,
-neurons). Every family offers its candidates (``rivals``, ``anysize``); of those within a limit, the one that validates
-best is tested. All are fitted to the training rows alone, on one thread.
+neurons) and linear terms, counted once by conditions and once by the columns that they name. Every family offers its
+candidates (``grown``, ``rivals``, ``slopes``, ``anysize``); of those within a limit, the one that validates best is
+tested. All are fitted to the training rows alone, on one thread.
 """
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from experiments import anysize, data, rivals
+from experiments import anysize, classdata, data, grown, rivals, slopes
 from experiments.options import Options
+from experiments.peertables import BUDGETS, show
 from experiments.rivals import Candidate, Family
-from experiments.store import Run, Task
-from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by, mean
+from experiments.store import Task
+
+__all__ = ["PUBLISHED", "REVISION", "cost", "run", "show", "skipped", "tasks"]
 
 REVISION = 1
+PUBLISHED = ("full",)
 
-BUDGETS = (5, 10, 20, 40)
+TABLES = data.TABLES + classdata.NUMBERS
+LARGE = (*data.LARGE, "diamonds")
 
-EQUAL: dict[str, tuple[str, Family]] = {
-    "bgn": ("BGN, at most 2 features a neuron", rivals.two_features),
-    "bgn_4": ("BGN, at most 4 features a neuron", rivals.four_features),
-    "bgn_1": ("BGN, 1 feature a neuron", rivals.one_feature),
-    "tree": ("tree, best first", rivals.best_first_trees),
-    "hstree": ("tree, shrunk (HSTree)", rivals.shrunken_trees),
-    "figs": ("FIGS", rivals.figs),
-    "stumps": ("XGBoost stumps", rivals.stumps),
-    "rules": ("RuleFit, rules alone", rivals.rules_only),
-    "rules_lines": ("RuleFit with linear terms", rivals.rules_and_lines),
-    "lines": ("Lasso: linear terms alone", rivals.lines),
+EQUAL: dict[str, Family] = {
+    "bgn": grown.at_sizes(),
+    "bgn_questions": grown.at_sizes(max_linear=0),
+    "bgn_1": grown.at_sizes(max_linear=0, max_features=1),
+    "tree": rivals.best_first_trees,
+    "hstree": rivals.shrunken_trees,
+    "figs": rivals.figs,
+    "stumps": rivals.stumps,
+    "rules": rivals.rules_only,
+    "rules_lines": rivals.rules_and_lines,
+    "lines": slopes.lines,
+    "aplr": slopes.aplr,
+    "cubist": slopes.cubist,
+    "mars": slopes.mars,
+    "pilot": slopes.pilot,
 }
-OURS = ("bgn", "bgn_4", "bgn_1")
-WITH_LINES = ("rules_lines", "lines")
-
-FREE: dict[str, tuple[str, str, Family]] = {
-    "bgn": ("BGN, our defaults", "neurons", anysize.bgn_default),
-    "bgn_wide": ("BGN, size no concern", "neurons", anysize.bgn_wide),
-    "tree": ("tree", "splits", anysize.tree),
-    "figs": ("FIGS, up to 50 splits", "splits", anysize.figs),
-    "rulefit": ("RuleFit, 30 terms", "conditions and terms", anysize.rulefit),
-    "ebm": ("EBM without pairs", "table entries", anysize.ebm),
-    "ebm_pairs": ("EBM, default", "table entries", anysize.ebm_pairs),
-    "stumps": ("XGBoost stumps", "different stumps", anysize.stumps),
-    "boosting": ("LightGBM, tuned", "splits", anysize.boosting),
-    "gam": ("pyGAM", "coefficients", anysize.gam),
-    "lasso": ("least squares / LassoCV", "terms", anysize.lasso),
+FREE: dict[str, Family] = {
+    "bgn": grown.default,
+    "bgn_accurate": grown.accurate,
+    "tree": anysize.tree,
+    "figs": anysize.figs,
+    "rulefit": anysize.rulefit,
+    "ebm": anysize.ebm,
+    "ebm_pairs": anysize.ebm_pairs,
+    "stumps": anysize.stumps,
+    "boosting": anysize.boosting,
+    "gam": anysize.gam,
+    "lasso": anysize.lasso,
+    "aplr": slopes.aplr_default,
+    "cubist": slopes.cubist_default,
+    "mars": slopes.mars_default,
+    "pilot": slopes.pilot_default,
 }
+SLOW = ("free ebm_pairs", "free bgn_accurate")
+PACKAGES = {"pilot": "pilot", "mars": "pymars"}
+"""Packages that not every Python has a wheel of."""
 
 
 def tasks(options: Options) -> list[Task]:
-    """Return every family on every table, at equal size and at any."""
-    smoke = options.scale == "smoke"
-    names = ("power_plant",) if smoke else data.TABLES
+    """Return every family on every table, at equal size and at any; with "reduced" one seed and nothing of minutes."""
+    smoke, full = options.scale == "smoke", options.scale == "full"
+    names = ("power_plant",) if smoke else TABLES
     split = data.paper_split(150 if smoke else None)
-    equal, free = ({"most": 5}, {"most": 8}) if smoke else ({"most": max(BUDGETS)}, {"most": 2**16})
-    count = options.seeds or (1 if smoke else 3)
+    equal, free = (5, 8) if smoke else (max(BUDGETS), 2**16)
     return [
-        Task("peers", name, f"{kind} {family}", sizes, seed, split)
-        for kind, families, sizes in (("equal", EQUAL, equal), ("free", FREE, free))
-        for name, family, seed in product(names, families, range(count))
-        if not (family == "ebm_pairs" and name in data.LARGE and seed > 0 and options.scale != "full")
+        Task("peers", name, method, _parameters(method, most), seed, split)
+        for kind, families, most in (("equal", EQUAL, equal), ("free", FREE, free))
+        for name, method, seed in product(
+            names, (f"{kind} {family}" for family in families), range(options.seeds or (3 if full else 1))
+        )
+        if not _left_out(name, method, seed, options.scale)
     ]
+
+
+LEFT_OUT = (("ames_housing", "free gam"), ("ames_housing", "free ebm_pairs"), ("diamonds", "free ebm_pairs"))
+"""What does not end within a quarter of an hour: 300 splines, and pairs of so many columns or rows."""
+
+
+def _left_out(name: str, method: str, seed: int, scale: str) -> bool:
+    """Tell what is left out for its time: tables with words have one seed, as EBMs with pairs have on large tables."""
+    slow = method in SLOW and name in LARGE
+    once = name in classdata.NUMBERS or (method == "free ebm_pairs" and name in LARGE)
+    return (name, method) in LEFT_OUT or (slow and scale == "reduced") or (once and seed > 0 and scale == "full")
+
+
+def _parameters(method: str, most: int) -> dict[str, Any]:
+    """Return the largest size; of ours, that each size is grown anew, with all that is the default today."""
+    return {"most": most} | ({"grown": "anew"} if method.split()[1].startswith("bgn") else {})
 
 
 def cost(task: Task) -> float:
@@ -75,38 +106,59 @@ def cost(task: Task) -> float:
     if task.split != data.paper_split():
         return 0.3
     weights = {
-        "equal figs": 60, "equal stumps": 20, "equal rules": 40, "equal rules_lines": 50, "equal bgn": 25,
-        "equal bgn_4": 50, "free rulefit": 30, "free ebm": 25, "free ebm_pairs": 400, "free bgn_wide": 100,
+        "equal figs": 30, "equal stumps": 30, "equal rules": 10, "equal rules_lines": 10, "equal bgn": 60,
+        "equal bgn_questions": 40, "equal bgn_1": 30, "equal mars": 20, "equal aplr": 30, "free mars": 25,
+        "free aplr": 60, "free rulefit": 110, "free ebm": 110, "free ebm_pairs": 480, "free bgn_accurate": 250,
+        "free bgn": 10, "free boosting": 20, "free stumps": 20,
     }  # fmt: skip
-    return weights.get(task.method, 5) * (1.0 if task.dataset in data.LARGE else 0.1)
+    small = 0.4 if task.method.split()[1] in ("figs", "stumps", "rulefit", "ebm", "ebm_pairs", "rules_lines") else 0.1
+    size = {"parking": 2.0, "diamonds": 2.0, "ames_housing": 1.0}.get(task.dataset, 1.0)
+    return weights.get(task.method, 3) * (size if task.dataset in (*LARGE, "ames_housing") else small)
+
+
+def skipped(task: Task) -> str | None:
+    """Return why a task cannot be done here, or None."""
+    package = PACKAGES.get(task.method.split()[1])
+    if package is None or find_spec(package):
+        return None
+    return f"the package {package} of the extra 'experiments' is not installed"
 
 
 def run(task: Task) -> dict[str, Any]:
-    """Fit a family and record what validates best, within each budget or at all."""
+    """Fit a family and record what validates best, within each limit or at all."""
     rows = data.split(task)
     kind, _, family = task.method.partition(" ")
     with warnings.catch_warnings():
         # Other people's packages warn of their own future; a fit that did not converge is judged by its error.
         warnings.simplefilter("ignore")
         begun = time.process_time()
-        candidates = list((EQUAL if kind == "equal" else FREE)[family][-1](rows, task.seed, task.parameters["most"]))
-        seconds = time.process_time() - begun
-        errors = [_mse(each.predict, rows.X_validation, rows.y_validation) for each in candidates]
+        candidates = list((EQUAL if kind == "equal" else FREE)[family](rows, task.seed, task.parameters["most"]))
+        taken = {"family_seconds": time.process_time() - begun, "candidates": len(candidates)}
+        errors = [mse(each, rows, 1) for each in candidates]
         if kind == "free":
-            return judged(candidates, errors, rows) | {"family_seconds": seconds, "candidates": len(candidates)}
-        within = {
-            str(budget): judged(*fitting(candidates, errors, budget), rows)
-            for budget in BUDGETS
-            if budget <= task.parameters["most"]
+            return judged(candidates, errors, rows) | taken
+        limits = [limit for limit in BUDGETS if limit <= task.parameters["most"]]
+        found = {
+            name: {
+                str(limit): judged(*kept, rows)
+                for limit in limits
+                if (kept := fitting(candidates, errors, limit, columns))[0]
+            }
+            for name, columns in (("within", False), ("within_columns", True))
+            if not columns or any(each.columns is not None for each in candidates)
         }
-    return {"within": within, "family_seconds": seconds, "candidates": len(candidates)}
+    return found | taken
 
 
 def fitting(
-    candidates: Sequence[Candidate], errors: Sequence[float], budget: int
+    candidates: Sequence[Candidate], errors: Sequence[float], limit: int, columns: bool = False
 ) -> tuple[list[Candidate], list[float]]:
-    """Return the candidates with at most so many conditions, a linear term counted as one, and their errors."""
-    kept = [k for k, each in enumerate(candidates) if each.size + each.linear_terms <= budget]
+    """Return the candidates with at most so many conditions, a linear term counted as one, and their errors.
+
+    With `columns`, those whose conditions and linear terms name at most so many columns.
+    """
+    sizes = [each.named_columns if columns else each.conditions for each in candidates]
+    kept = [k for k, size in enumerate(sizes) if size <= limit]
     return [candidates[k] for k in kept], [errors[k] for k in kept]
 
 
@@ -114,182 +166,22 @@ def judged(candidates: Sequence[Candidate], errors: Sequence[float], rows: data.
     """Return the figures of the candidate with the least error, of equal ones the first."""
     best = int(np.argmin(errors))
     chosen = candidates[best]
-    times = [rivals.timed(lambda: chosen.predict(rows.X_test)) for _ in range(3)]
-    predicted = np.ravel(chosen.predict(rows.X_test))
+    X_test = rows.raw[2] if chosen.raw else rows.X_test
+    times = [rivals.timed(lambda: chosen.predict(X_test)) for _ in range(3)]
     return {
         "setting": chosen.setting,
         "size": chosen.size,
         "linear_terms": chosen.linear_terms,
+        "columns": chosen.named_columns,
         "validation_mse": float(errors[best]),
-        "test_mse": float(np.mean((predicted - rows.y_test) ** 2)),
+        "test_mse": mse(chosen, rows, 2),
         "fit_seconds": chosen.fit_seconds,
         "microseconds_a_row": 1e6 * min(times) / len(rows.y_test),
     }
 
 
-def _mse(predict: Callable[[Any], Any], X: Any, y: Any) -> float:
-    return float(np.mean((np.ravel(predict(X)) - y) ** 2))
-
-
-# -- what is shown ---------------------------------------------------------------------------------------------
-
-
-def show(runs: Sequence[Run]) -> list[Table | Figure]:
-    """Return errors at equal size, who leads, errors and sizes at any size, times, and a figure."""
-    groups = by(runs, "dataset", "method")
-    names = list(dict.fromkeys(run.task.dataset for run in runs))
-    budgets = [b for b in BUDGETS if any(str(b) in run.figures.get("within", {}) for run in runs)]
-    equal = [
-        Table(
-            f"peers-equal-{budget}", f"Test MSE with at most {budget} conditions", ("model", *names), body,
-            EQUAL_NOTES, lowest=True,
-        )
-        for budget, body in ((budget, _equal(names, budget, groups)) for budget in budgets)
-    ]
-    header = ("model", *names)
-    free = [
-        Table("peers", "Test MSE at any size", header, _free(names, groups, "test_mse"), FREE_NOTES, lowest=True),
-        Table("peers-sizes", "Sizes", ("model", "what is counted", *names), _sizes(names, groups)),
-        Table("peers-seconds", "Seconds to fit", header, _free(names, groups, "fit_seconds"), FIT_NOTES),
-        Table(
-            "peers-predict-seconds",
-            "Microseconds to predict a row",
-            header,
-            _free(names, groups, "microseconds_a_row"),
-            ("The best of three times all test rows.",),
-        ),
-    ]
-    leaders = Table(
-        "peers-leaders", "BGN beside the best of the others, at equal size", LEADERS, _leaders(names, budgets, groups)
-    )
-    figure = Figure("peers-equal", "Test error by size", _figure(names, budgets, groups), (9.0, 4.6))
-    return [leaders, *equal, *free, figure]
-
-
-LEADERS = (
-    "table", "conditions", "BGN", "best of the others", "which", "BGN / others", "best with linear terms", "which ",
-    "BGN / those",
-)  # fmt: skip
-EQUAL_NOTES = (
-    "Means over seeds ± their standard deviation; the lowest is bold. A condition is a split, a stump that differs "
-    "from the others, a condition of a rule or a "
-    "neuron. Linear terms count as a condition each, and are no thresholds.",
-)
-FREE_NOTES = (
-    "Means over seeds ± their standard deviation; the lowest is bold; size and settings chosen on the validation rows. "
-    "EBM with pairs on the four large tables: seed 0 alone.",
-)
-FIT_NOTES = ("The processor's seconds, one thread; of the chosen setting alone.",)
-
-
-def within(runs: Sequence[Run] | None, budget: int, figure: str = "test_mse") -> float | str:
-    """Return the mean of a figure over seeds within a budget."""
-    if not runs:
-        return MISSING
-    if any(run.error is not None or str(budget) not in run.figures["within"] for run in runs):
-        return FAILED
-    return Measured([run.figures["within"][str(budget)][figure] for run in runs])
-
-
-def _leaders(names: Sequence[str], budgets: Sequence[int], groups: dict[Any, list[Run]]) -> list[list[Cell]]:
-    """Return, for every table and budget, ours beside the best threshold model and the best model with lines."""
-    lines: list[list[Cell]] = []
-    for name, budget in product(names, budgets):
-        errors = {key: within(groups.get((name, f"equal {key}")), budget) for key in EQUAL}
-        errors = {key: error if isinstance(error, str) else float(error) for key, error in errors.items()}
-        ours = errors["bgn"]
-        line: list[Cell] = [name, budget, ours]
-        for keys in ([k for k in EQUAL if k not in OURS + WITH_LINES], list(WITH_LINES)):
-            known = {key: error for key in keys if not isinstance(error := errors[key], str)}
-            best = min(known, key=lambda key, known=known: known[key], default=None)
-            ratio = None if best is None or isinstance(ours, str) else ours / known[best]
-            line += [None, None, None] if best is None else [known[best], EQUAL[best][0], ratio]
-        lines.append(line)
-    return lines
-
-
-def _equal(names: Sequence[str], budget: int, groups: dict[Any, list[Run]]) -> list[list[Cell]]:
-    """Return the errors of every family on every table within a budget."""
-    return [
-        [label, *(within(groups.get((name, f"equal {key}")), budget) for name in names)]
-        for key, (label, _) in EQUAL.items()
-    ]
-
-
-def _free(names: Sequence[str], groups: dict[Any, list[Run]], figure: str) -> list[list[Cell]]:
-    """Return a figure of every family on every table."""
-    return [
-        [label, *(_measured(groups.get((name, f"free {key}")), figure) for name in names)]
-        for key, (label, *_) in FREE.items()
-    ]
-
-
-def _measured(runs: Sequence[Run] | None, figure: str) -> float | str:
-    """Return the mean of a figure over seeds, of errors with their spread."""
-    found = mean(runs, figure)
-    if figure != "test_mse" or runs is None or isinstance(found, str):
-        return found
-    return Measured([run.figures[figure] for run in runs])
-
-
-def _sizes(names: Sequence[str], groups: dict[Any, list[Run]]) -> list[list[Cell]]:
-    """Return conditions plus linear terms of every family on every table."""
-    body: list[list[Cell]] = []
-    for key, (label, counted, _) in FREE.items():
-        line: list[Cell] = [label, counted]
-        for name in names:
-            runs = groups.get((name, f"free {key}"))
-            parts = [mean(runs, figure) for figure in ("size", "linear_terms")]
-            line.append(round(sum(float(part) for part in parts)) if not isinstance(parts[0], str) else parts[0])
-        body.append(line)
-    return body
-
-
-COLOURS = {
-    "bgn": "#0072B2", "tree": "#E69F00", "hstree": "#B8A000", "figs": "#D55E00", "stumps": "#009E73",
-    "rules": "#CC79A7", "rules_lines": "#7F7F7F",
-}  # fmt: skip
-
-
-def _figure(names: Sequence[str], budgets: Sequence[int], groups: dict[Any, list[Run]]) -> Callable[[Any], None]:
-    """Return what draws the errors by budget, a panel a table."""
-
-    def draw(canvas: Any) -> None:
-        columns = min(4, len(names))
-        panels = np.ravel(canvas.subplots(-(-len(names) // columns), columns, squeeze=False))
-        for ax, name in zip(panels, names, strict=False):
-            errors = {key: [within(groups.get((name, f"equal {key}")), b) for b in budgets] for key in COLOURS}
-            known = {key: line for key, line in errors.items() if not any(isinstance(each, str) for each in line)}
-            _panel(ax, name, budgets, known)
-        for ax in panels[len(names) :]:
-            ax.set_axis_off()
-        handles, labels = panels[0].get_legend_handles_labels()
-        if len(names) < len(panels):
-            panels[-1].legend(handles, labels, frameon=False, fontsize=7.5, loc="center")
-        else:
-            canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside upper center")
-        canvas.supxlabel("threshold conditions, at most", fontsize=9)
-        canvas.supylabel("test mean squared error", fontsize=9)
-
-    return draw
-
-
-def _panel(ax: Any, name: str, budgets: Sequence[int], errors: dict[str, list[Any]]) -> None:
-    """Draw one table's errors, a line a family."""
-    from bgn.plots.style import plain
-
-    plain(ax)
-    for key, line in errors.items():
-        mark = {"color": COLOURS[key], "markersize": 3, "linewidth": 2.4 if key == "bgn" else 1.2}
-        ax.plot(budgets, line, "o-", label=EQUAL[key][0], **mark)
-    # RuleFit begins far above the others and would flatten them: it may leave the panel.
-    highest = max(
-        (error for key, line in errors.items() if not key.startswith("rules") for error in line), default=None
-    )
-    if highest is not None:
-        lowest = min(error for line in errors.values() for error in line)
-        ax.set_ylim(lowest - 0.1 * (highest - lowest), highest + 0.1 * (highest - lowest))
-    ax.set_title(name.replace("_", " "), fontsize=10)
-    ax.set(xscale="log", xticks=budgets, xticklabels=budgets)
-    ax.minorticks_off()
-    ax.tick_params(labelsize=8)
+def mse(candidate: Candidate, rows: data.Rows, part: int) -> float:
+    """Return the mean squared error on the rows to train on (0), to validate on (1) or to report on (2)."""
+    X = (rows.raw if candidate.raw else (rows.X, rows.X_validation, rows.X_test))[part]
+    y = (rows.y, rows.y_validation, rows.y_test)[part]
+    return float(np.mean((np.ravel(candidate.predict(X)) - y) ** 2))

@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import lasso_path
-from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from bgn import BGNRegressor
-from experiments.data import ALONE, Floats, Rows
+from experiments.data import Floats, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +34,29 @@ class Candidate:
         Rows in, values out.
     fit_seconds : float
         The processor's, to fit it or the path it was taken from.
+    columns : int or None, default None
+        Columns that its conditions and linear terms name; None for one each.
+    raw : bool, default False
+        Whether it predicts from columns as they are, words and gaps among them, and not from numbers.
     """
 
     setting: str
     size: int
     linear_terms: int
-    predict: Callable[[Floats], Floats]
+    predict: Callable[[Any], Any]
     fit_seconds: float
+    columns: int | None = None
+    raw: bool = False
+
+    @property
+    def conditions(self) -> int:
+        """Conditions and linear terms together."""
+        return self.size + self.linear_terms
+
+    @property
+    def named_columns(self) -> int:
+        """Columns that its conditions and linear terms name, one as often as it is named."""
+        return self.conditions if self.columns is None else self.columns
 
 
 Family = Callable[[Rows, int, int], Iterator[Candidate]]
@@ -59,42 +73,6 @@ def sizes_up_to(most: int) -> list[int]:
     """
     halves = {round(most / 2 ** (k / 2)) for k in range(2 * most.bit_length())}
     return sorted(size for size in halves if size > 0)
-
-
-# -- ours ------------------------------------------------------------------------------------------------------
-
-
-def two_features(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield BGN with searched and with debiased directions of at most two features."""
-    return _grown(rows, seed, most, {"direction": "search"}, {"direction": "debiased"})
-
-
-def one_feature(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield BGN with one feature a neuron: the same questions as a tree's."""
-    return _grown(rows, seed, most, {"max_features": 1})
-
-
-def four_features(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield BGN with directions of at most three and four features."""
-    return _grown(rows, seed, most, {"max_features": 3}, {"max_features": 4})
-
-
-def _grown(rows: Rows, seed: int, most: int, *settings: dict[str, Any]) -> Iterator[Candidate]:
-    """Yield every width of one fit a setting, each left to grow to the end.
-
-    Below 5,000 rows the output weights are shrunk by 0.3 times the rows: so few validation rows cannot tell both the
-    penalty and the width. Above, ``"auto"`` does not choose either.
-    """
-    shrinkage = 0.3 * len(rows.y) if len(rows.y) < 5000 else "auto"
-    for setting in settings:
-        model = BGNRegressor(
-            max_width=most, patience=None, shrinkage=shrinkage, **ALONE, n_jobs=1, random_state=seed,
-            **setting,
-        )  # fmt: skip
-        seconds = timed(lambda m=model: m.fit(rows.X, rows.y, eval_set=(rows.X_validation, rows.y_validation)))
-        for width in range(1, len(model.history_.paths[0])):
-            network = model.history_.network(width)
-            yield Candidate(named(setting), network.widths[0], 0, network.predict, seconds)
 
 
 # -- trees and sums of trees -----------------------------------------------------------------------------------
@@ -283,26 +261,6 @@ class RuleTable:
         return lambda X: small.transform(X) @ kept + base
 
 
-# -- lines -----------------------------------------------------------------------------------------------------
-
-
-def lines(rows: Rows, seed: int, most: int) -> Iterator[Candidate]:
-    """Yield the Lasso's path: no threshold at all, a term for a condition."""
-    started = time.process_time()
-    scale = StandardScaler().fit(rows.X)
-    base = float(rows.y.mean())
-    _, paths, _ = lasso_path(scale.transform(rows.X), rows.y - base)
-    seconds = time.process_time() - started
-    for weights in paths.T:
-        if 0 < np.count_nonzero(weights) <= most:
-            predict = _line(scale, weights, base)
-            yield Candidate("penalty's path", 0, int(np.count_nonzero(weights)), predict, seconds)
-
-
-def _line(scale: StandardScaler, weights: Floats, base: float) -> Callable[[Floats], Floats]:
-    return lambda X: scale.transform(X) @ weights + base
-
-
 # -- shared ----------------------------------------------------------------------------------------------------
 
 
@@ -311,8 +269,3 @@ def timed(call: Callable[[], object]) -> float:
     started = time.process_time()
     call()
     return time.process_time() - started
-
-
-def named(setting: dict[str, Any]) -> str:
-    """Return parameters in words."""
-    return ", ".join(f"{name} {value}" for name, value in setting.items())

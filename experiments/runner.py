@@ -36,7 +36,8 @@ _TIMEOUT = "10s"
 _PACKAGES = {
     "numpy": "numpy", "scipy": "scipy", "scikit-learn": "sklearn", "numba": "numba", "torch": "torch",
     "imodels": "imodels", "interpret-core": "interpret", "xgboost": "xgboost", "lightgbm": "lightgbm", "pygam": "pygam",
-    "pandas": "pandas", "fasterrisk": "fasterrisk",
+    "pandas": "pandas", "fasterrisk": "fasterrisk", "aplr": "aplr", "cubist": "cubist", "mars-earth": "pymars",
+    "fast-model-trees": "pilot", "fastsparsegams": "fastsparsegams", "pygbrs": "gbrs",
 }  # fmt: skip
 
 

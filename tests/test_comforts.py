@@ -87,8 +87,11 @@ def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
         "certificates": model.certify(), "frontier": model.frontier(), "simple": simple,
         "card": bgn.scorecard(simple.network), "check": bgn.check(X), "history": model.history_,
         "comparison": bgn.compare_groups(model, X, X["city"], between=("Lille", "Nice")),
-        "receipt": bgn.edit(model, X, y).round(2).receipt,
+        "receipt": bgn.edit(model, X, y).round(2).receipt, "intervals": bgn.intervals(model, X, y),
+        "groups": bgn.intervals(model, X, y, groups=X["rooms"] >= 4),
     }  # fmt: skip
+    one = bgn.Network([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
+    found["regions"] = bgn.theory.regions(one, X[["rooms"]])[0]
     found["certificate"] = found["certificates"]["rooms"]
     found["fidelity"] = bgn.distil(model, X, y, max_width=2, random_state=0).fidelity_
     return found

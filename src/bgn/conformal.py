@@ -22,11 +22,13 @@ from bgn.model.network import Network
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 _KEPT = np.concatenate([np.linspace(0.0, 0.8, 60), np.linspace(0.8, 1.0, 201)])
 """Ranks of the scores that are kept, as shares: intervals are wider by a thousandth of the rows at most above 0.8."""
 _MOST_OF_FOLDS = 2000  # scores that are kept for CV+
 _ROWS_PER_BIN, _MOST_BINS = 50, 20
+_LEVELS = (0.5, 0.8, 0.9, 0.95)  # that tables show
 _LEAST_SHARE = 0.05  # of the mean spread, which no bin's spread is below
 
 
@@ -89,7 +91,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(Tabular):
     """What a model's predictions are sure of.
 
     Attributes
@@ -190,6 +192,17 @@ class Intervals:
             return np.column_stack([np.full(len(rows), -np.inf), np.full(len(rows), np.inf)])
         low = np.partition(centres - width, count - place, axis=0)[count - place]
         return np.column_stack([low, np.partition(centres + width, place - 1, axis=0)[place - 1]])
+
+    def _columns(self) -> Columns:
+        """How far predictions are to be trusted: of every group the scores that shares of its rows are at most.
+
+        A score is the size of an error, by that of errors near its prediction where widths follow it; of classes it is
+        one less the probability of the true one.
+        """
+        groups = dict(self.calibrations) or {None: Calibration.of(self.fold_scores)}
+        named = {} if set(groups) == {None} else {"group": [*groups]}
+        levels = {f"{level:.0%}": [each.quantile(level) for each in groups.values()] for level in _LEVELS}
+        return {**named, "rows": [each.count for each in groups.values()], **levels}
 
     def __repr__(self) -> str:
         count = sum(each.count for each in self.calibrations.values()) or len(self.fold_scores)

@@ -25,13 +25,14 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
+from bgn.tabular import Columns, Tabular
 
 # Most numbers in one block of a layer's answers: 32 MiB of float64.
 _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Regions:
+class Regions(Tabular):
     """The regions that one hidden layer cuts a table into; read-only arrays.
 
     Regions are numbered in the order of their patterns, -1 before +1, the first neuron counting most: the numbers do
@@ -57,6 +58,11 @@ class Regions:
 
     def __len__(self) -> int:
         return len(self.patterns)
+
+    def _columns(self) -> Columns:
+        """One row per region: how many rows it has, and what each neuron answers."""
+        answers = {f"neuron {place}": each.tolist() for place, each in enumerate(self.patterns.T, 1)}
+        return {"region": range(len(self)), "rows": self.counts.tolist(), **answers}
 
     def __repr__(self) -> str:
         return f"Regions({len(self)} regions of {self.patterns.shape[1]} neurons, {len(self.index)} rows)"

@@ -49,6 +49,10 @@ def test_what_explains_code_does_not_change_its_hash(tmp_path):
     assert code.today("growth", root) != code.today("baselines", root)
 
 
+def test_texts_in_pieces_mean_the_same():
+    assert code.meaning('x = f"a{y}b" "c"') == code.meaning('x = f"a{y}bc"') != code.meaning('x = f"a{y}cb"')
+
+
 def test_each_run_says_which_part_of_bgn_it_measures():
     assert code.part(GROWN) == "growth"
     assert code.part(replace(GROWN, method="tree 3")) is None
@@ -93,6 +97,15 @@ def test_figures_of_gradient_training_must_come_near():
     assert "more than 15%" in recheck.difference(old, far)
     seeds = [run_of(replace(TRAINED, seed=k), validation_mse=10.0, test_mse=10.0 + 2 * k) for k in range(3)]
     assert recheck.difference(old, far, seeds) is None  # seeds lie as far apart
+
+
+def test_one_stray_of_five_trained_networks_is_chance():
+    old = run_of(TRAINED, validation_mse=1.0, test_mse=1.0)
+    near, far = recheck.Again(old, old, None), recheck.Again(old, old, "test_mse: 1 -> 2")
+    assert recheck.settled([near] * 4 + [far])
+    assert not recheck.settled([near] * 4 + [far] * 2)
+    grown = run_of(GROWN)
+    assert not recheck.settled([near] * 9 + [recheck.Again(grown, grown, "test_mse: 1 -> 2")])
 
 
 def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch, capsys):

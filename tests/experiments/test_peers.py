@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Lasso
 from sklearn.tree import DecisionTreeRegressor, export_text
 
-from experiments import anysize, peers, rivals
+from experiments import anysize, grown, peers, peertables, rivals, slopes
 from experiments.data import Rows, paper_split
 from experiments.rivals import Candidate, RuleTable, parse_rule
 from experiments.store import Run, Task
 
 needs_peers = pytest.mark.skipif(
-    not all(find_spec(name) for name in ("imodels", "xgboost", "lightgbm", "pygam", "interpret")),
+    not all(find_spec(name) for name in ("imodels", "xgboost", "lightgbm", "pygam", "interpret", "aplr", "cubist")),
     reason="the packages of the extra 'experiments' are not installed",
 )
 # Other people's packages warn of their own future.
@@ -33,15 +33,19 @@ def rows():
 
 @pytest.mark.parametrize("key", peers.EQUAL)
 def test_every_family_stays_within_its_limit_and_predicts(rows, key):
-    candidates = list(peers.EQUAL[key][1](rows, 0, 4))
-    assert candidates
-    if not key.startswith("rules"):  # the Lasso may take a rule of many conditions first
-        assert {each.size + each.linear_terms for each in candidates} >= {1, 2}
+    if key in peers.PACKAGES and not find_spec(peers.PACKAGES[key]):
+        pytest.skip(f"{peers.PACKAGES[key]} is not installed")
+    candidates = list(peers.EQUAL[key](rows, 0, 4))
+    if key != "cubist":  # whose least rule may have a slope per column, and conditions
+        assert candidates
+    if key not in ("rules", "rules_lines", *peertables.WITH_LINES, "bgn"):  # which may take several at once
+        assert {each.conditions for each in candidates} >= {1, 2}
     for each in candidates:
-        assert 0 <= each.size + each.linear_terms <= 4
+        assert 0 <= each.conditions <= 4
+        assert each.conditions <= each.named_columns <= 2 * each.conditions
         predicted = np.ravel(each.predict(rows.X_test))
         assert predicted.shape == rows.y_test.shape
-        if key not in peers.WITH_LINES:  # n yes/no questions have at most 2 to the n answers
+        if key not in (*peertables.WITH_LINES, "bgn"):  # n yes/no questions have at most 2 to the n answers
             assert len(np.unique(np.round(predicted, 5))) <= 2**each.size
 
 
@@ -113,6 +117,7 @@ def test_what_validates_best_within_the_limit_is_tested(found, budget):
     ]
     errors = [float(error) for *_, error, _ in found]
     kept, left = peers.fitting(candidates, errors, budget)
+    assert peers.fitting(candidates, errors, budget, columns=True) == (kept, left)  # that name one column each
     allowed = [k for k, (size, terms, *_) in enumerate(found) if size + terms <= budget]
     assert [int(each.setting) for each in kept] == allowed
     if allowed:
@@ -132,7 +137,7 @@ def test_sizes_hold_the_limit_and_its_halves(most):
 
 
 def test_lines_of_the_lasso_are_no_conditions(rows):
-    for each in rivals.lines(rows, 0, 2):
+    for each in slopes.lines(rows, 0, 2):
         assert each.size == 0
         assert 1 <= each.linear_terms <= 2
 
@@ -152,13 +157,52 @@ def made(name, key, error=None, **within):
 def test_leaders_keep_threshold_models_and_lines_apart():
     runs = [
         made("bike", "bgn", **{"5": 2.0}),
+        made("bike", "bgn_questions", **{"5": 2.25}),
+        made("bike", "cubist", **{"3": 0.5}),
         made("bike", "tree", **{"5": 4.0}),
         made("bike", "figs", **{"5": 2.5}),
         made("bike", "lines", **{"5": 1.0}),
         made("bike", "stumps", error="ValueError: no"),
     ]
-    leaders, equal, *_ = peers.show(runs)
-    assert leaders.rows == [["bike", 5, 2.0, 2.5, "FIGS", 0.8, 1.0, "Lasso: linear terms alone", 2.0]]
-    cells = dict(equal.rows)
+    runs[0].figures["within_columns"] = {"5": {"test_mse": 3.0}}
+    shown = {each.name: each for each in peers.show(runs)}
+    assert shown["peers-leaders"].rows == [
+        ["bike", 5, 2.25, 2.5, "FIGS", 0.9, 2.0, 1.0, "Lasso: linear terms alone", 2.0, 3.0, 3.0]
+    ]
+    cells = dict(shown["peers-equal-5"].rows)
     assert cells["XGBoost stumps"] == "failed"
     assert cells["RuleFit, rules alone"] == "missing"
+    assert cells["Cubist"] == "none"
+    assert cells["BGN, our defaults, columns counted"] == 3.0
+    ranks = dict(row[:2] for row in shown["peers-ranks"].rows)
+    assert [*ranks.items()][:2] == [("Lasso: linear terms alone", 1.0), ("BGN, our defaults", 2.0)]
+    assert ranks["Cubist"] == 6.0
+    assert "XGBoost stumps" not in ranks
+
+
+def test_ours_are_new_runs_and_theirs_the_old_ones():
+    tasks = peers.tasks(peers.Options("full"))
+    assert {task.seed for task in tasks} == {0, 1, 2}
+    for task in tasks:
+        assert ("grown" in task.parameters) == task.method.split()[1].startswith("bgn")
+    slow = {(task.dataset, task.method) for task in peers.tasks(peers.Options("reduced"))} & {
+        (name, method) for name in peers.LARGE for method in peers.SLOW
+    }
+    assert not slow
+
+
+def test_words_reach_bgn_as_they_are_and_others_as_numbers():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=240), "city": rng.choice(["Nice", "Lille", "Paris"], 240)})
+    y = frame["size"].to_numpy() + 3.0 * (frame["city"] == "Nice").to_numpy() + 0.1 * rng.normal(size=240)
+    frames = (frame[:140], frame[140:190], frame[190:])
+    from experiments.classdata import as_numbers
+
+    X, X_validation, X_test = as_numbers(*frames)
+    rows = Rows(X, y[:140], X_validation, y[140:190], X_test, y[190:], ("size", "city"), frames)
+    (found,) = grown.default(rows, 0, 6)
+    assert found.raw
+    assert peers.judged([found], [0.0], rows)["test_mse"] < 0.5
+    (line,) = [each for each in anysize.lasso(rows, 0, 8) if each.setting == "LassoCV"]
+    assert peers.judged([line], [0.0], rows)["test_mse"] < 0.5

@@ -1,5 +1,6 @@
 """What the documentation shows is built from the published runs, and from nothing else."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,7 +11,10 @@ import pytest
 
 from experiments import STUDIES, pages, records
 from experiments.__main__ import main
+from experiments.estimate import duration
+from experiments.options import Options
 from experiments.publish import RESULTS
+from experiments.runner import compare
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
@@ -70,6 +74,12 @@ def test_published_runs_are_in_order_with_their_origin(name, tmp_path):
         assert run.finished
         assert len(run.checksum) == 64
         assert {"python", "bgn", "numpy", "scikit-learn"} <= run.versions.keys()
+        assert "device" not in run.versions or "commit" in run.versions
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("benchmarks/results/*_gpu.json")), ids=lambda path: path.stem)
+def test_records_of_a_gpu_name_the_commit_they_were_made_with(path):
+    assert json.loads(path.read_text(encoding="utf-8"))["commit"]
 
 
 def test_only_what_changed_is_built_again(tmp_path):
@@ -117,5 +127,14 @@ def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
     assert main(["all", "--status", "--store", str(tmp_path / "none")]) == 0
     found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", capsys.readouterr().out, re.MULTILINE))
     assert found.keys() == STUDIES.keys()
-    hours = sum(run.seconds for run in records.read(RESULTS / "peers.jsonl").values()) / 3600
-    assert found["peers"] == f"{hours:.1f} h"
+    work = compare("trees", Options("reduced"), records.read(RESULTS / "trees.jsonl"))
+    assert not work.missing
+    assert found["trees"] == duration(sum(run.seconds for run in work.done.values()))
+
+
+def test_all_published_tables_are_printed_at_once(capsys):
+    assert main(["all", "--published"]) == 0
+    out, err = capsys.readouterr()
+    for name in PUBLISHED:
+        assert f"{name}: Made by" in err
+    assert {"The tables (Table 2)", "Test MSE", "Theorem 1 along depth"} <= set(out.splitlines())

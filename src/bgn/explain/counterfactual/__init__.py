@@ -175,8 +175,7 @@ def counterfactual(
     """
     limits = Limits(costs, bounds, immutable, max_changed, integer, constraints, one_hot, background)
     network = _whose_changes_can_be_proven(model, probability)
-    goals = read_goals(network, at_least, at_most, to, probability)
-    tasks = [task for goal in goals for task in read_tasks(network, x, goal, limits, fill_gaps)]
+    tasks = read_tasks(network, x, read_goals(network, at_least, at_most, to, probability), limits, fill_gaps)
     return _best(tasks, n, isinstance(costs, str), max_seconds)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -56,7 +56,9 @@ class Task:
         return replace(self, problem=self.problem.without(changed))
 
 
-def read_tasks(network: Network, x: Any, goal: Goal, limits: Limits, fill_gaps: bool | Iterable[Any]) -> list[Task]:
+def read_tasks(
+    network: Network, x: Any, goals: Sequence[Goal], limits: Limits, fill_gaps: bool | Iterable[Any]
+) -> list[Task]:
     """Return the problems whose cheapest answer is wanted."""
     raw = read_row(network, x)
     gaps = np.flatnonzero(np.isnan(raw)).tolist()
@@ -79,7 +81,7 @@ def read_tasks(network: Network, x: Any, goal: Goal, limits: Limits, fill_gaps: 
         if limits.max_changed is not None and len(filled) > limits.max_changed:
             continue
         kept = [column for column in gaps if column not in filled or network.schema.columns[column].levels is not None]
-        tasks.append(_task(network, row, raw, tuple(filled), kept, goal, limits))
+        tasks += [_task(network, row, raw, tuple(filled), kept, goal, limits) for goal in goals]
     return tasks
 
 
