@@ -37,6 +37,7 @@ NAMES = {
     "bgn": "BGN", "bgn_questions": "BGN, questions alone", "bgn_classes": "BGN, two classes",
     "lightgbm": "LightGBM", "lightgbm_classes": "LightGBM, two classes", "ebm": "EBM", "figs": "FIGS",
 }  # fmt: skip
+WIDE = ("bgn", "lightgbm", "ebm", "figs")
 ASKED = {"smoke": 200, "reduced": 10_000, "full": 10_000}
 PREDICTED = {"smoke": 1_000, "reduced": 1_000_000, "full": 1_000_000}
 _CHANGED = 20  # rows whose predictions are to be changed
@@ -79,7 +80,7 @@ def tasks(options: Options) -> list[Task]:
     found = [_fit(method, rows, FEW, 1) for rows in ROWS[scale] for method in NAMES if rows <= _most(method)]
     found += [
         _fit(method, min(WIDE_ROWS, ROWS[scale][-1]), columns, 1)
-        for columns in COLUMNS[scale] for method in ("bgn", "lightgbm", "ebm", "figs")
+        for columns in COLUMNS[scale] for method in WIDE
         if columns <= MOST_COLUMNS.get(method, columns)
     ]  # fmt: skip
     rows = min(1_000_000, ROWS[scale][-1])
@@ -181,7 +182,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     wide = [run for run in single if run.task.parameters["columns"] != FEW]
     return [
         _grid("speed-rows", f"Seconds to fit {FEW} columns", "rows", by_rows, [*NAMES]),
-        _grid("speed-columns", f"Seconds to fit {WIDE_ROWS:,} rows", "columns", wide, ["bgn", "lightgbm", "ebm", "figs"]),
+        _grid("speed-columns", f"Seconds to fit {WIDE_ROWS:,} rows", "columns", wide, WIDE),
         _ratios(by_rows),
         _threads(fits),
         _answers([run for run in runs if run.task.method.startswith("ask ")]),
@@ -242,12 +243,11 @@ def _answers(runs: Sequence[Run]) -> Table:
         if not found or found[0].error is not None:
             body.append([name, FAILED if found else MISSING, None, None])
             continue
-        figures, asked = found[0].figures, found[0].task.parameters
-        body.append([
-            name, asked["predicted"] / figures["predict_processor_seconds"] / 1e6,
-            figures["explain_processor_seconds"] / asked["explained"] * 1e6,
-            1e3 * figures["counterfactual_processor_seconds"] if "counterfactual_processor_seconds" in figures else None,
-        ])  # fmt: skip
+        asked, predict, explain, change = found[0].task.parameters, *(
+            found[0].figures.get(f"{name}_processor_seconds") for name in ("predict", "explain", "counterfactual")
+        )  # fmt: skip
+        changed = None if change is None else 1e3 * change
+        body.append([name, asked["predicted"] / predict / 1e6, explain / asked["explained"] * 1e6, changed])
     header = ("model", "million predictions per second", "µs to explain a row", "ms to find a counterfactual")
     return Table("speed-asked", "What is asked of a fitted model", header, body, (
         "One thread. BGN: 50 questions, exact SHAP values against as many background rows as are explained, proven "
