@@ -11,35 +11,14 @@ from collections.abc import Callable, Iterable
 
 from experiments.cite import cell, number, table
 from experiments.data import LARGE, TABLES
+from experiments.peerclaims import PEER_CLAIMS
 from experiments.tables import MISSING, written
+from experiments.wording import percent, share, span, words
 
 SIZES = (5, 10, 20, 40)
 SMALL = tuple(name for name in TABLES if name not in LARGE)
 CONSTANT, AS_PRINTED = "rate / 10 in every round", "rate / 10 once more every round"
-_WORDS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _BGN = "BGN, our defaults"
-
-
-def words(count: int) -> str:
-    """Return a small count in words."""
-    return _WORDS[count] if count < len(_WORDS) else f"{count:,}"
-
-
-def share(count: int, total: int) -> str:
-    """Return how many of some: ``"all four"``, ``"three of four"``."""
-    return f"all {words(total)}" if count == total else f"{words(count)} of {words(total)}"
-
-
-def span(values: Iterable[float], form: str = ".0f", unit: str = "") -> str:
-    """Return from the least to the greatest: ``"9 to 37 %"``."""
-    found = list(values)
-    low, high = (format(value, form) for value in (min(found), max(found)))
-    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
-
-
-def percent(ratio: float) -> float:
-    """Return by how many per cent something lies below 1."""
-    return 100 * (1 - ratio)
 
 
 def _equal(model: str, name: str, size: int) -> float:
@@ -191,5 +170,5 @@ CLAIMS: dict[str, Callable[[], str]] = {
     "pruning-istanbul-100-paper": lambda: pruned("istanbul", "100", AS_PRINTED),
     "pruning-power-plant-300": lambda: pruned("power_plant", "300", CONSTANT),
     "pruning-power-plant-300-paper": lambda: pruned("power_plant", "300", AS_PRINTED),
-}
+} | PEER_CLAIMS
 """Every claim by name."""

@@ -33,7 +33,7 @@ def two_columns(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def one_column(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN with questions about one column each."""
-    return _answer(*_grown(rows, {"max_width": size, "max_features": 1}, seed), rows.X_test)
+    return _answer(*_grown(rows, {"max_width": size, "max_features": 1, "max_linear": 0}, seed), rows.X_test)
 
 
 def any_width(rows: ClassRows, size: int, seed: int) -> Answer:
@@ -51,7 +51,7 @@ def preset(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def risk_score(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN with whole points in place of weights."""
-    model, seconds = _grown(rows, {"max_width": size}, seed)
+    model, seconds = _grown(rows, {"max_width": size, "max_linear": 0}, seed)
     found: list[Any] = []
     seconds += timed(lambda: found.append(bgn.simplify(model, rows.X, rows.y, points=POINTS)))
     network = found[0].network
@@ -66,7 +66,9 @@ def _grown(rows: ClassRows, setting: dict[str, Any], seed: int) -> tuple[Any, fl
 
 
 def _answer(model: Any, seconds: float, X_test: Any) -> Answer:
-    return Answer(model.predict_proba(X_test), seconds, sum(model.network_.widths))
+    """Questions and straight lines count alike."""
+    size = sum(model.network_.widths) + len(model.network_.linear_terms)
+    return Answer(model.predict_proba(X_test), seconds, size)
 
 
 # -- trees and sums of trees -----------------------------------------------------------------------------------
