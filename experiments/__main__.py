@@ -76,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument(
         "--longest", type=float, default=60.0, metavar="SECONDS", help="for recheck: leave longer runs out (default 60)"
     )
+    found.add_argument("--keep", action="store_true", help="for recheck: note what differs, and let the page say so")
     found.add_argument("--retry", action="store_true", help="try again what failed")
     found.add_argument("--redo", action="store_true", help="forget what is stored of the chosen runs and do them again")
     return found
@@ -197,7 +198,7 @@ def _recheck(args: argparse.Namespace) -> int:
     for name in args.more or known:
         if name not in known:
             raise ValueError(f"no runs of {name!r} are published; there are {', '.join(known)}.")
-        found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs)
+        found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs, keep=args.keep)
         print(*lines, sep="\n", flush=True)
         differ = differ or not settled(found)
     return int(differ)

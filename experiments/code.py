@@ -143,6 +143,17 @@ def stamp(name: str, results: Path, found: dict[str, dict[str, Any]]) -> Path:
     return path
 
 
+def told(name: str, runs: Iterable[Run], results: Path) -> str:
+    """Return in a sentence how many runs are older than the code they measure, and what of them was computed again."""
+    sentences = []
+    for measured, stamped in sorted(stamps(name, results).items()):
+        old = sum(part(run.task) == measured and run.versions.get(measured) != today(measured) for run in runs)
+        if old and stamped["code"] == today(measured):
+            again = f"{stamped['agree']} of {stamped['cells']} that were computed again came out the same"
+            sentences.append(f" Before today's code ({measured}): {old:,} runs; {again}.")
+    return "".join(sentences)
+
+
 def outdated(name: str, runs: Iterable[Run], results: Path) -> dict[str, int]:
     """Return by part of bgn how many runs were made with other code than today's, and not confirmed since."""
     confirmed, found = stamps(name, results), dict[str, int]()

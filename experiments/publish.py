@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bgn.whole_file import write_whole
-from experiments import runner, tables
+from experiments import code, runner, tables
 from experiments.options import Options
 from experiments.records import read, read_any, write
 from experiments.store import Run
@@ -86,8 +86,8 @@ def _pages(name: str, scale: str, runs: list[Run], folder: Path) -> list[Path]:
     return [*written, origin]
 
 
-def provenance(name: str, scale: str, runs: list[Run]) -> str:
-    """Return which command made a table, when, and with what."""
+def provenance(name: str, scale: str, runs: list[Run], results: Path = RESULTS) -> str:
+    """Return which command made a table, when, and with what, and whether it is older than the code."""
     if not runs:
         return "No runs yet.\n"
     days = sorted({run.finished[:10] for run in runs})
@@ -102,5 +102,5 @@ def provenance(name: str, scale: str, runs: list[Run]) -> str:
     hours = sum(run.seconds for run in runs) / 3600
     return (
         f"Made by ``python -m experiments {name} --{scale}``, {when}: {len(runs):,} runs, {failed} failed, "
-        f"{hours:.1f} hours in all. Versions: {used}.\n"
+        f"{hours:.1f} hours in all. Versions: {used}.{code.told(name, runs, results)}\n"
     )

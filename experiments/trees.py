@@ -6,6 +6,7 @@ always see the same columns and the same training rows; that the printed table d
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
@@ -83,11 +84,13 @@ def run(task: Task) -> dict[str, Any]:
 
 def searched(task: Task, rows: data.Rows) -> dict[str, Any]:
     """Return the errors of the tree that validates best, its parameters, and the validation errors of all."""
-    grid, depth = task.parameters["grid"], task.parameters["max_depth"]
+    depth, grid = task.parameters["max_depth"], dict(sorted(task.parameters["grid"].items()))  # as records keep it
     tried: list[tuple[float, dict[str, Any], DecisionTreeRegressor]] = []
     for values in product(*grid.values()):
         asked = dict(zip(grid, values, strict=True))
-        tree = DecisionTreeRegressor(max_depth=depth, random_state=task.seed, **asked).fit(rows.X, rows.y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # Friedman's criterion goes, being the squared error
+            tree = DecisionTreeRegressor(max_depth=depth, random_state=task.seed, **asked).fit(rows.X, rows.y)
         tried.append((rows.mse(tree)["validation_mse"], asked, tree))
     _, asked, tree = min(tried, key=lambda each: each[0])
     return rows.mse(tree) | {"chosen": asked, "tried": [[asked, error] for error, asked, _ in tried]}

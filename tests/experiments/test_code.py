@@ -76,7 +76,7 @@ def test_a_run_carries_the_code_and_the_commit_it_was_made_with(monkeypatch):
 
 def test_figures_that_have_no_chance_in_them_must_come_out_the_same():
     old = run_of(GROWN, test_mse=[0.1, 0.2], fit_seconds=1.0, deep={"a": [1, None]})
-    same = run_of(GROWN, test_mse=[0.1, 0.2 * (1 + 1e-14)], fit_seconds=9.0, deep={"a": [1, None]})
+    same = run_of(GROWN, test_mse=[0.1, 0.2 * (1 + 1e-12)], fit_seconds=9.0, deep={"a": [1, None]})
     assert recheck.difference(old, same) is None
     assert recheck.difference(old, replace(old, figures=old.figures | {"test_mse": [0.1, 0.3]})) == (
         "test_mse 1: 0.2 -> 0.3"
@@ -97,6 +97,8 @@ def test_figures_of_gradient_training_must_come_near():
     assert "more than 15%" in recheck.difference(old, far)
     seeds = [run_of(replace(TRAINED, seed=k), validation_mse=10.0, test_mse=10.0 + 2 * k) for k in range(3)]
     assert recheck.difference(old, far, seeds) is None  # seeds lie as far apart
+    told = run_of(replace(TRAINED, study="overview"), weights="real")  # no error at all
+    assert recheck.difference(told, replace(told, figures={"weights": "-1, +1"})) == "weights: real -> -1, +1"
 
 
 def test_one_stray_of_five_trained_networks_is_chance():
@@ -126,6 +128,12 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     assert [bool(each.differs) for each in found] == [False, True]
     assert lines[0].startswith("  diabetes bgn seed 1 (max_width=3): features: 1 -> ")
     assert not (tmp_path / "trees.code.json").exists()
+    assert code.told("trees", old, tmp_path) == ""
+    recheck.recheck("trees", cells=2, results=tmp_path, keep=True)
+    said = " Before today's code (growth): 2 runs; 1 of 2 that were computed again came out the same."
+    assert code.told("trees", old, tmp_path) == said
+    assert code.told("trees", runs, tmp_path) == ""
+    assert code.outdated("trees", old, tmp_path) == {}
     with pytest.raises(SystemExit, match="2"):
         main(["recheck", "nothing"])
     assert "no runs of 'nothing' are published" in capsys.readouterr().err
