@@ -15,7 +15,7 @@ from experiments.rivals import Candidate, RuleTable, parse_rule
 from experiments.store import Run, Task
 
 needs_peers = pytest.mark.skipif(
-    not all(find_spec(name) for name in ("imodels", "xgboost", "lightgbm", "pygam", "interpret", "aplr", "cubist")),
+    not all(find_spec(name) for name in ("imodels", "xgboost", "lightgbm", "pygam", "interpret", "aplr", "cubist", "pilot", "pymars")),
     reason="the packages of the extra 'experiments' are not installed",
 )
 # Other people's packages warn of their own future.
