@@ -24,9 +24,9 @@ from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 REVISION = 1
 
 Floats = NDArray[np.float64]
-ROWS = {"smoke": (1_000,), "reduced": (10_000, 100_000, 1_000_000)}
+ROWS = {"smoke": (200,), "reduced": (10_000, 100_000, 1_000_000)}
 ROWS["full"] = (*ROWS["reduced"], 10_000_000, 100_000_000)
-COLUMNS = {"smoke": (30,), "reduced": (100, 1_000, 5_000), "full": (100, 1_000, 5_000, 10_000)}
+COLUMNS = {"smoke": (12,), "reduced": (100, 1_000, 5_000), "full": (100, 1_000, 5_000, 10_000)}
 THREADS = {"smoke": (1,), "reduced": (1, 2), "full": (1, 2, 4, 8)}
 WIDE_ROWS, FEW = 2_000, 10
 # Fits of more rows, or of more columns, would take hours.
@@ -38,7 +38,7 @@ NAMES = {
     "lightgbm": "LightGBM", "lightgbm_classes": "LightGBM, two classes", "ebm": "EBM", "figs": "FIGS",
 }  # fmt: skip
 WIDE = ("bgn", "lightgbm", "ebm", "figs")
-ASKED = {"smoke": 200, "reduced": 10_000, "full": 10_000}
+ASKED = {"smoke": 50, "reduced": 10_000, "full": 10_000}
 PREDICTED = {"smoke": 1_000, "reduced": 1_000_000, "full": 1_000_000}
 _CHANGED = 20  # rows whose predictions are to be changed
 
@@ -87,7 +87,7 @@ def tasks(options: Options) -> list[Task]:
     found += [_fit(method, rows, FEW, threads) for threads in THREADS[scale] for method in ("bgn", "lightgbm")]
     asked = {"rows": min(100_000, ROWS[scale][-1]), "explained": ASKED[scale], "predicted": PREDICTED[scale]}
     found += [_task(method, asked) for method in ("ask bgn", "ask lightgbm", "ask ebm")]
-    return list({(task.method, *sorted(task.parameters.items())): task for task in found}.values())
+    return list({(task.dataset, task.method): task for task in found}.values())
 
 
 def _most(method: str) -> int:
@@ -95,18 +95,25 @@ def _most(method: str) -> int:
 
 
 def _fit(method: str, rows: int, columns: int, threads: int) -> Task:
-    return _task(method, {"rows": rows, "columns": columns, "threads": threads})
+    name = method if threads == 1 else f"{threads} threads {method}"
+    return _task(name, {"rows": rows, "columns": columns, "threads": threads})
 
 
 def _task(method: str, parameters: dict[str, int]) -> Task:
-    return Task("speed", MADE_UP, method, parameters, 0, "none")
+    table = f"{MADE_UP}:{parameters['rows']}x{parameters.get('columns', FEW)}"
+    return Task("speed", table, method, parameters, 0, "none")
 
 
 def cost(task: Task) -> float:
     """Return about how many seconds a run takes."""
     rows, columns = task.parameters["rows"], task.parameters.get("columns", FEW)
-    per_cell = {"ebm": 1e-4, "figs": 1e-4, "lightgbm": 6e-7}.get(task.method, 3e-6)
+    per_cell = {"ebm": 1e-4, "figs": 1e-4, "lightgbm": 6e-7}.get(_model_of(task), 3e-6)
     return 5.0 + per_cell * rows * columns
+
+
+def _model_of(task: Task) -> str:
+    """Return the model of a task: the last word of its method."""
+    return task.method.split()[-1]
 
 
 def code(task: Task) -> str | None:
@@ -128,7 +135,7 @@ def _fitted(task: Task) -> dict[str, Any]:
     X_test, y_test = made_up(10_000, columns, task.seed + 1)
     if task.method.endswith("classes"):
         y, y_test = (y > 1.5).astype(int), (y_test > 1.5).astype(int)
-    fitted = model(task.method, threads)
+    fitted = model(_model_of(task), threads)
     few = {"max_width": 3, "cv": None} if "bgn" in task.method else {}
     clone(fitted).set_params(**few).fit(X[:1000, :FEW], y[:1000])  # what is compiled or loaded once is there then
     wall, processor = _seconds(lambda: fitted.fit(X, y))
@@ -140,7 +147,7 @@ def _asked(task: Task) -> dict[str, Any]:
     rows, explained, predicted = (task.parameters[name] for name in ("rows", "explained", "predicted"))
     X, y = made_up(rows, FEW, task.seed)
     asked = made_up(predicted, FEW, task.seed + 1)[0]
-    kind = task.method.removeprefix("ask ")
+    kind = _model_of(task)
     fitted = model("bgn_questions" if kind == "bgn" else kind, 1).fit(X, y)
     background, some = X[:explained], asked[:explained]
     found = {"predict": _best(lambda: fitted.predict(asked))}
@@ -180,13 +187,14 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     single = [run for run in fits if run.task.parameters["threads"] == 1]
     by_rows = [run for run in single if run.task.parameters["columns"] == FEW]
     wide = [run for run in single if run.task.parameters["columns"] != FEW]
-    return [
+    found = [
         _grid("speed-rows", f"Seconds to fit {FEW} columns", "rows", by_rows, [*NAMES]),
         _grid("speed-columns", f"Seconds to fit {WIDE_ROWS:,} rows", "columns", wide, WIDE),
         _ratios(by_rows),
         _threads(fits),
         _answers([run for run in runs if run.task.method.startswith("ask ")]),
     ]  # fmt: skip
+    return [table for table in found if table.rows]
 
 
 def _grid(name: str, title: str, what: str, runs: Sequence[Run], methods: Sequence[str]) -> Table:
@@ -223,14 +231,15 @@ def _ratios(runs: Sequence[Run]) -> Table:
 def _threads(runs: Sequence[Run]) -> Table:
     """Return the wall's seconds by threads, at as many rows as were fitted on more than one."""
     rows = max((run.task.parameters["rows"] for run in runs if run.task.parameters["threads"] > 1), default=None)
-    some = [run for run in runs if run.task.parameters["rows"] == rows and run.task.parameters["columns"] == FEW]
-    groups, body = by(some, "method"), []
+    some = [run for run in runs if (run.task.parameters["rows"], run.task.parameters["columns"]) == (rows, FEW)]
+    body = []
     for method in ("bgn", "lightgbm"):
-        walls = {r.task.parameters["threads"]: r.figures.get("fit_seconds") for r in groups.get(method, [])}
+        same = [run for run in some if _model_of(run.task) == method]
+        walls = {run.task.parameters["threads"]: run.figures.get("fit_seconds") for run in same}
         for threads, seconds in sorted(walls.items()):
             first = walls.get(1)
             body.append([NAMES[method], threads, seconds, first / seconds if first and seconds else None])
-    title = "Threads" if rows is None else f"Threads: {rows:,} rows of {FEW} columns"
+    title = f"Threads: {rows or 0:,} rows of {FEW} columns"
     return Table("speed-threads", title, ("model", "threads", "seconds on the wall", "times as fast as one"), body)
 
 
