@@ -130,7 +130,7 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     assert not (tmp_path / "trees.code.json").exists()
     assert code.told("trees", old, tmp_path) == ""
     recheck.recheck("trees", cells=2, results=tmp_path, keep=True)
-    said = " Before today's code (growth): 2 runs; 1 of 2 that were computed again came out the same."
+    said = " Before today's code (growth): 2 runs; 1 of 2 computed again agree."
     assert code.told("trees", old, tmp_path) == said
     assert code.told("trees", runs, tmp_path) == ""
     assert code.outdated("trees", old, tmp_path) == {}
