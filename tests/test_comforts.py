@@ -90,8 +90,8 @@ def results(model: Any, X: pd.DataFrame, y: pd.Series) -> dict[str, Any]:
         "receipt": bgn.edit(model, X, y).round(2).receipt, "intervals": bgn.intervals(model, X, y),
         "groups": bgn.intervals(model, X, y, groups=X["rooms"] >= 4),
     }  # fmt: skip
-    one = bgn.Network([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
-    found["regions"] = bgn.theory.regions(one, X[["rooms"]])[0]
+    plain = bgn.Network([bgn.Layer([[1.0]], [-4.0])], [1.0], 0.0, ["rooms"])
+    (found["regions"],) = bgn.theory.regions(plain, X[["rooms"]])
     found["certificate"] = found["certificates"]["rooms"]
     found["fidelity"] = bgn.distil(model, X, y, max_width=2, random_state=0).fidelity_
     return found

@@ -16,7 +16,7 @@ import pytest
 
 import bgn
 from bgn.persist import read
-from tests.command import COMMAND, run
+from tests.command import COMMAND, call
 
 SMALL = ("--max-width", 3, "--max-features", 1, "--replacements", 2, "--folds", 0, "--quiet")
 
@@ -50,7 +50,7 @@ def fitted(rents: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """A folder with the table as CSV and the model that the command made of it."""
     folder = tmp_path_factory.mktemp("fitted")
     rents.to_csv(folder / "rents.csv", index=False)
-    done = run(
+    done = call(
         "fit", folder / "rents.csv", "--target", "rent", *SMALL,
         "--unit", "area=m²", "--unit", "rent=€", "--out", folder / "model.json", "--report", folder / "report.html",
     )  # fmt: skip
@@ -80,25 +80,25 @@ def test_the_saved_model_is_the_fitted_estimator(fitted: Path, rents: pd.DataFra
     assert file.units == {"area": "m²", "rent": "€"}
     assert file.figures["model"]["mse"] < file.figures["linear"]["mse"] < file.figures["mean"]["mse"]
     assert model.history_.network() == model.network_
-    done = run("predict", fitted / "model.json", fitted / "rents.csv")
+    done = call("predict", fitted / "model.json", fitted / "rents.csv")
     predicted = [float(line) for line in done.out.splitlines()[1:]]
     assert np.mean((np.array(predicted) - rents["rent"]) ** 2) < 0.2 * rents["rent"].var()
-    assert run("show", fitted / "model.json").out in (fitted / "card.txt").read_text() + "\n"
+    assert call("show", fitted / "model.json").out in (fitted / "card.txt").read_text() + "\n"
 
 
 def test_the_path_is_kept(fitted: Path) -> None:
-    lines = run("path", fitted / "model.json").out.splitlines()
+    lines = call("path", fitted / "model.json").out.splitlines()
     assert lines[0].startswith("mean squared error by width")
-    assert lines[1].split() == ["layer", "width", "rows", "learnt", "from", "rows", "kept", "back"]
+    assert lines[1].split() == ["width", "rows", "learnt", "from", "rows", "kept", "back"]
     assert sum("chosen" in line for line in lines) == 1
-    plain = json.loads(run("path", fitted / "model.json", "--json").out)
+    plain = json.loads(call("path", fitted / "model.json", "--json").out)
     assert [row["width"] for row in plain["path"]] == [0, 1, 2, 3]
     errors = [row["train_mse"] for row in plain["path"]]
     assert errors == sorted(errors, reverse=True)
 
 
 def test_report_on_a_fitted_model(fitted: Path, tmp_path: Path) -> None:
-    run("report", fitted / "model.json", fitted / "rents.csv", "-o", tmp_path / "r.html")
+    call("report", fitted / "model.json", fitted / "rents.csv", "-o", tmp_path / "r.html")
     assert (tmp_path / "r.html").stat().st_size > 1000
 
 
@@ -119,12 +119,12 @@ def test_every_format_makes_the_same_model(fitted: Path, rents: pd.DataFrame, tm
     else:
         path, stdin = "-", (fitted / "rents.csv").read_bytes()
     sheet = ("--sheet", "all") if suffix == "xlsx" else ()
-    run("fit", path, "-t", "rent", *SMALL, *sheet, "-o", tmp_path / "m.json", stdin=stdin)
+    call("fit", path, "-t", "rent", *SMALL, *sheet, "-o", tmp_path / "m.json", stdin=stdin)
     assert networks_agree(tmp_path / "m.json", fitted / "model.json")
 
 
 def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> None:
-    done = run(
+    done = call(
         "fit", fitted / "rents.csv", "-t", "rent", "--drop", "listed", "--categorical", "floor",
         "--max-width", 2, "--max-features", 1, "--layers", 2, "--direction", "debiased", "--output", "full",
         "--shrinkage", 3, "--learning-rate", 0.5, "--replacements", 1, "--patience", 5, "--select", "compact",
@@ -148,10 +148,10 @@ def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> No
 
 
 def test_nothing_given_is_diabetes_and_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
-    card = json.loads(run("fit", "--json", *SMALL).out)
+    card = json.loads(call("fit", "--json", *SMALL).out)
     assert card["data"] == "diabetes:measured"
     assert card["features"] == 10
-    run("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
+    call("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
     wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0).get_params()
     assert found == json.loads(json.dumps(wanted))
@@ -160,7 +160,7 @@ def test_nothing_given_is_diabetes_and_paper_is_the_papers_algorithm(tmp_path: P
 def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tmp_path: Path) -> None:
     x = np.linspace(0, 1, 200)
     pd.DataFrame({"x": x, "z": x[::-1] ** 2, "y": 3 * x}).to_csv(tmp_path / "t.csv", index=False)
-    done = run("fit", tmp_path / "t.csv", "-t", "y", *SMALL, "--test", 0)
+    done = call("fit", tmp_path / "t.csv", "-t", "y", *SMALL, "--test", 0)
     assert "on the training rows" in done.out
     assert "warning: a linear model is better on these rows." in done.out
 
@@ -177,29 +177,29 @@ def test_missing_values_are_learnt_from_refused_dropped_or_filled(rents: pd.Data
     holes.to_csv(path, index=False)
     told = "25 of 300 rows have missing values ('area' 10, 'kind' 10, 'rent' 10)"
     refusal = f"bgn: {told}; add --missing drop to leave them out, or --missing impute to fill them in."
-    assert run("fit", path, "-t", "rent", *SMALL, "--missing", "refuse", code=1).err == refusal
-    assert run("fit", path, "-t", "rent", *SMALL, "--paper", code=1).err == refusal  # takes numbers alone
+    assert call("fit", path, "-t", "rent", *SMALL, "--missing", "refuse", code=1).err == refusal
+    assert call("fit", path, "-t", "rent", *SMALL, "--paper", code=1).err == refusal  # takes numbers alone
     small = [each for each in SMALL if each != "--quiet"]
-    done = run("fit", path, "-t", "rent", *small, "--json", "-o", tmp_path / "kept.json")
+    done = call("fit", path, "-t", "rent", *small, "--json", "-o", tmp_path / "kept.json")
     assert done.err == "note: 10 rows without 'rent' are left out.\n"
     card = json.loads(done.out)
     assert card["rows_train"] + card["rows_test"] == 290
-    predicted = run("predict", tmp_path / "kept.json", path).out.splitlines()[1:]
+    predicted = call("predict", tmp_path / "kept.json", path).out.splitlines()[1:]
     assert [float(each) for each in predicted] == bgn.load(tmp_path / "kept.json").predict(holes).tolist()
-    done = run("fit", path, "-t", "rent", *small, "--missing", "drop", "--json")
+    done = call("fit", path, "-t", "rent", *small, "--missing", "drop", "--json")
     assert done.err == f"note: {told}: left out.\n"
     card = json.loads(done.out)
     assert card["rows_train"] + card["rows_test"] == 275
     for more, lacking in (((), 10), (("--direction", "debiased"), 15)):  # questions about words always answer gaps
         options = *small, *more, "--missing", "impute", "--json", "-o", tmp_path / "m.json"
-        done = run("fit", path, "-t", "rent", *options)
+        done = call("fit", path, "-t", "rent", *options)
         assert done.err.splitlines() == [
             f"note: {told}: 15 filled in with the median or the commonest value.",
             "note: 10 rows without 'rent' are left out.",
         ]
         card = json.loads(done.out)
         assert card["rows_train"] + card["rows_test"] == 290
-        done = run("predict", tmp_path / "m.json", path)
+        done = call("predict", tmp_path / "m.json", path)
         assert f"{lacking} of 300 rows lack a value: the median or the commonest value at fit stands in" in done.err
         assert "" not in done.out.splitlines()
 
@@ -208,13 +208,13 @@ def test_dates_are_expanded(rents: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rents.assign(listed=rents["listed"].dt.strftime("%d/%m/%Y")).to_csv(path, index=False)
     for more in ((), ("--direction", "debiased")):
-        run(
+        call(
             "fit", path, "-t", "rent", *SMALL, "--date-format", "%d/%m/%Y", "-o", tmp_path / "m.json",
             "--drop", "area", "--drop", "kind", *more,
         )  # fmt: skip
         file = read(tmp_path / "m.json")
         assert "listed month" in file.network.names
-        predicted = run("predict", tmp_path / "m.json", path).out.splitlines()[1:]
+        predicted = call("predict", tmp_path / "m.json", path).out.splitlines()[1:]
         assert [float(each) for each in predicted] == file.network.predict(rents).tolist()
 
 
@@ -223,7 +223,7 @@ def test_dates_are_expanded(rents: pd.DataFrame, tmp_path: Path) -> None:
 
 def test_wrong_usage(fitted: Path) -> None:
     path = fitted / "rents.csv"
-    err = run("fit", path, code=2).err
+    err = call("fit", path, code=2).err
     assert "--target is needed: which of 'area', 'kind', 'listed', 'lift', 'floor', 'rent' to predict?" in err
     for wrong, message in (
         (("--max-width", 0), "--max-width"),
@@ -232,7 +232,7 @@ def test_wrong_usage(fitted: Path) -> None:
         (("--test", 2), "--test"),
         (("--test", "nan"), "'nan' is not a number"),
     ):
-        assert message in run("fit", path, "-t", "rent", *wrong, code=2).err
+        assert message in call("fit", path, "-t", "rent", *wrong, code=2).err
 
 
 def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
@@ -258,13 +258,13 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
         ((tmp_path / "few.csv", "-t", "y"), "1 rows with 'y' to learn from; at least 2 are needed"),
         ((tmp_path / "comma.csv", "-t", "y"), "1 rows with 'y' to learn from"),
         ((tmp_path / "mark.csv", "-t", "y"), "it holds '~'."),
-        ((tmp_path / "none.csv", "-t", "y"), "must hold numbers; it holds nothing"),
+        ((tmp_path / "none.csv", "-t", "y"), "has column names but no rows"),
         ((tmp_path / "one.csv", "-t", "y"), "no column left to learn from"),
         ((tmp_path / "empty.csv", "-t", "y"), "no column with values to learn from"),
         (("boston",), "there is no file 'boston'. Nor is it a table of ours: bike, diabetes"),
         (("housing:other",), "columns of 'housing' must be one of 'statlib', 'averaged'; got 'other'"),
     ):
-        assert message in run("fit", *arguments, code=1).err
+        assert message in call("fit", *arguments, code=1).err
     left = sorted(each.stem for each in tmp_path.iterdir())
     assert left == ["comma", "empty", "few", "mark", "none", "one"]
 

@@ -19,7 +19,7 @@ from pyarrow.parquet import write_table
 
 import bgn
 from bgn import Layer, Network
-from tests.command import COMMAND, run
+from tests.command import COMMAND, call, run
 from tests.raw_columns import category, date, number, prepared
 
 PREPARATION = prepared(
@@ -89,30 +89,30 @@ def test_every_format_gives_the_same_predictions(
         houses.to_excel(path, index=False, sheet_name="stock")
     else:
         houses.to_csv(path, index=False, sep="\t" if suffix == "tsv" else ",")
-    done = run("predict", model, path)
+    done = call("predict", model, path)
     assert numbers(done.out) == expected(houses)
     assert done.err == "note: the model does not know the column 'id': ignored.\n"
     if suffix == "xlsx":
-        assert numbers(run("predict", model, path, "--sheet", "stock").out) == expected(houses)
-        assert "has no sheet 'other'; it has 'stock'" in run("predict", model, path, "--sheet", "other", code=1).err
+        assert numbers(call("predict", model, path, "--sheet", "stock").out) == expected(houses)
+        assert "has no sheet 'other'; it has 'stock'" in call("predict", model, path, "--sheet", "other", code=1).err
 
 
 def test_columns_in_any_order_from_a_pipe_with_other_marks(model: Path, houses: pd.DataFrame) -> None:
     backwards = houses[houses.columns[::-1]].drop(columns=["id", "unread", "price"])
     text = backwards.to_csv(index=False, sep=";", decimal=",")
-    done = run("predict", model, "-", "--decimal", ",", stdin=text)
+    done = call("predict", model, "-", "--decimal", ",", stdin=text)
     assert numbers(done.out) == expected(houses)
     assert done.err == ""
     text = "﻿" + backwards.to_csv(index=False, sep="|", lineterminator="\r\n")
-    assert numbers(run("predict", model, "-", "--sep", "|", stdin=text).out) == expected(houses)
+    assert numbers(call("predict", model, "-", "--sep", "|", stdin=text).out) == expected(houses)
     with_index = houses.drop(columns="id").to_csv()
-    assert numbers(run("predict", model, "-", stdin=with_index).out) == expected(houses)
+    assert numbers(call("predict", model, "-", stdin=with_index).out) == expected(houses)
 
 
 def test_a_missing_column_is_named_and_an_unread_one_is_not_missed(model: Path, houses: pd.DataFrame) -> None:
     text = houses.drop(columns=["rooms", "kind", "unread"]).to_csv(index=False)
     assert "standard input lacks" not in text
-    err = run("predict", model, "-", code=1, stdin=text).err
+    err = call("predict", model, "-", code=1, stdin=text).err
     assert "lacks the columns 'kind', 'rooms'; it has 'id', 'sold', 'garden', 'price'" in err
 
 
@@ -122,7 +122,7 @@ def test_missing_values_and_unseen_words(model: Path, houses: pd.DataFrame) -> N
     odd.loc[1, "kind"] = np.nan
     odd.loc[2, "kind"] = "castle"
     odd.loc[3, "kind"] = "castle"
-    done = run("predict", model, "-", stdin=odd.to_csv(index=False))
+    done = call("predict", model, "-", stdin=odd.to_csv(index=False))
     plain = expected(houses)
     assert done.out.splitlines() == ["prediction", "", "", str(plain[2] - 2.0), str(plain[3])]
     assert done.err.splitlines() == [
@@ -135,11 +135,11 @@ def test_kept_columns_stay_what_they_are(model: Path, houses: pd.DataFrame, tmp_
     numbered = houses.assign(number=np.arange(len(houses)))
     numbered.to_parquet(tmp_path / "houses.parquet")
     keep = "--keep", "number", "--keep", "sold"
-    run("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.parquet")
+    call("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.parquet")
     kept = pd.read_parquet(tmp_path / "kept.parquet")
     assert kept["number"].dtype == np.int64
     assert kept["sold"].dtype.kind == "M"
-    run("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.csv")
+    call("predict", model, tmp_path / "houses.parquet", *keep, "-o", tmp_path / "kept.csv")
     assert (tmp_path / "kept.csv").read_text().splitlines()[1].startswith("0,")
 
 
@@ -148,12 +148,12 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
     houses.to_csv(path, index=False)
     for suffix, read in (("csv", pd.read_csv), ("tsv", pd.read_table), ("parquet", pd.read_parquet)):
         out = tmp_path / f"out.{suffix}"
-        assert run("predict", model, path, "--keep", "id", "-o", out) == ("", "")
+        assert call("predict", model, path, "--keep", "id", "-o", out) == ("", "")
         found = read(out)
         assert list(found.columns) == ["id", "prediction"]
         assert list(found["id"]) == list(houses["id"])
         assert list(found["prediction"]) == expected(houses)
-    run("predict", model, path, "--keep", "sold", "--keep", "rooms", "-o", tmp_path / "out.csv")
+    call("predict", model, path, "--keep", "sold", "--keep", "rooms", "-o", tmp_path / "out.csv")
     found = pd.read_csv(tmp_path / "out.csv")
     assert list(found["sold"]) == [str(day) for day in houses["sold"].dt.date]
     assert list(found["rooms"]) == list(houses["rooms"])
@@ -164,7 +164,7 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
         (("--keep", "prediction"), "would name two columns alike"),
     ]
     for arguments, message in refused:
-        assert message in run("predict", model, path, *arguments, code=1).err
+        assert message in call("predict", model, path, *arguments, code=1).err
     assert sorted(each.name for each in tmp_path.iterdir()) == ["houses.csv", "out.csv", "out.parquet", "out.tsv"]
 
 
@@ -185,11 +185,11 @@ def test_kept_columns_and_files_out(model: Path, houses: pd.DataFrame, tmp_path:
     ],
 )
 def test_bad_text_is_refused(model: Path, content: bytes, message: str) -> None:
-    assert message in run("predict", model, "-", code=1, stdin=content).err
+    assert message in call("predict", model, "-", code=1, stdin=content).err
 
 
 def test_no_rows_give_no_predictions(model: Path) -> None:
-    assert run("predict", model, "-", stdin="rooms,kind,sold,garden\n").out.splitlines() == ["prediction"]
+    assert call("predict", model, "-", stdin="rooms,kind,sold,garden\n").out.splitlines() == ["prediction"]
 
 
 def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
@@ -207,17 +207,17 @@ def test_bad_files_are_refused(model: Path, tmp_path: Path) -> None:
         ("none.csv", "there is no file"),
         (".", "is not a file"),
     ):
-        assert message in run("predict", model, tmp_path / name, code=1).err
+        assert message in call("predict", model, tmp_path / name, code=1).err
     (tmp_path / "bad.json").write_text("{}")
-    assert "it is not a bgn model" in run("predict", tmp_path / "bad.json", "diabetes", code=1).err
-    assert "none.json: No such file" in run("show", tmp_path / "none.json", code=1).err
+    assert "it is not a bgn model" in call("predict", tmp_path / "bad.json", "diabetes", code=1).err
+    assert "none.json: No such file" in call("show", tmp_path / "none.json", code=1).err
 
 
 def test_dates_written_otherwise(tmp_path: Path) -> None:
     preparation = prepared(date("day", ("month", "weekday", "hour"), "%d/%m/%Y %H:%M"))
     network = Network([Layer(np.eye(3), [-2.0, -3.0, -12.5])], [1.0, 10.0, 100.0], 0.0, preparation.schema.names)
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
-    done = run("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
+    done = call("predict", tmp_path / "m.json", "-", stdin="day\n03/02/2021 12:30\n31/01/2021 12:29\n")
     assert numbers(done.out) == [111.0, -1.0 + 10.0 - 100.0]
 
 
@@ -227,7 +227,7 @@ def test_imputation_is_repeated(tmp_path: Path) -> None:
         [Layer(np.eye(4), [-4.5, -0.5, -0.5, -2000.5])], [1.0, 10.0, 100.0, 1000.0], 0.0, preparation.schema.names
     )
     bgn.save(network, tmp_path / "m.json", preparation=preparation)
-    done = run(
+    done = call(
         "predict", tmp_path / "m.json", "-", stdin="a,b,c\n,,\n4,1,1999-01-01\nNA,2.50,2002-01-01\n5,7,2002-02-02\n"
     )
     assert numbers(done.out) == [1091.0, -1091.0, 1091.0, 891.0]
@@ -240,7 +240,7 @@ def test_many_blocks_are_one_table(model: Path, houses: pd.DataFrame, tmp_path: 
     write_table(many, tmp_path / "many.parquet")
     write_csv(many.slice(0, 80_000), tmp_path / "many.csv")
     for name, rows in (("many.parquet", 260_000), ("many.csv", 80_000)):
-        run("predict", model, tmp_path / name, "-o", tmp_path / "out.parquet")
+        call("predict", model, tmp_path / name, "-o", tmp_path / "out.parquet")
         found = pd.read_parquet(tmp_path / "out.parquet")["prediction"]
         np.testing.assert_array_equal(found, np.tile(expected(houses), rows // 4))
 
@@ -264,9 +264,9 @@ def test_show(model: Path) -> None:
     network = bgn.load(model)
     units = {"rooms": "rooms", "price": "k$"}
     for option, form in ((), "text"), (("--latex",), "latex"), (("--markdown",), "markdown"), (("--html",), "html"):
-        assert run("show", model, *option).out == bgn.equation(network, format=form, units=units) + "\n"
-    assert run("show", model, "--digits", 8).out == bgn.equation(network, digits=8, units=units) + "\n"
-    plain = json.loads(run("show", model, "--json").out)
+        assert call("show", model, *option).out == bgn.equation(network, format=form, units=units) + "\n"
+    assert call("show", model, "--digits", 8).out == bgn.equation(network, digits=8, units=units) + "\n"
+    plain = json.loads(call("show", model, "--json").out)
     assert plain["target"] == "price"
     assert plain["base"] == 500.0 - 111.5
     assert plain["terms"][0] == {
@@ -282,34 +282,34 @@ def test_show(model: Path) -> None:
 
 
 def test_path_needs_a_history(model: Path) -> None:
-    assert "was saved without a history" in run("path", model, code=1).err
+    assert "was saved without a history" in call("path", model, code=1).err
 
 
 def test_explain(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "houses.csv"
     houses.to_csv(path, index=False)
-    lines = run("explain", model, path).out.splitlines()
+    lines = call("explain", model, path).out.splitlines()
     assert lines[0] == "mean |SHAP value| over 4 rows (exact)"
     assert lines[1].split()[:2] == ["sold", "month"]
-    plain = json.loads(run("explain", model, path, "--json", "-o", tmp_path / "values.csv").out)
+    plain = json.loads(call("explain", model, path, "--json", "-o", tmp_path / "values.csv").out)
     assert plain["base_value"] == np.mean(expected(houses))
     values = pd.read_csv(tmp_path / "values.csv")
     np.testing.assert_allclose(values.sum(axis=1), expected(houses))
     np.testing.assert_allclose(values["rooms"].abs().mean(), plain["importance"]["rooms"])
-    text = run("explain", model, path, "--row", 3).out
+    text = call("explain", model, path, "--row", 3).out
     assert text.splitlines()[0].split() == ["mean", "prediction", f"{np.mean(expected(houses)):.6g}"]
     assert text.splitlines()[-1].split() == ["prediction", f"{expected(houses)[2]:.6g}"]
     assert f"rooms {values['rooms'][2]:+.4g} at 4" in " ".join(text.split())
-    assert "--row must be a complete row" in run("explain", model, path, "--row", 9, code=1).err
+    assert "--row must be a complete row" in call("explain", model, path, "--row", 9, code=1).err
 
 
 def test_report(model: Path, houses: pd.DataFrame, tmp_path: Path) -> None:
     path = tmp_path / "houses.csv"
     houses.to_csv(path, index=False)
-    run("report", model, path, "-o", tmp_path / "r.html", "--title", "Houses & more")
+    call("report", model, path, "-o", tmp_path / "r.html", "--title", "Houses & more")
     assert "Houses &amp; more" in (tmp_path / "r.html").read_text()
     houses.drop(columns="price").to_csv(path, index=False)
-    assert "lacks the column 'price'" in run("report", model, path, code=1).err
+    assert "lacks the column 'price'" in call("report", model, path, code=1).err
 
 
 # -- data, version, usage ----------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_built_in_tables_can_be_predicted(tmp_path: Path) -> None:
     table = bgn.datasets.load("power_plant")
     network = Network([Layer([[1.0, 0, 0, 0]], [-20.0])], [-10.0], 450.0, table.feature_names, table.target_name)
     bgn.save(network, tmp_path / "m.json")
-    found = pd.read_csv(io.StringIO(run("predict", tmp_path / "m.json", "power_plant").out))["prediction"]
+    found = pd.read_csv(io.StringIO(call("predict", tmp_path / "m.json", "power_plant").out))["prediction"]
     np.testing.assert_array_equal(found, network.predict(table.X))
 
 
@@ -351,10 +351,10 @@ def test_the_command_starts_light_and_says_what_it_lacks() -> None:
 
 
 def test_version_help_and_usage(model: Path) -> None:
-    assert run("--version").out == f"bgn {bgn.__version__}\n"
-    assert "bgn predict model.json new.csv" in run("--help").out
+    assert call("--version").out == f"bgn {bgn.__version__}\n"
+    assert "bgn predict model.json new.csv" in call("--help").out
     for name in ("fit", "predict", "show", "path", "explain", "report", "data"):
-        assert f"bgn {name}" in run(name, "--help").out
+        assert f"bgn {name}" in call(name, "--help").out
     for wrong in (["frob"], ["predict"], ["show", model, "--digits", "0"], ["predict", model, "x.csv", "--frob"]):
-        assert "Error:" in run(*wrong, code=2).err
-    assert "--sep must be one character" in run("predict", model, "x.csv", "--sep", ",,", code=1).err
+        assert "Error:" in call(*wrong, code=2).err
+    assert "--sep must be one character" in call("predict", model, "x.csv", "--sep", ",,", code=1).err

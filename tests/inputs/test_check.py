@@ -159,7 +159,7 @@ def test_the_command(odd: pd.DataFrame, tmp_path: Path) -> None:
     shown = call("check", tmp_path / "odd.csv", "-t", "price").out
     assert "--drop 'tax'" in " ".join(shown.split())
     assert "Did you mean 'price'?" in call("check", tmp_path / "odd.csv", "-t", "prices", code=1).err
-    assert "standard input: 1 rows, 2 columns" in call("check", "-", stdin="a,b\n1,2\n").out
+    assert "standard input: 1 row, 2 columns" in call("check", "-", stdin="a,b\n1,2\n").out
 
 
 def test_a_fit_prints_what_is_serious(odd: pd.DataFrame, tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ class Card:
         if self.bound is not None:
             learnt += f"; no other amounts for these questions could go below {short(self.bound)} (Theorem 1)"
         facts = [
-            f"{self._size()}, {self.parameters} numbers in all",
+            f"{self._size()}, {self.parameters} number{'s' * (self.parameters != 1)} in all",
             f"uses {len(self.features_used)} of {self.features} columns: {used}",
             learnt,
         ]

@@ -59,7 +59,8 @@ def certify(
     if ends is None:
         show("a model of several classes has scores to be asked for one by one, in Python: bgn.extremes(..., output=0)")
         return
-    show(f"predictions lie {told_range(ends)}")
+    chances = network.link == "logistic"
+    show(f"{'probabilities' if chances else 'predictions'} lie {told_range(ends, chances)}")
     for end, row in (("lowest", ends.low_row), ("highest", ends.high_row)):
         if row is not None:
             show(f"{end:>8} where {_told_row(network, row)}")
@@ -68,10 +69,11 @@ def certify(
         show(f"{clean(name):<{widest}}  {_told(each)}")
 
 
-def told_range(ends: Extremes) -> str:
-    """Say between which values predictions lie."""
+def told_range(ends: Extremes, chances: bool = False) -> str:
+    """Say between which values predictions lie; of `chances`, in percent."""
     low, high = (ends.low, ends.high) if ends.proven else ends.bounds
-    return f"between {low:.6g} and {high:.6g}" + ("" if ends.proven else ", perhaps less far")
+    told = f"{low:.1%} and {high:.1%}" if chances else f"{low:.6g} and {high:.6g}"
+    return f"between {told}" + ("" if ends.proven else ", perhaps less far")
 
 
 def _told(each: Certificate) -> str:

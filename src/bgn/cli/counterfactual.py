@@ -94,6 +94,9 @@ def counterfactual(
         show_json({"row": row, "prediction_now": now, **label, **found.as_dict()})
         return
     show(f"prediction now {_prediction(now, word, wanted)}")
+    if found.found and not found.changes:
+        show(f"row {row} is there already: nothing has to change")
+        return
     for answer in (found, *found.alternatives):
         _show(answer, wanted)
 
@@ -160,7 +163,7 @@ def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
         show(f"{said} {told}" if answer.x is not None else "unreachable: no row obeys the limits")
         return
     proof = "proven cheapest" if answer.optimal else f"at most {answer.gap:.1%} dearer than the cheapest"
-    show(f"prediction then {told} at cost {answer.cost:.6g}, {proof}")
+    show(f"prediction then {told} at cost {answer.cost:.4g}, {proof}")
     widest = max((len(clean(name)) for name in answer.changes), default=0)
     for name, (old, new) in answer.changes.items():
         show(f"  {clean(name):<{widest}}  {_written(old)} -> {_written(new)}")

@@ -35,13 +35,17 @@ from bgn.whole_file import check_place
 @click.option("--rows", type=click.IntRange(1, 1_000_000), help="Of Excel: lines for rows to predict.")
 @click.option("--reasons", metavar="DATA", help="Of Python, SQL, ONNX and PMML: rows to explain predictions against.")
 @click.option("--count", type=click.IntRange(1), help="Of SQL and ONNX: how many reasons per prediction.")
+@click.option("--check", metavar="DATA", help="Of SQL: run it on these rows, in SQLite, and compare with the model.")
 @width_option
 @json_option
-def export(model: str, target: str, out: str | None, width: int | None, as_json: bool, **options: Any) -> None:
+def export(
+    model: str, target: str, out: str | None, check: str | None, width: int | None, as_json: bool, **options: Any
+) -> None:
     """Write a saved MODEL as a program that predicts the same without bgn.
 
     \b
     bgn export model.json --to sql --dialect duckdb --table houses --keep id
+    bgn export model.json --to sql --table houses -o model.sql --check houses.csv
     bgn export model.json --to c -o model.h
     bgn export model.json --to onnx -o model.onnx
     bgn export model.json --to excel -o model.xlsx
@@ -52,17 +56,21 @@ def export(model: str, target: str, out: str | None, width: int | None, as_json:
         given["form"] = "expression"
     if wrong := [name for name in given if name not in chosen.options]:
         raise click.UsageError(f"--{'expression' if wrong[0] == 'form' else wrong[0]} is no option of --to {target}.")
+    if check is not None and target != "sql":
+        raise click.UsageError(f"--check is no option of --to {target}.")
     if out is None and not chosen.text:
         raise Refused(f"--to {target} is no text; say where to write it: --out FILE.")
     if out is not None:
         check_place(out)
     if "reasons" in given:
         given["reasons"] = _background(file, given["reasons"])
+    differing = None if check is None else _differing(file, check)
     written = chosen.write(file.network, out, **given)
     to_do = plan(file.network).to_do if target in ("c", "onnx", "excel", "pmml") else ()
     if as_json:
         told = {"program": str(written)} if out is None else {"written": out}
-        show_json({"to": target, **told, "to_make_before": list(to_do)})
+        checked = {} if differing is None else {"rows_checked": differing[0], "rows_that_differ": differing[1]}
+        show_json({"to": target, **told, "to_make_before": list(to_do), **checked})
         return
     if out is None:
         sys.stdout.write(str(written))
@@ -70,8 +78,22 @@ def export(model: str, target: str, out: str | None, width: int | None, as_json:
         show(f"{target} written to {clean(out)}")
     for sentence in to_do:
         note(f"to make before: {sentence}")
+    if differing is not None:
+        tried, other = differing
+        note(f"run in SQLite on {tried:,} rows: {f'{other:,} differ from the model' if other else 'all as the model'}.")
+
+
+def _rows(file: ModelFile, name: str) -> Any:
+    return DataFile(name, FileFormat(gaps=preparation_of(file).gaps)).complete_rows(file).X
 
 
 def _background(file: ModelFile, name: str) -> Any:
-    rows = DataFile(name, FileFormat(gaps=preparation_of(file).gaps)).complete_rows(file)
-    return decoded(file.network, rows.X)
+    return decoded(file.network, _rows(file, name))
+
+
+def _differing(file: ModelFile, name: str) -> tuple[int, int]:
+    """Return how many rows of a file were tried, and of how many the program says something else."""
+    from bgn.cli.export_check import differing_rows
+
+    X = _rows(file, name)
+    return len(X), differing_rows(file.network, X)

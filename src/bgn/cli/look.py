@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -43,7 +44,9 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
     if chosen != ["json"]:
         show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
         if not chosen and network.link != "softmax":
-            note(f"predictions lie {told_range(bgn.extremes(network, 'seen', max_seconds=_SECONDS))}; see bgn certify.")
+            chances, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
+            what = "probabilities" if chances else "predictions"
+            note(f"{what} lie {told_range(ends, chances)}; see bgn certify.")
         return
     show_json(_about(file, digits))
 
@@ -142,11 +145,20 @@ def path(model: str, as_json: bool) -> None:
     word = {"mse": "mean squared error", "log_loss": "log loss"}[loss]
     titles = ["rows learnt from", "cross-validated" if crossed else "rows kept back"]
     show(f"{word} by width: so many questions (and straight lines) in a layer")
-    wide = max(map(len, titles))
-    show(f"{'layer':>5} {'width':>5} {titles[0]:>{wide}} {titles[1]:>{wide}}")
-    for row in rows:
+    wide, deep = max(map(len, titles)), len(history.paths) > 1
+    show(f"{'layer ' * deep}{'width':>5} {titles[0]:>{wide}} {titles[1]:>{wide}}")
+    shown = [row for row in rows if row["width"] in _telling(history.paths[row["layer"] - 1], history.best_width)]
+    for row in shown:
         best = (row["layer"], row["width"]) == (history.best_layer + 1, history.best_width)
-        valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.6g}"
-        mark = "  chosen" if best else ""
-        show(f"{row['layer']:>5} {row['width']:>5} {row['train']:>{wide}.6g} {valid:>{wide}}{mark}")
-    show(f"growth ended: {REASONS.get(history.stopped, history.stopped)}")
+        valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.4g}"
+        layer, mark = f"{row['layer']:>5} " if deep else "", "  chosen" if best else ""
+        show(f"{layer}{row['width']:>5} {row['train']:>{wide}.4g} {valid:>{wide}}{mark}")
+    more = "" if len(shown) == len(rows) else "; --json has every width"
+    show(f"growth ended: {REASONS.get(history.stopped, history.stopped)}{more}")
+
+
+def _telling(grown: Sequence[Any], chosen: int) -> set[int]:
+    """Return the widths to print: all of a few, then fewer and fewer, the last and the one that was chosen."""
+    last = len(grown) - 1
+    return {*range(min(last, 10) + 1), *(k for k in (12, 15) if k <= last), *range(20, last, 10 * 2 ** (last > 100)),
+            chosen, last}  # fmt: skip

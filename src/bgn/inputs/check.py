@@ -58,7 +58,7 @@ class TableCheck:
         return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{clean(self.origin, 60)}: {self.rows:,} rows, {len(self.columns)} columns", ""]
+        lines = [self._size(), ""]
         table = [("column", "kind", "gaps", "different", "values"), *map(self._cells, self.columns)]
         widths = [max(len(row[k]) for row in table) for k in range(4)]
         for row in table:
@@ -84,6 +84,10 @@ class TableCheck:
         gaps = _share(facts.gaps, self.rows)
         return clean(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
 
+    def _size(self) -> str:
+        rows, columns = self.rows, len(self.columns)
+        return f"{clean(self.origin, 60)}: {rows:,} row{'s' * (rows != 1)}, {columns} column{'s' * (columns != 1)}"
+
     def to_frame(self) -> Any:
         """Return a pandas frame: one row per column, as in print.
 
@@ -102,7 +106,7 @@ class TableCheck:
         for title, said in self._sections():
             items = "".join(f"<li>{html.escape(visible(each))}</li>" for each in said)
             below += f"<p>{title}</p><ul>{items}</ul>"
-        caption = html.escape(f"{clean(self.origin, 60)}: {self.rows:,} rows, {len(self.columns)} columns")
+        caption = html.escape(self._size())
         return f"<p>{caption}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}"
 
 

@@ -102,7 +102,8 @@ def open_table(path: str, form: FileFormat = AS_FOUND) -> RawTable:
         return Parquet(path)
     if book:
         return Workbook(path, form.sheet, form.gaps)
-    raise Refused(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.")
+    model = " A model file is no table; MODEL comes before DATA." if suffix == [".json"] else ""
+    raise Refused(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.{model}")
 
 
 class Parquet:

@@ -61,6 +61,9 @@ def serious(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) ->
             told = f"{name!r} alone explains {share:.1%} of {target.name!r}: a leak?"
             advice = f"If it is only known afterwards, leave it out: {option('drop', repr(name))}."
             yield Finding("leak", (name,), told, advice, "serious")
+    if target is not None and target.kind == "constant":
+        told = f"{target.name!r}, the target, is {quoted(target.first_words)} in every row."
+        yield Finding("constant", (target.name,), told, "There is nothing to learn; is it the right column?", "serious")
     for column in others:
         if column.is_text:
             yield from [*_dates(column)] or _many_words(column)
@@ -74,7 +77,7 @@ def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | Non
     yield from serious(columns, target)
     yield from _empty(columns)
     for column in columns:
-        if column.kind == "constant":
+        if column.kind == "constant" and column is not target:
             told = f"{column.name!r} holds one value only ({quoted(column.first_words)})."
             yield Finding("constant", (column.name,), told, "It tells a model nothing; leave it out.")
     yield from _same_columns(columns)

@@ -56,6 +56,8 @@ def decide(
     """Read a whole table; decide on every column, and on the rows that lack a value. Columns `beside` are read too."""
     target = choices.target
     table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
+    if not table.num_rows:
+        raise Refused(f"{origin} has column names but no rows.")
     problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
     y, classes, noted = np.zeros(table.num_rows), None, ""
     with problems.gathered():

@@ -57,7 +57,9 @@ def parse(raw: bytes) -> Any:
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"the file is not whole JSON in UTF-8: {error}.") from None
+        begun = raw.lstrip()[:1] in (b"{", b"")
+        told = "" if begun else " It does not begin as a model file does: is it a table? MODEL comes before DATA."
+        raise ModelFileError(f"the file is not whole JSON in UTF-8: {error}.{told}") from None
 
 
 def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
