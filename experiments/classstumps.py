@@ -63,8 +63,7 @@ def sparse_steps(rows: ClassRows, size: int, seed: int) -> Answer:
 
     How many of them, at most so many, is what has the least log loss on a fifth of the rows; then all rows are fitted.
     """
-    from fastsparsegams import fit
-
+    fit = import_module("fastsparsegams").fit
     (X, X_test), (y, _) = rows.stumps, rows.codes
 
     def path(X: Floats, y: Any) -> tuple[Any, dict[int, float]]:
@@ -90,8 +89,7 @@ def sparse_steps(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def boosted_points(rows: ClassRows, size: int, seed: int) -> Answer:
     """Boosted thresholds that a card adds up (GBRS): as many rounds as leave at most so many thresholds."""
-    from gbrs import GBRS
-
+    GBRS = import_module("gbrs").GBRS
     (X, X_test), (y, _) = rows.numbers, rows.codes
 
     def choose() -> None:

@@ -149,7 +149,7 @@ def told(name: str, runs: Iterable[Run], results: Path) -> str:
     for measured, stamped in sorted(stamps(name, results).items()):
         old = sum(part(run.task) == measured and run.versions.get(measured) != today(measured) for run in runs)
         if old and stamped["code"] == today(measured):
-            again = f"{stamped['agree']} of {stamped['cells']} that were computed again came out the same"
+            again = f"{stamped['agree']} of {stamped['cells']} computed again agree"
             sentences.append(f" Before today's code ({measured}): {old:,} runs; {again}.")
     return "".join(sentences)
 

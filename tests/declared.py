@@ -13,7 +13,9 @@ PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text
 # Where they are not the package's own name.
 _MODULES = {
     "dask": {"dask", "distributed"},
+    "fast-model-trees": {"pilot"},
     "interpret-core": {"interpret"},
+    "mars-earth": {"pymars"},
     "matplotlib": {"matplotlib", "mpl_toolkits"},
     "pytest-xdist": {"xdist"},
     "scikit-learn": {"sklearn"},

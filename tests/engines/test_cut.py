@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 import bgn.engines.part as parts
 import bgn.engines.shared_rows as shared_rows
 from bgn.engines.integers import Grid
+from bgn.engines.kernels import cuts as kernels
+from bgn.engines.kernels.rows import both_fire
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.part import Part
 from bgn.engines.protocol import Output, Question
@@ -110,6 +112,39 @@ def test_a_window_bounds_the_cut(table, low, width):
             if 0 < fires.sum() < len(y):
                 left = split_variance(engine.part.target, X[:, 0] >= kept.neuron.threshold)
                 assert float(left) <= float(split_variance(engine.part.target, fires)) * (1 + 1e-9)
+
+
+@given(st.integers(0, 300), st.integers(3, 40), st.integers(0, 9), st.booleans(), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_rows_outside_a_window_are_added_up_alike(rows, size, start, ties, seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.normal(size=(2, rows)).round(1 if ties else 12)
+    columns[:, : rows // 9] *= 1e200
+    line = columns, np.array([1, 0]), np.array([1.0, -0.4])
+    leftover = rng.integers(-(2**40), 2**40, rows), rng.integers(0, 256, rows).astype(np.uint8), 3, 5, -7
+    found = []
+    for bounded in (False, True):
+        cells, sums = np.zeros(rows, np.uint16), kernels.empty_cells(size)
+        span, place = (min(start, rows), rows), (-0.5, size * 1.0, bounded)
+        kernels.fill_cells(line, leftover, np.empty(0, np.int64), place, span, cells, sums)
+        found.append((cells, *sums))
+    (cells, count, sums, extent), (cells_too, count_too, sums_too, extent_too) = found
+    for one, other in (
+        (cells, cells_too), (count, count_too), (sums[:, 0], sums_too[:, 0]), (sums[1:-1], sums_too[1:-1]),
+        (extent[1:-1], extent_too[1:-1]), (extent[0, 1], extent_too[0, 1]), (extent[-1, 0], extent_too[-1, 0]),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(one, other)
+
+
+@given(st.integers(1, 5000), st.integers(1, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_rows_where_two_neurons_fire_are_counted(rows, width, start, left, seed):
+    codes = np.random.default_rng(seed).integers(0, 256, (-(-width // 8), rows)).astype(np.uint8)
+    start, stop, slot = min(start, rows), max(rows - left, min(start, rows)), seed % width
+    counts = np.ones(width, np.int64)
+    both_fire(codes, codes[slot >> 3], slot & 7, width, start, stop, counts)
+    answers = np.unpackbits(codes, axis=0, bitorder="little")[:width, start:stop].astype(int)
+    assert counts.tolist() == (1 + (answers * answers[slot]).sum(axis=1)).tolist()
 
 
 @given(st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=50).filter(lambda w: sum(w) > 1e-3))

@@ -3,16 +3,16 @@
 import json
 import shutil
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import bgn
-from experiments import code, recheck, records
+from experiments import code, data, recheck, records
 from experiments.__main__ import main
+from experiments.options import Options
 from experiments.publish import RESULTS
-from experiments.runner import execute
+from experiments.runner import chosen, execute
 from experiments.store import Run, Task
 
 PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
@@ -130,7 +130,7 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     assert not (tmp_path / "trees.code.json").exists()
     assert code.told("trees", old, tmp_path) == ""
     recheck.recheck("trees", cells=2, results=tmp_path, keep=True)
-    said = " Before today's code (growth): 2 runs; 1 of 2 that were computed again came out the same."
+    said = " Before today's code (growth): 2 runs; 1 of 2 computed again agree."
     assert code.told("trees", old, tmp_path) == said
     assert code.told("trees", runs, tmp_path) == ""
     assert code.outdated("trees", old, tmp_path) == {}
@@ -139,9 +139,16 @@ def test_what_agrees_is_stamped_and_what_differs_is_named(tmp_path, monkeypatch,
     assert "no runs of 'nothing' are published" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not find_spec("torch"), reason="PyTorch is not installed")
-def test_ten_cells_are_drawn_of_each_part_and_the_same_for_a_seed():
-    found = recheck.drawn("accuracy", 10, 1, 20.0)
-    assert {part: len(runs) for part, runs in found.items()} == {"growth": 10, "baselines": 10}
+def test_ten_cells_of_older_code_are_drawn_of_each_part_and_the_same_for_a_seed(tmp_path):
+    made = [
+        Run(task, data.checksum(task.dataset), {}, None, float(k % 30), "2026-01-01 00:00:00", {"numpy": "2.0"})
+        for k, task in enumerate(chosen("trees", Options()).values())
+    ]
+    records.write(tmp_path / "trees.jsonl", made)
+    found = recheck.drawn("trees", 10, 1, 20.0, tmp_path)
+    assert {part: len(runs) for part, runs in found.items()} == {"growth": 10, None: 10}
     assert all(run.seconds <= 20 for runs in found.values() for run in runs)
-    assert recheck.drawn("accuracy", 10, 1, 20.0) == found != recheck.drawn("accuracy", 10, 2, 20.0)
+    assert recheck.drawn("trees", 10, 1, 20.0, tmp_path) == found != recheck.drawn("trees", 10, 2, 20.0, tmp_path)
+    fresh = [replace(run, versions={"growth": code.today("growth")}) for run in made]
+    records.write(tmp_path / "trees.jsonl", fresh)
+    assert recheck.drawn("trees", 10, 1, 20.0, tmp_path).keys() == {None}

@@ -14,8 +14,9 @@ from experiments.data import Rows, paper_split
 from experiments.rivals import Candidate, RuleTable, parse_rule
 from experiments.store import Run, Task
 
+NEEDED = ("imodels", "xgboost", "lightgbm", "pygam", "interpret", "aplr", "cubist", "pilot", "pymars")
 needs_peers = pytest.mark.skipif(
-    not all(find_spec(name) for name in ("imodels", "xgboost", "lightgbm", "pygam", "interpret", "aplr", "cubist")),
+    not all(find_spec(name) for name in NEEDED),
     reason="the packages of the extra 'experiments' are not installed",
 )
 # Other people's packages warn of their own future.

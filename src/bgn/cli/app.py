@@ -80,12 +80,11 @@ def bgn() -> None:
     """Learn small threshold networks from tables: a base value plus a few weighted yes/no questions.
 
     \b
-    bgn fit                                     a first model, of the diabetes data
+    bgn tutorial                                first: a walk through all of it, on breast tumours
     bgn check houses.csv --target price         what its columns are, and what may be wrong
     bgn fit houses.csv --target price --out model.json
     bgn show model.json                         its equation; with 20 questions: --width 20
     bgn predict model.json new.csv -o predicted.csv
-    bgn tutorial                                a walk through all of it
 
     Exit codes: 0 done; 1 an input was refused, and standard error says why; 2 wrong usage; 130 interrupted.
     """

@@ -25,8 +25,7 @@ PROBES = 64
 _CHUNK = 1 << 18
 _ROOM = 1 << 8
 _FEW_REGIONS = 1 << 13
-# The eight bits of every byte.
-BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
+BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1  # of every byte
 SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
 # A gap; and what to add where a slot, a bit of a row of codes, fires and where it does not.
 Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
@@ -139,8 +138,7 @@ class Part(RampRows, CellPart):
             heavy = np.empty(min(n, len(self.weight)), np.int64)
             room = np.empty(n), np.empty(n, np.int64), heavy, np.empty(n, np.uint16)
             found = cuts.gather(line, leftover, self.weight, cells, survives, span, room)
-            # Copies, because the rows found are few and the room is not.
-            return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()
+            return room[0][:found].copy(), room[1][:found].copy(), room[2][:found].copy(), room[3][:found].copy()  # few
 
         return joined_rows(self.each(part, self._spans))
 
