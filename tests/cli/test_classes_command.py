@@ -51,12 +51,12 @@ def fitted(table: Path, target: str, *more: object, code: int = 0) -> Any:
 
 @pytest.fixture(scope="module")
 def left(table: Path) -> Path:
-    return fitted(table, "left")[0]
+    return fitted(table, "left", "--max-linear", 0)[0]
 
 
 @pytest.fixture(scope="module")
 def pet(table: Path) -> Path:
-    return fitted(table, "pet")[0]
+    return fitted(table, "pet", "--max-linear", 0)[0]
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,14 @@ def test_explanations_speak_of_scores_and_probabilities(table: Path, left: Path,
     assert "--class must say of which class" in call("effect", pet, table, "months", code=1).err
     assert "mean probability of pet = cat" in call("effect", pet, table, "months", "--class", "cat").out
     assert "--class must be one of the classes" in call("effect", pet, table, "months", "--class", "cow", code=1).err
+
+
+def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(table: Path) -> None:
+    straight = table.with_name("straight.json")
+    fitted(table, "pet", "-o", straight)
+    assert bgn.load(straight).network_.linear_terms
+    assert "mean score of pet = cat" in call("effect", straight, table, "months", "--class", "cat").out
+    assert "bgn fit --max-linear 0" in call("simplify", straight, table, "--points", 5, code=1).err
 
 
 def test_points_are_chosen_on_the_rows_as_the_model_reads_them(table: Path, left: Path) -> None:

@@ -101,7 +101,9 @@ def test_effects_on_probabilities(model: Any) -> None:
     for column in range(3):
         if column in straight:
             with pytest.raises(ValueError, match="scale must be 'score' for a feature with a linear term"):
-                bgn.effect(network, column, rows, of=label)
+                bgn.effect(network, column, rows, of=label, scale="probability")
+            scores = bgn.effect(network, column, rows, of=label, scale="score")
+            assert bgn.effect(network, column, rows, of=label)(0.2) == scores(0.2)
             continue
         found = bgn.effect(network, column, rows, of=label)
         for value in (-1.0, 0.2, 0.7):

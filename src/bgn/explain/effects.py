@@ -155,9 +155,9 @@ def effect(
     of : label, optional
         Of classes, the one whose probability or score is meant; of two the second by default.
     scale : {"probability", "score"}, optional
-        With classes, what is averaged over the background: the probability, by default, or the score, for two classes
-        the log-odds. Of a feature with a linear term the score alone. Where predictions have bounds, "score" leaves
-        these aside.
+        With classes, what is averaged over the background: the probability, or the score, for two classes the log-odds.
+        By default the probability, but of a feature with a linear term the score: a probability follows it along a
+        curve. Where predictions have bounds, "score" leaves these aside.
 
     Returns
     -------
@@ -187,11 +187,12 @@ def effect(
     score = score_of(network, of)
     if network.link == "identity":
         return effect_over(score if scale == "score" else network, feature, rows)
-    if scale == "score":
-        return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
     asked = columns_of(network, [feature] if isinstance(feature, str) or not isinstance(feature, Iterable) else feature,
                        "feature")  # fmt: skip
-    if any(term.column in asked for term in network.linear_terms):
+    straight = any(term.column in asked for term in network.linear_terms)
+    if scale == "score" or (scale is None and straight):
+        return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
+    if straight:
         raise ValueError(
             "scale must be 'score' for a feature with a linear term: probabilities follow it along a curve, not in "
             "steps."
