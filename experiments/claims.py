@@ -153,7 +153,18 @@ def ahead_elsewhere(model: str, besides: str) -> str:
     return format(math.ceil(1000 * max(theirs - ours for theirs, ours in both)) / 1000, ".3f")
 
 
+def cards_above() -> str:
+    """Return on how many tables and sizes BGN's whole points have an AUC at or above FasterRisk's."""
+    both = [
+        [number("full/classes-auc", f"{each}, {size}", name) for each in ("BGN, whole points", "FasterRisk")]
+        for name in TWO
+        for size in (5, 10)
+    ]
+    return f"{sum(ours >= theirs for ours, theirs in both)} of {len(both)}"
+
+
 CLAIMS: dict[str, Callable[[], str]] = {
+    "classes-cards-above-fasterrisk": cards_above,
     "classes-ahead-elsewhere": lambda: ahead_elsewhere("LightGBM, tuned", "phoneme"),
     "peers-below-tree": lambda: tables_below("tree, best first"),
     "peers-below-figs": lambda: below("FIGS"),
