@@ -27,7 +27,7 @@ def grow_network(
     if settings.direction != "search":
         rows = replace(rows, sample=None)
     if settings.max_linear == "auto" and not rows.train.loss.quadratic and not rows.folds:
-        settings = replace(settings, max_linear=0)  # classes of many rows gain nothing from them
+        settings = replace(settings, max_linear=0)  # classes have lines only where folds choose, unless told
     schema, told = _schema(rows, schema, settings.direction == "search"), _in_the_table_s_words(rows)
     n_validation = rows.train.total if rows.folds else 0 if rows.validation is None else rows.validation.total
     paths: list[tuple[Snapshot, ...]] = []
