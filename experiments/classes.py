@@ -35,7 +35,7 @@ def tasks(options: Options) -> list[Task]:
     found = [
         Task("classes", name, method, _parameters(method, smoke), seed, split)
         for name, method, seed in product(names, (*EQUAL, *FREE, CARDS), range(options.seeds or (3 if full else 1)))
-        if _fits(method, name)
+        if _fits(method, name) and (full or smoke or (method, name) not in SLOW)
     ]
     if full:
         found += [
@@ -44,6 +44,10 @@ def tasks(options: Options) -> list[Task]:
             if _fits(method, name)
         ]
     return found
+
+
+SLOW = {*product(("ebm", "bgn_accurate"), ("telco_churn", "spambase", "phoneme"))}
+"""Models of any size that take minutes each on the larger tables of two classes: with "full" alone."""
 
 
 def _fits(method: str, name: str) -> bool:
