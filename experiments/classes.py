@@ -27,8 +27,11 @@ REVISION = 1
 PUBLISHED = ("full",)
 
 
+FOLD_SIZES = (10, 20)
+
+
 def tasks(options: Options) -> list[Task]:
-    """Return every model on every table it can be fitted to: one split, or with "full" three and five folds."""
+    """Return every model on every table it can be fitted to: one split; with "full" three, and five folds at two sizes."""
     smoke, full = options.scale == "smoke", options.scale == "full"
     names = ("pima_diabetes", "iris") if smoke else classdata.TWO + classdata.SEVERAL
     split = classdata.stratified_split(120 if smoke else None)
@@ -38,9 +41,10 @@ def tasks(options: Options) -> list[Task]:
         if _fits(method, name) and (full or smoke or (method, name) not in SLOW)
     ]
     if full:
+        sizes = {method: [size for size in FOLD_SIZES if size in known] for method, (_, _, known) in EQUAL.items()}
         found += [
-            Task("classes", name, f"{IN_FOLDS}{method}", _parameters(method, smoke), fold, classdata.FOLD)
-            for name, method, fold in product(names, (*EQUAL, *FREE), range(classdata.FOLDS))
+            Task("classes", name, f"{IN_FOLDS}{method}", {"sizes": sizes[method]}, fold, classdata.FOLD)
+            for name, method, fold in product(names, EQUAL, range(classdata.FOLDS))
             if _fits(method, name)
         ]
     return found

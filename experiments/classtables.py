@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -32,7 +32,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     names = list(dict.fromkeys(run.task.dataset for run in runs))
     two = [name for name in names if name in classdata.TWO]
     several = [name for name in names if name in classdata.SEVERAL]
-    sizes = sorted({size for run in runs for size in run.task.parameters.get("sizes", ())})
+    sizes = _sizes(run for run in runs if not run.task.method.startswith(IN_FOLDS))
     shown: list[Table | Figure] = []
     if two:
         shown += [
@@ -45,14 +45,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     if several:
         shown.append(_several("classes-several", "Accuracy, several classes", several, sizes, groups, SPREAD_NOTES))
     if folds:
-        goals = _goals(two, sizes, folds)
-        shown += [
-            Table("classes-folds", "Five folds: BGN beside the best of the others", GOALS, goals, GOAL_NOTES),
-            *_measured("classes-folds", "Five folds: ", two, sizes, folds, FOLD_NOTES),
-            _several(
-                "classes-folds-several", "Five folds: accuracy, several classes", several, sizes, folds, FOLD_NOTES
-            ),
-        ]
+        shown += _in_folds(two, several, folds)
     body = _body(names, sizes, groups, "fit_seconds")
     shown.append(Table("classes-seconds", "Seconds to fit", HEADER + tuple(names), body, TIME_NOTES))
     if two:
@@ -60,6 +53,22 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
         drawn = panels.figure(two, lambda name, key, size: within(groups.get((name, key)), size, "auc"))
         shown.append(Figure("classes-sizes", "AUC by size", drawn, (9.0, 4.6)))
     return shown
+
+
+def _sizes(runs: Iterable[Run]) -> list[int]:
+    """Return the sizes that runs ask for."""
+    return sorted({size for run in runs for size in run.task.parameters.get("sizes", ())})
+
+
+def _in_folds(two: Sequence[str], several: Sequence[str], groups: Groups) -> list[Table]:
+    """Return the same figures of five folds."""
+    sizes = _sizes(run for runs in groups.values() for run in runs)
+    title = "Five folds: accuracy, several classes"
+    return [
+        Table("classes-folds", "Five folds: BGN beside the best of the others", GOALS, _goals(two, sizes, groups)),
+        *_measured("classes-folds", "Five folds: ", two, sizes, groups, FOLD_NOTES),
+        _several("classes-folds-several", title, several, sizes, groups, FOLD_NOTES),
+    ]
 
 
 def _measured(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from experiments.data import TABLES
 from experiments.panels import Panels
 from experiments.ranks import ranking
 from experiments.store import Run
@@ -81,8 +82,8 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
         "peers-leaders", "BGN beside the best of the others, at equal size", LEADERS,
         _leaders(names, budgets, groups), LEADER_NOTES,
     )  # fmt: skip
-    ranks = Table("peers-ranks", "Mean ranks over the tables", ("model", *map(_limit, budgets), "any size"),
-                  *_ranks(names, budgets, groups))  # fmt: skip
+    ranks = Table("peers-ranks", "Mean ranks over the paper's tables", ("model", *map(_limit, budgets), "any size"),
+                  *_ranks([name for name in names if name in TABLES], budgets, groups))  # fmt: skip
     # RuleFit begins far above the others and would flatten them.
     panels = Panels(budgets, EQUAL, COLOURS, *AXES, stray="rules_lines")
     drawn = panels.figure(names, lambda name, key, budget: within(groups.get((name, f"equal {key}")), budget))
@@ -220,7 +221,7 @@ def _ranks(names: Sequence[str], budgets: Sequence[int], groups: Groups) -> tupl
         if any(label in column for column in columns)
     ]
     note = (
-        f"1 is the best; means over {len(names)} tables, of models that were run on all of them; where a family has no "
+        f"1 is the best; means over the paper's {len(names)} tables, of models that were run on all of them; where a family has no "
         "member so small it comes last. Two mean ranks differ by more than chance (Nemenyi, 5 %) where they are "
         f"further apart than {', '.join(differences)}."
     )
