@@ -31,7 +31,7 @@ FOLD_SIZES = (10, 20)
 
 
 def tasks(options: Options) -> list[Task]:
-    """Return every model on every table it can be fitted to: one split; with "full" three, and five folds at two sizes."""
+    """Return every model on every table that it can be fitted to: one split; with "full" three, and five folds."""
     smoke, full = options.scale == "smoke", options.scale == "full"
     names = ("pima_diabetes", "iris") if smoke else classdata.TWO + classdata.SEVERAL
     split = classdata.stratified_split(120 if smoke else None)

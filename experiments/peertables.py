@@ -221,9 +221,9 @@ def _ranks(names: Sequence[str], budgets: Sequence[int], groups: Groups) -> tupl
         if any(label in column for column in columns)
     ]
     note = (
-        f"1 is the best; means over the paper's {len(names)} tables, of models that were run on all of them; where a family has no "
-        "member so small it comes last. Two mean ranks differ by more than chance (Nemenyi, 5 %) where they are "
-        f"further apart than {', '.join(differences)}."
+        f"1 is the best; means over the paper's {len(names)} tables, of models that were run on all of them; where a "
+        "family has no member so small it comes last. Two mean ranks differ by more than chance (Nemenyi, 5 %) where "
+        f"they are further apart than {', '.join(differences)}."
     )
     return body, [note]
 
