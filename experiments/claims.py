@@ -13,6 +13,8 @@ from experiments.cite import cell, number, table
 from experiments.classdata import TWO
 from experiments.data import LARGE, TABLES
 from experiments.peerclaims import PEER_CLAIMS
+from experiments.pruning import by_step
+from experiments.publish import published_runs
 from experiments.tables import MISSING, written
 from experiments.wording import percent, share, span, words
 
@@ -134,6 +136,17 @@ def pruned(name: str, budget: str, rate: str) -> str:
     return written(min((float(each) for each in errors if isinstance(each, float)), default=MISSING))
 
 
+def raw_until(times: float = 1.2) -> str:
+    """Return to how few weights BNN+ on raw targets is pruned by magnitude before its error rises by so much."""
+    runs = [
+        run for run in published_runs("pruning").values()
+        if run.task.method == "global_magnitude, raw" and run.task.parameters["hidden_layers"] == [1000, 1000]
+        and run.task.parameters["schedule"] == "constant"
+    ]  # fmt: skip
+    steps = by_step([run.figures["curve"] for run in runs])
+    return f"{min(weights for weights, error, _ in steps if error <= times * steps[0][1]):,.0f}"
+
+
 def search_gain() -> str:
     """Return by how much the search lowers the trees' test errors."""
     rows = table("reduced/trees-searched").rows
@@ -186,6 +199,7 @@ CLAIMS: dict[str, Callable[[], str]] = {
     "bounds-others-move": lambda: moved([n for n in TABLES if n not in ("bike", "parking")], "test MSE"),
     "trees-search-gain": search_gain,
     "trees-search-choice": search_choice,
+    "pruning-raw-until": raw_until,
     "pruning-istanbul-100": lambda: pruned("istanbul", "100", CONSTANT),
     "pruning-istanbul-100-paper": lambda: pruned("istanbul", "100", AS_PRINTED),
     "pruning-power-plant-300": lambda: pruned("power_plant", "300", CONSTANT),
