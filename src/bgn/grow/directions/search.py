@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations
 
@@ -21,10 +22,11 @@ from bgn.engines.protocol import Floats, Integers, Output, Question
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
+from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
 from bgn.grow.directions.lines import SingleLines, Subsets
 from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
-from bgn.grow.directions.pairs import WIDTH, Binned, Pairs, different
+from bgn.grow.directions.pairs import WIDTH, Pairs
 from bgn.grow.directions.protocol import JudgedDirection, Others
 from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions, spread_over_threads
 from bgn.grow.roles import Roles
@@ -41,7 +43,6 @@ _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
 _BESIDE_GAPS = 3  # columns that gain most alone: where one has a gap, each of the others may be asked otherwise
-_FLAG = np.array([0.0, 1.0])
 
 
 class Search:
@@ -59,11 +60,13 @@ class Search:
         columns, coding = self._part.columns, rows.coding
         self._n_columns = len(columns) if coding is None else coding.n_columns
         weight = self._part.weight if len(self._part.weight) else np.ones(self._part.n_rows, np.int64)
-        self._subsets = None
+        bins = bins_of(rows.sample, coding)
+        self._subsets, coarse = None, bins.coarse
         if coding is not None and coding.subsets:
             self._subsets = Subsets(coding, columns, weight, rows.unit)
             columns = columns.astype(np.float64)
             columns[list(coding.subsets)] = 0.0
+            coarse = replace(coarse, codes=coarse.codes.copy())  # of these columns they change
         self._columns = columns
         subsets = () if coding is None else coding.subsets
         numbers = (np.arange(len(columns)) < self._n_columns) | (max_features <= 2)
@@ -73,14 +76,14 @@ class Search:
         self._owner = [j if coding is None else coding.owner(j) for j in range(len(columns))]
         self._usable = np.unique([self._owner[j] for j in usable]).astype(np.int64)
         self._paired = usable[usable < self._n_columns]
-        values = [_FLAG if j in subsets else different(column) for j, column in enumerate(columns)]
-        self._lines = SingleLines(columns, values, weight, coding, rows.train, self._constraints)
+        self._may_pair = np.isin(np.arange(len(columns)), self._paired).tolist()
+        self._lines = SingleLines(bins, coding, rows.train, self._constraints)
         self._wanted = np.array([*map(self._constraints.of, range(len(columns)))], np.int64)
-        self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share, self._wanted)
+        self._pairs = Pairs(coarse, self._part.weight, self._share, self._wanted)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
         self._used: dict[int, tuple[int, ...]] = {}
-        self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
+        self._two_values = bins.two_values
         self._flags = [each == [0.0, 1.0] for each in self._two_values]
 
     def learn(self, slot: int, direction: Projection) -> None:
@@ -246,7 +249,7 @@ class Search:
             return np.sort(ranked)
         width = len(self._sample.output.weights)  # slots beyond it were given up
         asked_now = chain.from_iterable(columns for slot, columns in self._used.items() if slot < width)
-        uses = Counter(j for j in asked_now if j in self._paired)
+        uses = Counter(j for j in asked_now if self._may_pair[j])
         asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
