@@ -14,6 +14,7 @@ from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.protocol import Integers
 from bgn.grow.directions.pairs import Binned, codes_of, different_values
 from bgn.grow.directions.screen import FINE
+from bgn.model.neuron import Projection
 
 _FLAG = np.array([0.0, 1.0])
 
@@ -28,6 +29,7 @@ class ColumnBins:
     codes: NDArray[np.uint8]
     weights: Integers
     coarse: Binned
+    lines: list[Projection]
 
     @classmethod
     def of(cls, columns: NDArray[Any], weight: Integers, coding: Coding | None) -> ColumnBins:
@@ -47,7 +49,8 @@ class ColumnBins:
         fine = np.stack(codes).astype(np.uint8)
         weights = np.stack([np.bincount(each, weight, FINE).astype(np.int64) for each in fine])
         two = [each.tolist() if len(each) == 2 else None for each in values]
-        return cls(np.array([*map(len, values)]), two, fine, weights, Binned.of(columns, values))
+        alone = [Projection((j,), (1.0,)) for j in range(len(columns))]
+        return cls(np.array([*map(len, values)]), two, fine, weights, Binned.of(columns, values), alone)
 
 
 _KNOWN: WeakKeyDictionary[MemoryEngine, ColumnBins] = WeakKeyDictionary()

@@ -18,6 +18,7 @@ from bgn.engines.kernels.levels import best_subsets
 from bgn.engines.protocol import Engine, Floats, Integers
 from bgn.grow.constraints import Constraints
 from bgn.grow.directions.column_bins import ColumnBins
+from bgn.grow.directions.pairs import Share
 from bgn.grow.directions.screen import single_gains
 from bgn.model.neuron import Projection
 
@@ -25,6 +26,7 @@ from bgn.model.neuron import Projection
 _PRIOR = 10.0
 # Of the variance between levels that differ by chance alone, the best two groups of them explain so much.
 _BY_CHANCE = 2 / math.pi
+_LINES_PER_THREAD = 64
 
 
 class Subsets:
@@ -75,7 +77,7 @@ class SingleLines:
     def __init__(self, bins: ColumnBins, coding: Coding | None, train: Engine, constraints: Constraints) -> None:
         columns = len(bins.different)
         n_columns = columns if coding is None else coding.n_columns
-        self.lines = [Projection((j,), (1.0,)) for j in range(columns)]
+        self.lines = [*bins.lines]
         owner = [*range(n_columns)]
         for j in () if coding is None else coding.marked:
             owner.append(j)
@@ -85,13 +87,17 @@ class SingleLines:
             owner += [j, j]
         self._codes, self._count = bins.codes, bins.weights
         self._owner = np.array(owner)
-        self._wanted = np.array([constraints.of(line.columns[0]) for line in self.lines], np.int64)
+        self._wanted = constraints.of_all([line.columns[0] for line in self.lines])
         self._n_columns, self._plain = n_columns, len(self.lines) == n_columns
 
-    def gains(self, values: Integers, rows: int, total: int) -> Floats:
+    def gains(self, values: Integers, rows: int, total: int, share: Share) -> Floats:
         """What every line gains; the engine's columns come first."""
-        gains = np.zeros(len(self._codes))
-        single_gains(self._codes, self._count, values, rows, total, self._wanted, gains)
+        gains, about = np.zeros(len(self._codes)), (values, rows, total)
+
+        def part(some: slice) -> None:
+            single_gains(self._codes[some], self._count[some], *about, self._wanted[some], gains[some])
+
+        share(part, len(gains), _LINES_PER_THREAD)
         return gains
 
     def best(self, gains: Floats) -> tuple[Floats, Integers]:

@@ -73,12 +73,12 @@ class Search:
         numbers[list(subsets)] = False
         self._products = InnerProducts(rows.train, numbers)
         usable = np.sort([*np.flatnonzero(self._products.usable).tolist(), *subsets]).astype(np.int64)
-        self._owner = [j if coding is None else coding.owner(j) for j in range(len(columns))]
+        self._owner = [*range(self._n_columns), *(() if coding is None else coding.marked)]
         self._usable = np.unique([self._owner[j] for j in usable]).astype(np.int64)
         self._paired = usable[usable < self._n_columns]
         self._may_pair = np.isin(np.arange(len(columns)), self._paired).tolist()
         self._lines = SingleLines(bins, coding, rows.train, self._constraints)
-        self._wanted = np.array([*map(self._constraints.of, range(len(columns)))], np.int64)
+        self._wanted = self._constraints.of_all(range(len(columns)))
         self._pairs = Pairs(coarse, self._part.weight, self._share, self._wanted)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
@@ -94,7 +94,7 @@ class Search:
     def strength(self, output: Output) -> float:
         """What the best cut of a single column gains on the sample."""
         values, total = self._values(output)
-        singles = self._lines.gains(values, self._sample.total, total)
+        singles = self._lines.gains(values, self._sample.total, total, self._share)
         self._choose_levels(values, total, singles)
         return float(singles.max(initial=0.0))
 
@@ -120,12 +120,11 @@ class Search:
         values, total = self._values(output)
         chance = self._chance(output, others, values, total)
         luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
-        singles = self._lines.gains(values, self._sample.total, total)
+        singles = self._lines.gains(values, self._sample.total, total, self._share)
         self._choose_levels(values, total, singles)
         best_of, lines = self._lines.best(singles)
-        ranked = self._usable[np.argsort(-best_of[self._usable], kind="stable")]
-        candidates = [self._lines.lines[lines[j]] for j in ranked[:_SINGLES]]
-        ranked = self._paired[np.argsort(-singles[self._paired], kind="stable")]
+        candidates = [self._lines.lines[lines[j]] for j in self._usable[largest(best_of[self._usable], _SINGLES)]]
+        ranked = self._paired[largest(singles[self._paired], _MOST_ANSWERS)]
         if self._most > 1 and len(ranked) > 1:
             if self._answers is not None:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
@@ -344,6 +343,14 @@ class Search:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
                 directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
+
+
+def largest(values: Floats, most: int) -> Integers:
+    """Where the largest values are, at most so many, the largest first and of equal ones the first."""
+    some = np.arange(len(values))
+    if len(values) > 4 * most:
+        some = np.flatnonzero(values >= np.partition(values, len(values) - most)[len(values) - most])
+    return some[np.argsort(-values[some], kind="stable")][:most]
 
 
 def _usable(coefficient: float) -> bool:
