@@ -110,6 +110,14 @@ class SingleLines:
         return best, which
 
 
+def largest(values: Floats, most: int) -> Integers:
+    """Where the largest values are, at most so many, the largest first and of equal ones the first."""
+    some = np.arange(len(values))
+    if len(values) > 4 * most:
+        some = np.flatnonzero(values >= np.partition(values, len(values) - most)[len(values) - most])
+    return some[np.argsort(-values[some], kind="stable")][:most]
+
+
 def _beyond(low: float, high: float) -> float:
     """A power of two by which a gap is moved beyond all numbers of a column."""
     reach = high / 2 - low / 2

@@ -204,7 +204,7 @@ def _places(values: Floats) -> tuple[Floats, Floats, Floats]:
     if n <= _ALL_WITHIN:
         most = values[:, -1]
     spread = np.where(high > low, (high / 2 - low / 2) / 1.28, values[:, -1] / 2 - values[:, 0] / 2)
-    spread[~((0 < spread) & (spread < math.inf))] = 1.0
+    spread[~((spread > 0) & (spread < math.inf))] = 1.0
     first, centres = _firsts(n, COARSE), np.zeros((len(values), COARSE))
     means = _means(values / spread[:, None] - (middle / spread)[:, None], first)
     centres[:, : len(first)] = means.clip(-3.0, 3.0)

@@ -16,15 +16,15 @@ from itertools import chain, combinations
 
 import numpy as np
 
+from bgn.engines.answer_bits import BITS
 from bgn.engines.coding import columns_asked
-from bgn.engines.part import BITS
 from bgn.engines.protocol import Floats, Integers, Output, Question
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
 from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
-from bgn.grow.directions.lines import SingleLines, Subsets
+from bgn.grow.directions.lines import SingleLines, Subsets, largest
 from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
 from bgn.grow.directions.pairs import WIDTH, Pairs
 from bgn.grow.directions.protocol import JudgedDirection, Others
@@ -71,7 +71,7 @@ class Search:
         subsets = () if coding is None else coding.subsets
         numbers = (np.arange(len(columns)) < self._n_columns) | (max_features <= 2)
         numbers[list(subsets)] = False
-        self._products = InnerProducts(rows.train, numbers)
+        self._products = InnerProducts(rows.sample, numbers)
         usable = np.sort([*np.flatnonzero(self._products.usable).tolist(), *subsets]).astype(np.int64)
         self._owner = [*range(self._n_columns), *(() if coding is None else coding.marked)]
         self._usable = np.unique([self._owner[j] for j in usable]).astype(np.int64)
@@ -343,14 +343,6 @@ class Search:
                 columns, coefficients = (*direction.columns, int(others[k])), (*direction.factors, extra)
                 directions.append(rounded(direction_of(columns, coefficients), self._digits))
         return directions
-
-
-def largest(values: Floats, most: int) -> Integers:
-    """Where the largest values are, at most so many, the largest first and of equal ones the first."""
-    some = np.arange(len(values))
-    if len(values) > 4 * most:
-        some = np.flatnonzero(values >= np.partition(values, len(values) - most)[len(values) - most])
-    return some[np.argsort(-values[some], kind="stable")][:most]
 
 
 def _usable(coefficient: float) -> bool:
