@@ -60,8 +60,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     cv : int, "auto", None, splitter or pairs of positions, default "auto"
         Where rows are few, some of them set apart decide little: width, ridge penalty and number of columns of a
         question are then chosen by cross-validation in so many folds, and the network is grown on all rows. "auto"
-        takes five folds up to 6,000 rows, unless there is an `eval_set` or a `validation_fraction` of 0; None never
-        does. Several layers always take rows set apart. Splitters of scikit-learn and pairs (train, test) are for rows
+        takes five folds up to 6,000 rows (three where rows times columns exceed 2,097,152), unless there is an
+        `eval_set` or a `validation_fraction` of 0; None never does. Several layers always take rows set apart. Splitters of scikit-learn and pairs (train, test) are for rows
         in memory.
     n_networks : int, default 1
         Grow so many networks, each without another share of the rows, `validation_fraction`, which validates it, and
