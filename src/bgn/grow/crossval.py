@@ -21,14 +21,21 @@ from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
 from bgn.grow.roles import Roles
-from bgn.grow.tries import CLEARLY, LEAD_AMONG_FOLDS, GrowthSettings, grow_once, lines_alone, noise_of, penalties
+from bgn.grow.tries import (
+    CLEARLY,
+    ENOUGH,
+    LEAD_AMONG_FOLDS,
+    GrowthSettings,
+    grow_once,
+    lines_alone,
+    noise_of,
+    penalties,
+)  # fmt: skip
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
 # From so many rows on, folds tell how far scores are to be stretched.
 _TELLING = 2000
-# So many penalties beyond the least are tried for classes (none on wide tables), and more while the last is the best.
-_ENOUGH = 2
 # Differences of losses count from so many of their standard errors on.
 _SURE = 2.0
 
@@ -68,7 +75,7 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None)
     plain = replace(short, max_linear=0)
-    enough = 0 if rows.wide else competing if rows.train.loss.quadratic else _ENOUGH
+    enough = 0 if rows.wide else competing if rows.train.loss.quadratic else ENOUGH
     best = _climbed(rows, plain, enough, seed, monitor)
     if settings.max_features > 1 and not monitor.out_of_time():
         best = min(best, _judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor), key=_least)
