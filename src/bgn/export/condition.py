@@ -227,7 +227,7 @@ class _Wording:
         left_out = len(levels) - len(values)
         # A gap is not in a set, but it is not plain that it is in none.
         excluded = told and not choice.missing and self.condition.takes_gaps
-        negated = edge is None and 0 < left_out and left_out + 2 * excluded < len(values)
+        negated = edge is None and left_out > 0 and left_out + 2 * excluded < len(values)
         chosen = [word for code, word in enumerate(levels) if (code in values) is not negated]
         if edge is not None:
             text = f"{title} {style.relations[edge[0]]} {style.name(levels[edge[1]])}"
