@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import bgn
+from bgn.model.schema import Column, Schema
 from bgn.report import card, picture
 from bgn.report.charts import _curves
 from bgn.report.controls import controls, typical
@@ -162,6 +163,14 @@ def test_the_typical_row_is_one_of_the_rows() -> None:
     network = network_of(["a", "b"], 3)
     rows, target = rows_for(network, 31)
     assert typical(Facts.of(network, rows, target, None, None)) in rows.tolist()
+
+
+def test_the_typical_row_has_a_gap_where_most_have_one() -> None:
+    """A house with a pool, whose quality is known, is not typical."""
+    network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, schema=Schema((
+        Column("area", typical=2.0), Column("pool", typical=1.0))))  # fmt: skip
+    rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan]])
+    assert typical(Facts.of(network, rows, np.arange(5.0), None, None)) == [3.0, None]
 
 
 def test_the_checksum_can_be_had_elsewhere() -> None:

@@ -120,8 +120,8 @@ def no_table(feature: Any) -> None:
     """Refuse rows where a column should be."""
     if hasattr(feature, "columns") or np.ndim(feature) > 1:
         raise ValueError(
-            f"feature must be a column, or two; got a table ({type(feature).__name__}). The column comes first, the rows "
-            "second: effect(model, 'income', X), or model.effect('income', X)."
+            f"feature must be a column, or two; got a table ({type(feature).__name__}). The column comes first, the "
+            "rows second: effect(model, 'income', X), or model.effect('income', X)."
         )
 
 

@@ -60,13 +60,15 @@ class Shortener:
         """
         said = self._said(rows, output, cut)
         anew, cut = said is not None, said or cut
-        found, room = self._between(rows, cut)
+        found, room, first = self._between(rows, cut)
         line = self._numbers(cut.neuron.projection)
-        if not _as_written(rows, line, found, self._ordered) and (moved := _moved(rows, output, cut)) is not None:
-            other, its_room = self._between(rows, moved)
-            if _as_written(rows, moved.neuron.projection, other, self._ordered):
-                anew, cut, found, room, line = True, moved, other, its_room, moved.neuron.projection
         reach, most = _reach(rows, line), self.digits + _MORE_FOR_THRESHOLDS
+        if not first and (moved := _moved(rows, output, cut)) is not None:
+            other, its_room, _ = self._between(rows, moved)
+            told = [_as_written(rows, line, found, self._ordered),
+                    _as_written(rows, moved.neuron.projection, other, self._ordered)]  # fmt: skip
+            if told[1] and (not told[0] or _length(other, reach) < _length(found, reach)):
+                anew, cut, found, room, line = True, moved, other, its_room, moved.neuron.projection
         if _length(found, reach) <= most:
             return replace(cut.neuron, threshold=found), anew
         stages = (most, 0, _COSTS), (most, _FURTHER, _COSTS_MORE), (self.digits + _MOST_MORE, 0, _COSTS)
@@ -115,14 +117,18 @@ class Shortener:
             }
             yield from (threshold for threshold in some if threshold in good)
 
-    def _between(self, rows: Engine, cut: Cut) -> tuple[float, float]:
-        """The shortest threshold next to a cut that asks floats what it asks decimals, and what roundings amount to."""
+    def _between(self, rows: Engine, cut: Cut) -> tuple[float, float, bool]:
+        """The shortest threshold next to a cut that asks floats what it asks decimals, what roundings amount to, and
+        whether there is no shorter one that does not.
+        """
         line = self._numbers(cut.neuron.projection)
         room = _ROUNDINGS * _reach(rows, line) if len(line.columns) > 1 else 0.0
         if not cut.below + room < cut.above - room:
-            return cut.neuron.threshold, room
+            return cut.neuron.threshold, room, False
         tried = [*islice(between(cut.below + room, cut.above - room), _TRIED)]
-        return next((each for each in tried if _as_written(rows, line, each, self._ordered)), tried[0]), room
+        good = (k for k, each in enumerate(tried) if _as_written(rows, line, each, self._ordered))
+        k = next(good, None)
+        return tried[k or 0], room, k == 0
 
     @cached_property
     def _ordered(self) -> frozenset[int]:
