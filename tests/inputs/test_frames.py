@@ -219,7 +219,7 @@ def test_all_that_cannot_be_learnt_from_is_named_at_once():
         schema.encode(pd.DataFrame({"age": [np.inf], "city": ["a"]}), gaps=True)
     with pytest.raises(ValueError, match=r"column 'age' holds words \('x'\), not numbers; column 'city' holds dates"):
         schema.encode(pd.DataFrame({"age": ["x"], "city": pd.to_datetime(["2006-01-15"])}))
-    with pytest.raises(ValueError, match=r"holds words \('1,5'\), not numbers. Make numbers of words first, as with pand"):
+    with pytest.raises(ValueError, match=r"holds words \('1,5'\), not numbers. Make numbers of words first"):
         schema.encode(pd.DataFrame({"age": ["1,5"], "city": ["a"]}))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import bgn
+from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from bgn.report import card, picture
 from bgn.report.charts import _curves
@@ -167,8 +168,9 @@ def test_the_typical_row_is_one_of_the_rows() -> None:
 
 def test_the_typical_row_has_a_gap_where_most_have_one() -> None:
     """A house with a pool, whose quality is known, is not typical."""
-    network = bgn.Network([bgn.Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, schema=Schema((
-        Column("area", typical=2.0), Column("pool", typical=1.0))))  # fmt: skip
+    asked = [Neuron(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
+    schema = Schema((Column("area", typical=2.0), Column("pool", typical=1.0)))
+    network = bgn.Network([bgn.Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
     rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan]])
     assert typical(Facts.of(network, rows, np.arange(5.0), None, None)) == [3.0, None]
 
