@@ -171,8 +171,8 @@ def test_the_typical_row_has_a_gap_where_most_have_one() -> None:
     asked = [Neuron(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
     schema = Schema((Column("area", typical=2.0), Column("pool", typical=1.0)))
     network = bgn.Network([bgn.Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
-    rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan]])
-    assert typical(Facts.of(network, rows, np.arange(5.0), None, None)) == [3.0, None]
+    rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan], [3.0, np.nan]])
+    assert typical(Facts.of(network, rows, np.arange(6.0), None, None)) == [3.0, None]
 
 
 def test_the_checksum_can_be_had_elsewhere() -> None:
