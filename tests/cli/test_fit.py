@@ -147,10 +147,13 @@ def test_json_for_machines_with_every_option(fitted: Path, tmp_path: Path) -> No
     assert "floor = 2" in read(tmp_path / "m.json").network.names
 
 
-def test_nothing_given_is_diabetes_and_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
-    card = json.loads(call("fit", "--json", *SMALL).out)
-    assert card["data"] == "diabetes:measured"
-    assert card["features"] == 10
+def test_nothing_given_is_told_what_to_give() -> None:
+    told = " ".join(call("fit", code=2).err.split())
+    assert "DATA is needed" in told
+    assert "'bgn tutorial' walks through" in told
+
+
+def test_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
     call("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
     wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0).get_params()

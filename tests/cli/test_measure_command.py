@@ -52,6 +52,9 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     assert [float(line.split()[1]) for line in lines[1:]] == expected([2.0, 3.0, 4.0, 5.0]).round(1).tolist()
     assert [len(line.split()[2]) for line in lines[1:]] == [1, 1, 24, 24]
     assert "hue" in ask(folder, "effect", "hue", code=1)
+    told = "The model does not ask about year: the mean prediction is 489.9 whatever its value.\n"
+    assert ask(folder, "effect", "year") == told
+    assert repr(bgn.effect(network, "year", background=rows)) == "Effect(year: none, 489.9 whatever its value)"
 
 
 def test_effect_and_explain_tell_of_lines_and_bounds(folder: Path, tmp_path: Path) -> None:

@@ -14,6 +14,12 @@ from bgn.model.schema import Column, Schema
 from tests.networks import mixed_networks, mixed_rows, problems, table_networks, table_rows
 
 
+def test_rows_in_the_place_of_a_column_are_told_of():
+    network, rows = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 3.0), np.zeros((4, 2))
+    with pytest.raises(ValueError, match=r"got a table \(ndarray\). The column comes first, the rows second"):
+        effect(network, rows, 0)
+
+
 def dependence(network, columns, values, background):
     mixed = background.copy()
     mixed[:, columns] = values

@@ -61,6 +61,26 @@ def test_short_thresholds_answer_alike_or_nearly(seed, rows, digits, pair):
     assert digits_of(neuron.threshold) <= digits_of(cut.neuron.threshold)
 
 
+@given(st.integers(0, 2**31), st.sampled_from([2.2, 31.7, 484.0]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, value, first):
+    """Rows must not tell 0.895 from 0.8949999999999999, which a sum with a far larger number does not."""
+    rng = np.random.default_rng(seed)
+    city = rng.integers(0, 3, 300).astype(float)
+    x = np.round(rng.normal(1, 1, 300) + np.where(city < 2, 0, value), 2)
+    engine = engine_of(np.column_stack([x, city]), (x + np.where(city < 2, value, 0) > value + 1) + 0.0)
+    direction = Projection((0, 1), (1.0, (value, value, 0.0) if first else (0.0, 0.0, -value)))
+    (cut,) = engine.cuts([Question(EMPTY, direction)])
+    neuron, _ = Shortener(3, 1.0).neuron(engine, None, EMPTY, cut)
+    rows = np.column_stack([x, city])
+    assert np.count_nonzero(neuron.fires(rows) != cut.neuron.fires(rows)) <= 0.02 * len(rows)
+    for added in {*neuron.projection.coefficients[1]}:
+        exact = float(Decimal(repr(neuron.threshold)) - Decimal(repr(added)))
+        level = neuron.projection.coefficients[1].index(added)
+        beside = np.array([[np.nextafter(exact, -np.inf), level], [exact, level]])
+        assert neuron.fires(beside).tolist() == [False, True]
+
+
 @pytest.mark.parametrize("output", ["full", "stagewise"])
 def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
     X, y = table(400)

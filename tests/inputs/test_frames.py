@@ -219,6 +219,14 @@ def test_all_that_cannot_be_learnt_from_is_named_at_once():
         schema.encode(pd.DataFrame({"age": [np.inf], "city": ["a"]}), gaps=True)
     with pytest.raises(ValueError, match=r"column 'age' holds words \('x'\), not numbers; column 'city' holds dates"):
         schema.encode(pd.DataFrame({"age": ["x"], "city": pd.to_datetime(["2006-01-15"])}))
+    with pytest.raises(ValueError, match=r"holds words \('1,5'\), not numbers. Make numbers of words first"):
+        schema.encode(pd.DataFrame({"age": ["1,5"], "city": ["a"]}))
+
+
+def test_blanks_that_made_text_of_numbers_are_gaps():
+    schema = schema_of(pd.DataFrame({"age": [1.5, 2], "city": ["a", "b"]}))
+    raw = pd.DataFrame({"age": ["29.85", " ", "", None, " -1e3", "7."], "city": ["a"] * 6})
+    np.testing.assert_array_equal(schema.encode(raw, gaps=True)[:, 0], [29.85, np.nan, np.nan, np.nan, -1000, 7])
 
 
 def test_words_among_numbers_are_words_and_said():

@@ -108,7 +108,9 @@ class Sentence:
     def _compared(self, question: str, columns: dict, number: type, name: str) -> np.ndarray:
         """Compare a number, case by case, or a sum."""
         first, *cases = question.split(", or ")
-        left, relation, threshold = re.match(rf"(.+?) (>=|<=|<|>) ({NUMBER})", first).groups()
+        places = re.finditer(rf" (>=|<=|<|>) ({NUMBER})", first)
+        found = next(each for each in places if _outside(first, each.start()))  # not the level of a summand
+        left, relation, threshold = first[: found.start()], found[1], found[2]
         with localcontext(EXACT):
             values = self._sum(left, columns, number, name)
             yes = _over(relation, values, number(threshold))
@@ -119,20 +121,18 @@ class Sentence:
         return np.asarray(yes, dtype=bool)
 
     def _sum(self, left: str, columns: dict, number: type, name: str) -> np.ndarray:
-        summand = rf"(?:({NUMBER}) )?(?:({name})|\(({name}) (?:= (.+?)|is missing)\))(?= [+-] |$)"
         parts, place = [], 0
         while place < len(left):
-            sign, *_ = re.match(r" ?([+-]?) ?", left[place:]).groups()
-            place += re.match(r" ?([+-]?) ?", left[place:]).end()
-            found = re.match(summand, left[place:])
-            place += found.end()
-            coefficient = number(found[1] or 1) * (-1 if sign == "-" else 1)
-            if found[2]:
-                parts.append(columns[found[2]] * coefficient)
+            begun = re.match(rf" ?([+-]?) ?(?:({NUMBER}) )?", left[place:])
+            place += begun.end()
+            ends = (each.start() for each in re.finditer(r" [+-] |$", left))
+            end = next(each for each in ends if each > place and _outside(left, each))
+            what, place = left[place:end], end
+            coefficient = number(begun[2] or 1) * (-1 if begun[1] == "-" else 1)
+            if what in columns:
+                parts.append(columns[what] * coefficient)
             else:
-                held = np.array([_word(value) == found[4] for value in columns[found[3]]])
-                held = columns[_absent(found[3])] if found[4] is None else held
-                parts.append(np.where(held, coefficient, number(0)))
+                parts.append(np.where(self._choice(what, columns, name), coefficient, number(0)))
         return reduce(add, parts)
 
     def _choice(self, text: str, columns: dict, name: str) -> np.ndarray:
@@ -162,6 +162,12 @@ class Sentence:
 def _absent(name: str) -> tuple[str, str]:
     """Return under which key it is kept where a column has gaps."""
     return name, "is missing"
+
+
+def _outside(text: str, place: int) -> bool:
+    """Tell whether a place of a text is in no brackets."""
+    before = text[:place]
+    return before.count("(") + before.count("{") == before.count(")") + before.count("}")
 
 
 def _split(text: str, glue: str) -> list[str]:

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import bgn
+from bgn.model.neuron import Neuron, Projection
+from bgn.model.schema import Column, Schema
 from bgn.report import card, picture
 from bgn.report.charts import _curves
 from bgn.report.controls import controls, typical
@@ -162,6 +164,15 @@ def test_the_typical_row_is_one_of_the_rows() -> None:
     network = network_of(["a", "b"], 3)
     rows, target = rows_for(network, 31)
     assert typical(Facts.of(network, rows, target, None, None)) in rows.tolist()
+
+
+def test_the_typical_row_has_a_gap_where_most_have_one() -> None:
+    """A house with a pool, whose quality is known, is not typical."""
+    asked = [Neuron(Projection((j,), (1.0,)), 2.5, missing=True) for j in range(2)]
+    schema = Schema((Column("area", typical=2.0), Column("pool", typical=1.0)))
+    network = bgn.Network([bgn.Layer.of(asked, 2)], [1.0, 2.0], 0.0, schema=schema)
+    rows = np.array([[2.0, np.nan], [np.nan, np.nan], [9.0, 3.0], [3.0, np.nan], [4.0, np.nan], [3.0, np.nan]])
+    assert typical(Facts.of(network, rows, np.arange(6.0), None, None)) == [3.0, None]
 
 
 def test_the_checksum_can_be_had_elsewhere() -> None:

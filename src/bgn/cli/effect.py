@@ -84,6 +84,9 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
 
     name, unit = clean(found.feature), file.units.get(found.feature, "")
     mean = f"mean {clean(found.target)}" if file.network.link != "identity" and found.target else "mean prediction"
+    if found.nothing:
+        show(f"The model does not ask about {name}: the {mean} is {found.levels[0]:.6g} whatever its value.")
+        return
     show(f"{mean} over {len(column)} rows, by {name}{f' ({clean(unit)})' if unit else ''}")
     lines = effect_lines(found, column)
     decimals, drawn = decimals_of(lines.levels), bars(lines.levels)

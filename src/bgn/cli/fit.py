@@ -176,7 +176,7 @@ _result_options = grouped(
 
 
 @click.command()
-@click.argument("data", type=TableName(), default="diabetes:measured")
+@click.argument("data", type=TableName(), required=False)
 @_column_options
 @_growth_options
 @behaviour_options
@@ -184,7 +184,7 @@ _result_options = grouped(
 @_result_options
 @file_options
 @gaps_option
-def fit(data: str, **options: Any) -> None:
+def fit(data: str | None, **options: Any) -> None:
     """Fit a model to DATA and show its card.
 
     DATA is a CSV, TSV, Parquet or Excel file, - for CSV on standard input, or a built-in table (see bgn data list;
@@ -200,6 +200,11 @@ def fit(data: str, **options: Any) -> None:
     bgn fit bike --paper --json
     bgn fit huge.parquet -t price --scheduler tcp://10.0.0.1:8786
     """
+    if data is None:
+        raise click.UsageError(
+            "DATA is needed: a file, as in 'bgn fit houses.csv --target price', or a built-in table, as in 'bgn fit "
+            "housing' (bgn data list). For a first look, 'bgn tutorial' walks through a table that is there already."
+        )
     told = FileFormat(**{field.name: options[field.name] for field in fields(FileFormat)})
     source = DataFile(data, told).open()
     options["target"] = options["target"] or source.target

@@ -23,7 +23,7 @@ from bgn.explain.one_effect import encoded
 from bgn.explain.polygons import Cell, arrangement
 from bgn.explain.shap.coalitions import SortedColumns, coalition_counts, mixed_answers
 from bgn.explain.spread import with_errors
-from bgn.explain.subject import background_of, column_of, columns_of, gap_of
+from bgn.explain.subject import background_of, column_of, columns_of, gap_of, no_table
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.schema import Column
@@ -179,6 +179,7 @@ def effect(
     array([0.8686, 0.8747, 0.9102, 0.9458])
     """
     network = network_of(model, plain=False)
+    no_table(feature)
     rows = background_of(model, network, background)
     if network.link == "identity" and scale is not None and (network.bounds is None or scale != "score"):
         raise ValueError(f"scale is for classes; the model predicts a number. Leave it out; got {scale!r}.")
@@ -335,8 +336,7 @@ def _pair_effect(network: Network, pair: list[int], rows: Floats, number: int | 
     deep = network.depth > 1 or number is not None
     joint = _readers(network, pair, every=not deep)
     score = outputs_of(network)[0]
-    if number is not None:
-        score = score.changed(slopes=None)  # all is joint
+    score = score if number is None else score.changed(slopes=None)  # all is joint
     parts, lines, base = [], [np.empty((0, 3))], _others(score, pair, rows)
     for column in pair:
         alone = [] if deep else [k for k in _readers(network, [column], every=True) if k not in joint]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +57,12 @@ class Effect(Tabular):
         """True where there is more than steps, here or in a network of an average."""
         return any(one.line is not None or one.bends is not None for one in (self, *self.each))
 
+    @property
+    def nothing(self) -> bool:
+        """True where every value of the feature, and a gap, has the same mean prediction, as one that is not used."""
+        alike = self.missing is None or math.isclose(self.missing, self.levels[0], rel_tol=1e-12)
+        return not self.bent and len(self.levels) == 1 and alike
+
     def _columns(self) -> Columns:
         mean = f"mean {self.target}" if self.target else "mean prediction"
         if self.column.levels is not None:
@@ -106,6 +113,8 @@ class Effect(Tabular):
     def __repr__(self) -> str:
         if self.line is not None:
             return f"Effect({self.feature}: {len(self.breakpoints)} steps, {self.line.slopes[0]:.6g} per unit)"
+        if self.nothing:
+            return f"Effect({self.feature}: none, {self.levels[0]:.6g} whatever its value)"
         return (
             f"Effect({self.feature}: {len(self.breakpoints)} steps, from {self.levels.min():.6g} to "
             f"{self.levels.max():.6g})"

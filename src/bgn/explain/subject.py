@@ -116,6 +116,15 @@ def column_of(network: Network, feature: Any, argument: str) -> int:
     )
 
 
+def no_table(feature: Any) -> None:
+    """Refuse rows where a column should be."""
+    if hasattr(feature, "columns") or np.ndim(feature) > 1:
+        raise ValueError(
+            f"feature must be a column, or two; got a table ({type(feature).__name__}). The column comes first, the "
+            "rows second: effect(model, 'income', X), or model.effect('income', X)."
+        )
+
+
 def columns_of(network: Network, features: Iterable[Any], argument: str) -> list[int]:
     """Return the columns that `features` stand for, in the order given, each once."""
     if isinstance(features, str):

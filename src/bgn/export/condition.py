@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from operator import ge, gt, le, lt
@@ -11,7 +11,7 @@ from operator import ge, gt, le, lt
 from bgn.export.numbers import whole
 from bgn.export.text import Text
 from bgn.model.cases import is_flag
-from bgn.model.question import Case, Cases, Choice, Condition, Count, counted_gaps
+from bgn.model.question import Case, Cases, Choice, Condition, Count, counted_gaps, summed_levels
 from bgn.model.schema import Column, level_word
 from bgn.model.terms import Terms
 from bgn.printable import clean
@@ -221,13 +221,13 @@ class _Wording:
         """Write some levels of a category, or those that are left out where that is shorter."""
         style, title = self.style, self.style.name(column.name)
         levels, values = list(map(level_word, column.levels or ())), choice.values
-        if len(values) == len(levels):
+        if len(values) == len(levels) and not choice.missing:
             return title + style.words(" is not missing")
         edge = ordered_edge(column, choice)
         left_out = len(levels) - len(values)
         # A gap is not in a set, but it is not plain that it is in none.
         excluded = told and not choice.missing and self.condition.takes_gaps
-        negated = edge is None and left_out + 2 * excluded < len(values)
+        negated = edge is None and left_out > 0 and left_out + 2 * excluded < len(values)
         chosen = [word for code, word in enumerate(levels) if (code in values) is not negated]
         if edge is not None:
             text = f"{title} {style.relations[edge[0]]} {style.name(levels[edge[1]])}"
@@ -245,8 +245,7 @@ class _Wording:
     def _sum(self) -> str:
         """Write what is compared with the threshold."""
         parts, minus = "", self.style.number("-")
-        for name, coefficient in self._summands():
-            written = self.style.name(name)
+        for written, coefficient in self._summands():
             if abs(coefficient) != 1.0:
                 written = self.style.product(self.style.number(whole(abs(coefficient))), written)
             sign = minus if coefficient < 0 else "+"
@@ -255,23 +254,23 @@ class _Wording:
 
     def _summands(self) -> Iterator[tuple[str, float]]:
         """Yield what is added up, with its coefficients: columns, levels of categories, answers from below."""
-        condition, terms = self.condition, self.terms
+        condition, terms, style = self.condition, self.terms, self.style
         for place, (j, coefficient) in enumerate(zip(condition.columns, condition.coefficients, strict=True)):
             if condition.layer:
                 name = terms.hidden_names[condition.layer - 1, j]
             else:
-                column = terms.schema.columns[j]
-                level = column.level_of
-                name = column.name if level is None else f"({level[0]} = {level_word(level[1])})"
+                level = terms.schema.columns[j].level_of
+                name = terms.names[j] if level is None else f"({level[0]} = {level_word(level[1])})"
+            gap = 0.0 if condition.gaps is None else condition.gaps[place]
             if not isinstance(coefficient, tuple):
-                gap = 0.0 if condition.gaps is None else condition.gaps[place]
-                yield (f"({name} is missing)", gap) if coefficient == 0.0 else (name, coefficient)
+                asks_gap = coefficient == 0.0
+                yield style.name(f"({name} is missing)" if asks_gap else name), gap if asks_gap else coefficient
                 continue
-            words = map(level_word, terms.schema.columns[j].levels or ())
-            pairs = zip(words, coefficient, strict=True)
-            yield from ((f"({name} = {word})", value) for word, value in pairs if value)
-            if condition.gaps is not None and j not in terms.complete and condition.gaps[place]:
-                yield f"({name} is missing)", condition.gaps[place]
+            for choice, value in summed_levels(condition, place):
+                if j in terms.complete:
+                    choice = replace(choice, missing=False)
+                if choice.values or choice.missing:
+                    yield style.words("(") + self._choice(choice) + style.words(")"), value
 
 
 def _moment(value: float, column: Column, relation: str) -> str:

@@ -60,12 +60,15 @@ class Shortener:
         """
         said = self._said(rows, output, cut)
         anew, cut = said is not None, said or cut
+        found, room, first = self._between(rows, cut)
         line = self._numbers(cut.neuron.projection)
-        reach = _reach(rows, line)
-        room = _ROUNDINGS * reach if len(line.columns) > 1 else 0.0
-        low, high = cut.below + room, cut.above - room
-        most = self.digits + _MORE_FOR_THRESHOLDS
-        found = self._between(rows, cut, low, high) if low < high else cut.neuron.threshold
+        reach, most = _reach(rows, line), self.digits + _MORE_FOR_THRESHOLDS
+        if not first and (moved := _moved(rows, output, cut)) is not None:
+            other, its_room, _ = self._between(rows, moved)
+            told = [_as_written(rows, line, found, self._ordered),
+                    _as_written(rows, moved.neuron.projection, other, self._ordered)]  # fmt: skip
+            if told[1] and (not told[0] or _length(other, reach) < _length(found, reach)):
+                anew, cut, found, room, line = True, moved, other, its_room, moved.neuron.projection
         if _length(found, reach) <= most:
             return replace(cut.neuron, threshold=found), anew
         stages = (most, 0, _COSTS), (most, _FURTHER, _COSTS_MORE), (self.digits + _MOST_MORE, 0, _COSTS)
@@ -114,11 +117,18 @@ class Shortener:
             }
             yield from (threshold for threshold in some if threshold in good)
 
-    def _between(self, rows: Engine, cut: Cut, low: float, high: float) -> float:
-        """The shortest threshold between two projections that asks floats what it asks decimals."""
-        tried = [*islice(between(low, high), _TRIED)]
+    def _between(self, rows: Engine, cut: Cut) -> tuple[float, float, bool]:
+        """The shortest threshold next to a cut that asks floats what it asks decimals, what roundings amount to, and
+        whether there is no shorter one that does not.
+        """
         line = self._numbers(cut.neuron.projection)
-        return next((each for each in tried if _as_written(rows, line, each, self._ordered)), tried[0])
+        room = _ROUNDINGS * _reach(rows, line) if len(line.columns) > 1 else 0.0
+        if not cut.below + room < cut.above - room:
+            return cut.neuron.threshold, room, False
+        tried = [*islice(between(cut.below + room, cut.above - room), _TRIED)]
+        good = (k for k, each in enumerate(tried) if _as_written(rows, line, each, self._ordered))
+        k = next(good, None)
+        return tried[k or 0], room, k == 0
 
     @cached_property
     def _ordered(self) -> frozenset[int]:
@@ -175,6 +185,28 @@ class Shortener:
         zero = values.item(0) - float((found * centre).sum())
         noes = written(rounded(zero - math.fsum(weights.tolist()), power))
         return float(sum_of([noes, *map(written, weights.tolist())])), weights, found
+
+
+def _moved(rows: Engine, output: Output, cut: Cut) -> Cut | None:
+    """The cut of a number beside a category whose levels add what they did, less what those add that have the threshold
+    nearest to zero; None where these add nothing already, or there is no such cut.
+
+    A sum then rounds less than the number itself has digits for: its thresholds are decimals of few digits.
+    """
+    line, threshold = cut.neuron.projection, cut.neuron.threshold
+    place = next((k for k, each in enumerate(line.coefficients) if isinstance(each, tuple)), None)
+    if place is None or len(line.columns) != 2 or line.coefficients[1 - place] != 1.0:
+        return None
+    values: Any = line.coefficients[place]
+    by = min(values, key=lambda each: (abs(threshold - each), abs(each)))
+    if by == 0.0:
+        return None
+    coefficients = [*line.coefficients]
+    coefficients[place] = tuple(each - by for each in values)
+    line, room = replace(line, coefficients=tuple(coefficients)), 2 * _ROUNDINGS * _reach(rows, line)
+    (found,) = rows.cuts([Question(output, line, (cut.below - by - room, cut.above - by + room))])
+    same = found is not None and (found.silent, found.silent_sum) == (cut.silent, cut.silent_sum)
+    return found if same else None
 
 
 def _reach(rows: Engine, line: Projection) -> float:

@@ -26,6 +26,7 @@ from bgn.model.step import Bools, Floats
 
 _GAP = -1  # among the numbers of levels
 _MOST_CASES = 4  # beyond, a sum is shorter
+_MOST_MORE = 4  # digits of a threshold beyond the numbers that it comes from, where a sum is shorter
 _MOST_TRIED = 64  # combinations of 0/1 columns and levels
 _LARGEST = sys.float_info.max
 
@@ -167,8 +168,10 @@ def _cases(
             return None
         if not found or threshold != found[usual]:
             found[combination] = threshold
-    if len(found) > _MOST_CASES:
-        return None
+    stored = [condition.threshold, *Projection(condition.columns, condition.coefficients).numbers]
+    most = max(len(written(value).as_tuple().digits) for value in stored) + _MOST_MORE
+    if len(found) > _MOST_CASES or any(len(each.as_tuple().digits) > most for each in found.values()):
+        return None  # the float64 sum rounds across what it would be in decimals
     relation = condition.relation
     if float(condition.coefficients[number]) < 0.0:  # type: ignore[arg-type]
         relation = {">=": "<=", "<": ">", ">": "<", "<=": ">="}[relation]

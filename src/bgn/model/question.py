@@ -139,11 +139,30 @@ class Condition:
         return answers if self.missing is None else np.where(np.isnan(values), self.missing, answers)
 
 
+def summed_levels(condition: Condition, place: int) -> list[tuple[Choice, float]]:
+    """Return what the category at a place of `columns` adds to a sum: levels, the gap among them, that add the same.
+
+    Examples
+    --------
+    >>> summed_levels(Condition(0, 0, (1, 4), (1.0, (0.0, 2.5, 2.5)), ">=", 3.0, gaps=(0.0, 2.5)), 1)
+    [(Choice(column=4, values=(1, 2), missing=True), 2.5)]
+    """
+    values = condition.coefficients[place]
+    assert isinstance(values, tuple)
+    gap = 0.0 if condition.gaps is None else condition.gaps[place]
+    different = dict.fromkeys(each for each in (*values, gap) if each)
+    levels = {each: tuple(code for code, value in enumerate(values) if value == each) for each in different}
+    return [(Choice(condition.columns[place], levels[each], each == gap), each) for each in different]
+
+
 def named_choices(condition: Condition) -> tuple[Choice, ...]:
-    """Return the choices that the reading of a question names."""
+    """Return the choices that a question names as it is read."""
     if isinstance(condition.reading, Cases):
         return tuple(choice for case in condition.reading.cases for choice in case.where)
-    return condition.reading.choices if condition.reading is not None else ()
+    if condition.reading is not None:
+        return condition.reading.choices
+    categories = (place for place, each in enumerate(condition.coefficients) if isinstance(each, tuple))
+    return tuple(choice for place in categories for choice, _ in summed_levels(condition, place))
 
 
 def named_columns(condition: Condition) -> set[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,6 +27,15 @@ _NO_VALUE = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 def level_word(level: Level) -> str:
     """Write a level: words as they are, whole numbers without a point."""
     return level if isinstance(level, str) else repr(level).removesuffix(".0")
+
+
+# A number as text, or blanks alone, which made text of a column of numbers: they are read as in a file.
+_NUMERAL = re.compile(r"\s*([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)?\s*")
+
+
+def _number(level: Level) -> float:
+    """A level as a number; blanks are a gap."""
+    return float(level) if not isinstance(level, str) or level.strip() else float("nan")
 
 
 class Misread(ValueError):
@@ -127,10 +137,12 @@ class Coded(RawValues):
         return kind if shown is None else f"{kind} ({shown[:40]!r})"
 
     def numbers(self) -> Floats:
-        if any(isinstance(level, str) for level in self.observed):
-            return super().numbers()
-        values = [np.nan if isinstance(level, str) else float(level) for level in self.levels]
-        return np.array([*values, np.nan])[self.codes]
+        observed = self.observed
+        strange = next((each for each in observed if isinstance(each, str) and _NUMERAL.fullmatch(each) is None), None)
+        if strange is not None:
+            raise Misread(f"holds words ({strange[:40]!r}), not numbers")
+        there = {level: _number(level) for level in observed}
+        return np.array([*(there.get(level, np.nan) for level in self.levels), np.nan])[self.codes]
 
     @property
     def observed(self) -> list[Level]:

@@ -329,5 +329,7 @@ class Schema:
             except Misread as problem:
                 problems[column.raw] = f"column {column.raw!r} {problem}"
         if problems:
-            raise ValueError(f"X cannot be read as at fit: {'; '.join(problems.values())}.")
+            words = any(each.endswith("not numbers") for each in problems.values())
+            remedy = " Make numbers of words first, as with pandas.to_numeric(column, errors='coerce')." * words
+            raise ValueError(f"X cannot be read as at fit: {'; '.join(problems.values())}.{remedy}")
         return rows

@@ -132,20 +132,21 @@ def calibration(
     """
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
         raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
-    ax = axes(ax, 4.6, 4.6)
+    drawn = list(_drawn(model, X, y, of, sample_weight))
+    ax = axes(ax, 4.6, 4.6 + 0.25 * len(drawn))
     plain(ax)
     ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
-    for name, colour, one in _drawn(model, X, y, of, sample_weight):
+    for name, colour, one in drawn:
         found = one.bins(bins)
         low, high = np.clip([found.observed - 2 * found.error, found.observed + 2 * found.error], 0, 1)
-        told = f"{name}: calibration error {found.expected_error:.3f}, by chance alone {found.by_chance:.3f}"
+        told = f"{name}: calibration error {found.expected_error:.3f} ({found.by_chance:.3f} by chance)"
         ax.errorbar(
             found.predicted, found.observed, [found.observed - low, high - found.observed], color=colour, fmt="o-",
             linewidth=1.6, markersize=4, elinewidth=1.2, capsize=2.5, label=told,
         )  # fmt: skip
     _unit_square(ax)
     label(ax, "predicted probability", "share that is")
-    _legend(ax, loc="upper left")
+    _legend(ax, loc="upper left", bbox_to_anchor=(-0.05, -0.16), borderaxespad=0.0)  # below: curves are everywhere
     return ax
 
 

@@ -16,6 +16,7 @@ from bgn.plots.style import FIRST, axes, ink, label, plain
 from bgn.show.curve import band, band_of_levels, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.labels import shorten, shortened
 
+_SLANTED = 9  # levels whose words have room beside each other
 _PIXELS = 200
 
 
@@ -101,7 +102,10 @@ def _dots(ax: Any, found: Effect, column: Floats) -> None:
     ends = band_of_levels(found, column)
     if ends is not None:
         ax.vlines(places, *ends, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
-    ax.set_xticks(places, shorten(words), rotation=30, ha="right", parse_math=False)
+    if len(words) <= _SLANTED:
+        ax.set_xticks(places, shorten(words), rotation=30, ha="right", rotation_mode="anchor", parse_math=False)
+    else:
+        ax.set_xticks(places, shorten(words, 16), rotation=90, fontsize=8, parse_math=False)
     _bars(ax, places, np.full(len(words), 0.8), counts, "center")
 
 

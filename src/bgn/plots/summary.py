@@ -14,7 +14,7 @@ from bgn.show.labels import shortened
 def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = None) -> Any:
     """Draw the SHAP values of the most important features, coloured by the features' own values.
 
-    Categories are coloured by the order of their levels, and gaps are grey.
+    Categories whose levels have no order, and gaps, are grey.
 
     Parameters
     ----------
@@ -51,6 +51,9 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     dots, colours = None, two_tone().with_extremes(bad=ink(0.5))
     for place, feature in enumerate(order):
         values, data = explanation.values[rows, feature], explanation.data[rows, feature]
+        kind = explanation.network.schema.columns[feature]
+        if kind.levels is not None and not kind.ordered and kind.levels != (False, True):
+            data = np.full(len(data), np.nan)  # no level is higher than another
         dots = ax.scatter(
             values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colours, vmin=0.0, vmax=1.0,
             s=9, plotnonfinite=True, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,

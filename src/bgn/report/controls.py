@@ -72,14 +72,14 @@ def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
 
 
 def typical(facts: Facts) -> list[float | None]:
-    """Return the row nearest to the medians, in units of each column's spread, among those with the fewest gaps.
+    """Return the row nearest to the medians, in units of each column's spread.
 
-    It is a real row, so categories stay whole.
+    It is a real row, so categories stay whole, among those with gaps where most rows have some and nowhere else.
     """
-    rows, _ = facts.standardised
+    rows, gaps = facts.standardised[0], np.isnan(facts.rows)
     distance = np.abs(rows - np.median(rows, axis=0)).sum(axis=1)
-    gaps = np.isnan(facts.rows).sum(axis=1)
-    distance = np.where(gaps > gaps.min(), np.inf, distance)
+    odd = (gaps == (gaps.mean(axis=0) < 0.5)).sum(axis=1)
+    distance = np.where(odd > odd.min(), np.inf, distance)
     return [None if value != value else float(value) for value in facts.rows[int(np.argmin(distance))]]
 
 

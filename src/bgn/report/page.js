@@ -108,6 +108,8 @@
       // A field that holds this value keeps what was typed, such as 1.50.
       if (numberOf(byId(`c${i}`).value) !== value) byId(`c${i}`).value = String(value);
       byId(`s${i}`).value = String(value);
+      const letters = byId(`c${i}`).value.length;
+      byId(`c${i}`).style.width = letters > 11 ? `${letters + 3}ch` : "";
       byId(`c${i}`).removeAttribute("aria-invalid");
       const outside = value < control.low || value > control.high;
       byId(`o${i}`).textContent = outside ? `Outside the data, which lie between ${whole(control.low)} and ` +

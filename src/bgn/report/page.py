@@ -192,7 +192,9 @@ def _tried(facts: Facts, worst: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _cells(facts: Facts, values: list[float | None]) -> list[str]:
-    return [cell(facts.network.schema.columns[i], _float(values[i])) for i in facts.used[:_MOST_CELLS]]
+    """Write a row to be looked at: 31.415000000000003, which arithmetic left behind, is 31.415."""
+    columns = facts.network.schema.columns
+    return [cell(columns[i], float(f"{_float(values[i]):.12g}")) for i in facts.used[:_MOST_CELLS]]
 
 
 def _classes(facts: Facts, measures: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -97,7 +97,7 @@ class Chart:
         self.width, self.height = size
         self.log = log
         self.across, self.up = _spread(across), _spread(up, log)
-        self.label = label
+        self.label, self.letter = label, letter
         self.parts: list[str] = []
         ticks = _ticks(*self.up, count=4) if not log else _decades(*self.up)
         self.left = 10 + letter * max((len(_short(t)) for t in ticks), default=1)
@@ -125,7 +125,7 @@ class Chart:
             )
         for tick in below:
             x = self.x(tick)
-            middle = _inside(x, tick, self.width)
+            middle = _inside(x, tick, self.width, self.letter)
             self.parts.append(
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 4}" class="axis"/>'
                 f'<text x="{middle:.1f}" y="{bottom + 16}" text-anchor="middle">{_short(tick)}</text>'
@@ -214,9 +214,9 @@ def _spread(ends: tuple[float, float], log: bool = False) -> tuple[float, float]
     return (low / 2.0, high * 2.0) if log else (low - (abs(low) or 1.0) * 0.5, high + (abs(high) or 1.0) * 0.5)
 
 
-def _inside(x: float, tick: float, width: float) -> float:
+def _inside(x: float, tick: float, width: float, letter: float = 6.4) -> float:
     """Return the middle of a tick's label, which stays inside at the right edge."""
-    return min(x, width - 3.6 * len(_short(tick)))
+    return min(x, width - 0.57 * letter * len(_short(tick)))
 
 
 def _short(tick: float) -> str:
