@@ -60,6 +60,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     """
 
     _predicts = "classes"
+    _many_networks = 16
 
     classes_: NDArray[Any]
 

@@ -13,7 +13,7 @@ from sklearn.datasets import make_friedman1
 
 import bgn
 from bgn import BGNClassifier, BGNRegressor, Layer, Network
-from bgn.explain.crossings import fires
+from bgn.explain.crossings import crossings, fires
 from bgn.explain.shap.counting import count_in_cells
 from bgn.grow.average import AverageHistory, member_seeds
 from bgn.model.mean import mean_of
@@ -210,6 +210,25 @@ def test_explanations_of_two_thousand_questions_add_up() -> None:
     found = bgn.importance(network, rows)
     features = [np.abs(one).mean(axis=0) for one in each]
     assert np.allclose(found.standard_error, np.std(features, axis=0, ddof=1))
+
+
+def test_the_cheapest_change_of_one_column_among_two_thousand_questions() -> None:
+    network = _wide(2800, 8)
+    rows = np.random.default_rng(1).normal(size=(200, 5)).round(1)
+    scores = network.predict(rows)
+    row, wanted = rows[np.argmin(scores)], float(np.quantile(scores, 0.6))
+    found = bgn.counterfactual(network, row, at_least=wanted, max_changed=1, max_seconds=600.0)
+    assert found.optimal
+    least = np.inf
+    for column in range(5):  # every answer of the network along a column: between two crossings, and at each of them
+        readers = [neuron for neuron in network.layers[0].neurons if column in neuron.projection.columns]
+        places = np.array([crossings(neuron, column, row[np.newaxis])[0] for neuron in readers])
+        tried = np.repeat(row[np.newaxis], 2 * len(places), axis=0)
+        tried[:, column] = np.concatenate([places, np.nextafter(places, -np.inf)])
+        good = network.predict(tried) >= wanted
+        least = min(least, np.abs(tried[good, column] - row[column]).min(initial=np.inf))
+    assert found.found == np.isfinite(least)
+    assert np.isclose(found.cost, least, rtol=1e-9)
 
 
 def test_explanations_of_a_small_average() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.compiled import compiled
 from bgn.model.layer import Layer
@@ -157,6 +158,18 @@ def add_steps(crossings: Floats, points: Floats, rising: bool, weight: float, le
         levels[k] += weight * (2.0 * firing / rows - 1.0)
 
 
+def crossings_along(layer: Layer, column: int, rows: Floats) -> Floats:
+    """Return where the neurons that read a column change their answers along it, shape (rows, readers), in order."""
+    return np.sort(_crossings_of(layer, np.flatnonzero(layer.reads[:, column]), column, rows), axis=1)
+
+
+def _crossings_of(layer: Layer, readers: NDArray[np.intp], column: int, rows: Floats) -> Floats:
+    found = np.empty((len(rows), len(readers)))
+    for position, reader in enumerate(readers):
+        found[:, position] = crossings(layer.neurons[reader], column, rows)
+    return found
+
+
 def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iterator[Floats]]:
     """Return what every row meets when one column goes from the lowest to the highest value.
 
@@ -165,9 +178,7 @@ def answers_along(layer: Layer, column: int, rows: Floats) -> tuple[Floats, Iter
     between equal crossings are never met.
     """
     readers = np.flatnonzero(layer.reads[:, column])
-    found = np.empty((len(rows), len(readers)))
-    for position, reader in enumerate(readers):
-        found[:, position] = crossings(layer.neurons[reader], column, rows)
+    found = _crossings_of(layer, readers, column, rows)
     order = np.argsort(found, axis=1)
     upper = np.array([1.0 if factor(layer.neurons[reader], column) > 0 else -1.0 for reader in readers])
 

@@ -20,14 +20,21 @@ from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerPath, Monitor
 from bgn.grow.out_of_fold import FoldScores, out_of_fold, stretches
 from bgn.grow.roles import Roles
-from bgn.grow.tries import CLEARLY, LEAD_AMONG_FOLDS, GrowthSettings, grow_once, lines_alone, noise_of, penalties
+from bgn.grow.tries import (
+    CLEARLY,
+    ENOUGH,
+    LEAD_AMONG_FOLDS,
+    GrowthSettings,
+    grow_once,
+    lines_alone,
+    noise_of,
+    penalties,
+)  # fmt: skip
 
 # Of the time there is, what choosing may take.
 _SHARE_OF_TIME = 0.6
 # From so many rows on, folds tell how far scores are to be stretched.
 _TELLING = 2000
-# So many penalties beyond the least are tried for classes, and more while the last is the best.
-_ENOUGH = 2
 # Differences of losses count from so many of their standard errors on.
 _SURE = 2.0
 
@@ -69,7 +76,7 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     plain = replace(short, max_linear=0)
     classes, judged = not rows.train.loss.quadratic, list[_CrossValidated]()
     for place in range(competing):
-        if classes and place > _ENOUGH and min(judged, key=_least) is not judged[-1]:
+        if classes and place > ENOUGH and min(judged, key=_least) is not judged[-1]:
             break  # a larger penalty would do worse still
         judged.append(_judge(rows, plain, place, seed, monitor))
     best = min(judged, key=_least)

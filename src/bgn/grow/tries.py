@@ -27,6 +27,8 @@ _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
 _LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
+# So many beyond the least are tried for classes, and more while the last is the best.
+ENOUGH = 2
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)
 LEAD_AMONG_FOLDS = 2.0
@@ -164,7 +166,7 @@ class Tries:
     def grow(self) -> None:
         """Questions alone, with the ridge penalty that validates best; then linear terms, if rows can judge them."""
         settings, competing = self._settings, penalties(self._rows, self._settings)
-        judged = self._rows.validation is not None
+        judged, classes = self._rows.validation is not None, not self._rows.train.loss.quadratic
         if judged and settings.most_linear and self._sampled is not None:
             self._keep(self._grown(self._foreseen(competing[0]), competing[0], settings.max_replacements))
             if not self._monitor.out_of_time():
@@ -172,10 +174,12 @@ class Tries:
             return
         if judged or isinstance(settings.max_linear, str):
             settings = replace(settings, max_linear=0)
-        for penalty in competing if len(competing) > 1 else ():
+        for place, penalty in enumerate(competing if len(competing) > 1 else ()):
             self._keep(self._grown(settings, penalty, 0))
             if self._monitor.out_of_time():
                 return
+            if classes and place >= ENOUGH and self.best is not None and self.best.penalty != penalty:
+                break  # a larger penalty would do worse still, and take longer
         lines = judged and self._settings.most_linear > 0
         if lines and self._settings.n_networks > 1 and self.best is None:
             settings, lines_settled = self._settled_early(settings, competing[0]), True

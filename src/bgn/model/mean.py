@@ -23,7 +23,7 @@ def mean_of(networks: Sequence[Network]) -> Network:
 
     With one hidden layer, neurons that ask the same question are one, their weights added. Deeper networks stand side
     by side; one of fewer layers passes its answers on. Weights and base are the exact means of what the members'
-    decimals write where these have an end, as for 2, 4, 5, 8 or 10 networks; otherwise they have four decimals more
+    decimals write where these have an end, as for 2, 4, 5, 8, 10 or 16 networks; otherwise they have four decimals more
     than the members' and are rounded. Of networks with long numbers they are the nearest floats. Slopes are averaged
     likewise; the lines of a column must end at the same values in all networks. Where there are bounds, it is the mean
     of the scores that is held to them.

@@ -13,28 +13,36 @@ from itertools import combinations
 import numpy as np
 
 from bgn.explain.counterfactual.problem import Problem
-from bgn.explain.crossings import answers_along, crossings, factor
+from bgn.explain.crossings import crossings, crossings_along, factor
 from bgn.model.step import Bools, Floats
 
 # How far beside a crossing of two lines to try, relative to its size.
 _BESIDE = np.array([0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
 # Most whole numbers of a column that are tried one by one.
 _MOST_WHOLE = 20_000
+# So many rows, about, are tried at once.
+_AT_ONCE = 100_000
 # How far beside the value at which a straight line passes what is wanted to try, relative to what is added up.
 _ON_SLOPE = (0.0, *(sign * 2.0**-power for power in (52, 50, 47, 40, 33) for sign in (1.0, -1.0)))
 
 
-def best_along(problem: Problem, column: int, rows: Floats) -> Floats:
-    """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will."""
+def best_along(problem: Problem, column: int, rows: Floats, ceiling: float = np.inf) -> Floats:
+    """Return for every row the value of a column nearest to the one asked about that will do; NaN if none will, or
+    none for less than `ceiling`."""
     if column in sloped(problem):
         return np.array([_best_on_slope(problem, column, row) for row in rows])
-    places, answers = answers_along(problem.layer, column, rows)
-    fits = np.column_stack([problem.holds(each, rows) for each in answers])
-    values, there = nearest_in_pieces(problem, column, places)
-    fits &= there
-    far = np.where(fits, np.abs(values - problem.x[column]), np.inf)
-    best = far.argmin(axis=1)[:, np.newaxis]
-    return np.where(fits.any(axis=1), np.take_along_axis(values, best, axis=1)[:, 0], np.nan)
+    values, there = nearest_in_pieces(problem, column, crossings_along(problem.layer, column, rows))
+    far = np.abs(values - problem.x[column])
+    spent = problem.price(rows) - np.abs(rows[:, column] - problem.x[column]) * problem.costs[column]
+    row, piece = np.nonzero(there & (spent[:, np.newaxis] + far * problem.costs[column] <= ceiling))
+    tried = rows[row]
+    tried[:, column] = values[row, piece]
+    good = problem.holds(problem.layer.fire(tried), tried)
+    row, piece = row[good], piece[good]
+    best, nearest = np.full(len(rows), np.nan), np.lexsort((far[row, piece], row))
+    first = nearest[np.unique(row[nearest], return_index=True)[1]]
+    best[row[first]] = values[row[first], piece[first]]
+    return best
 
 
 def sloped(problem: Problem) -> list[int]:
@@ -54,7 +62,7 @@ def _best_on_slope(problem: Problem, column: int, row: Floats) -> float:
 def _on_slope(problem: Problem, column: int, row: Floats) -> Floats:
     """Return the values of a column with a linear term that may be the nearest: in every piece its own nearest value,
     its ends, and where the prediction passes what is wanted, with floats beside."""
-    places, _ = answers_along(problem.layer, column, row[np.newaxis])
+    places = crossings_along(problem.layer, column, row[np.newaxis])
     nearest, there = nearest_in_pieces(problem, column, places)
     first, last = pieces(problem, column, places)
     near, low, high = nearest[there], first[there], last[there]
@@ -98,11 +106,13 @@ def nearest_in_pieces(problem: Problem, column: int, places: Floats) -> tuple[Fl
     return np.clip(problem.x[column], first, np.maximum(first, last)), there
 
 
-def climb(problem: Problem) -> Floats | None:
+def climb(problem: Problem, deadline: float) -> Floats | None:
     """Return a row that will do, found by changing one part after another for the most gain per cost; maybe None."""
     row = problem.x
     miss, cost = float(problem.misses(row[np.newaxis])[0]), 0.0
     while miss > 0:
+        if time.monotonic() > deadline:
+            return None
         rows = np.concatenate([row[np.newaxis], *(_settings(problem, part, row) for part in problem.parts)])
         rows = rows[problem.allows(rows, wanted=False)]
         misses, costs = problem.misses(rows), problem.price(rows)
@@ -141,11 +151,19 @@ def change_two(problem: Problem, ceiling: float, deadline: float) -> Floats | No
     """Return the cheapest answer that changes two parts, if it is cheaper than `ceiling`, or None."""
     best = None
     for pair in combinations(problem.parts, 2):
-        if time.monotonic() > deadline:
-            break
-        found = cheapest(problem, _two(problem, pair, ceiling))
-        if found is not None and problem.cost(found) < ceiling * (1 - 1e-12):
-            best, ceiling = found, problem.cost(found)
+        rows, column = _first_of_two(problem, pair, ceiling)
+        prices = problem.price(rows)
+        order = np.argsort(prices, kind="stable")
+        some = len(rows) if column is None else _AT_ONCE // (1 + np.count_nonzero(problem.layer.reads[:, column])) + 1
+        for begin in range(0, len(rows), max(some, 1)):
+            chosen = order[begin : begin + some]
+            if time.monotonic() > deadline:
+                return best
+            if column is not None and prices[chosen[0]] > ceiling:
+                break  # the others cost more still
+            found = cheapest(problem, _second_of_two(problem, rows[chosen], column, ceiling))
+            if found is not None and problem.cost(found) < ceiling * (1 - 1e-12):
+                best, ceiling = found, problem.cost(found)
     return best
 
 
@@ -156,7 +174,7 @@ def _settings(problem: Problem, part: tuple[int, ...], row: Floats) -> Floats:
     if part[0] in sloped(problem):
         values = _on_slope(problem, part[0], row)
     else:
-        places, _ = answers_along(problem.layer, part[0], row[np.newaxis])
+        places = crossings_along(problem.layer, part[0], row[np.newaxis])
         nearest, there = nearest_in_pieces(problem, part[0], places)
         values = nearest[there]
     rows = np.repeat(row[np.newaxis], len(values), axis=0)
@@ -171,21 +189,29 @@ def _categories(group: tuple[int, ...], row: Floats) -> Floats:
     return rows
 
 
-def _two(problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float) -> Floats:
-    """Return the candidates that change two parts."""
+def _first_of_two(
+    problem: Problem, pair: tuple[tuple[int, ...], ...], ceiling: float
+) -> tuple[Floats, int | None]:
+    """Return rows with the first of two parts changed, and the column to change next; None where both are."""
     grouped = [part for part in pair if part in problem.groups]
     single = [part[0] for part in pair if part not in problem.groups]
     if len(grouped) == 2:
-        return np.concatenate([_categories(grouped[1], row) for row in _categories(grouped[0], problem.x)])
+        return np.concatenate([_categories(grouped[1], row) for row in _categories(grouped[0], problem.x)]), None
     if len(grouped) == 1:
-        rows, column = _categories(grouped[0], problem.x), single[0]
-    else:
-        # The first is tried value by value: better the whole numbers, of which there are few.
-        other, column = sorted(single, key=lambda each: not problem.integer[each])
-        values = _candidates(problem, other, column, ceiling)
-        rows = np.repeat(problem.x[np.newaxis], len(values), axis=0)
-        rows[:, other] = values
-    found = best_along(problem, column, rows)
+        return _categories(grouped[0], problem.x), single[0]
+    # The first is tried value by value: better the whole numbers, of which there are few.
+    other, column = sorted(single, key=lambda each: not problem.integer[each])
+    values = _candidates(problem, other, column, ceiling)
+    rows = np.repeat(problem.x[np.newaxis], len(values), axis=0)
+    rows[:, other] = values
+    return rows, column
+
+
+def _second_of_two(problem: Problem, rows: Floats, column: int | None, ceiling: float) -> Floats:
+    """Return the rows that will do with that column changed, if there is one to change."""
+    if column is None:
+        return rows
+    found = best_along(problem, column, rows, ceiling)
     rows[:, column] = found
     return rows[~np.isnan(found)]
 

@@ -37,7 +37,7 @@ def cheapest_row(problem: Problem, deadline: float) -> tuple[Floats | None, floa
     if tiny or most <= 1 or (most == 2 and complete(problem, cost)):
         proven = time.monotonic() <= deadline
         return row, cost if proven else 0.0, proven
-    start = climb(problem)
+    start = climb(problem, deadline)
     if start is not None and problem.cost(start) < cost:
         start = _tighten(problem, start)
         if problem.fits(start):
