@@ -18,7 +18,7 @@ from sklearn.base import clone
 import bgn
 from bgn import BGNRegressor, shap_values
 from bgn.persist import read
-from tests.command import run
+from tests.command import call, run
 from tests.every_engine import local_cluster
 from tests.growing import same, table
 
@@ -44,7 +44,7 @@ from bgn.model.neuron import Neuron, Projection  # noqa: E402
 
 # distributed tells of workers that die on their own logger; only what it raises or warns of matters here.
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None}
+SMALL = {"max_width": 3, "shrinkage": 1.0, "max_replacements": 2, "random_state": 0, "cv": None, "max_linear": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -522,17 +522,17 @@ def test_rows_answer_alike_whatever_was_asked_before():
 
 
 def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
-    X, y = table(600)
+    X, y = table(300)
     rows = pd.DataFrame(X.round(2), columns=list("abcdef")).assign(lift=X[:, 0] > 0.5, rent=y)
-    rows["house"] = [f"no {number % 70}" for number in range(600)]
-    rows["quarter"] = np.random.default_rng(1).choice(np.array(["north", "south", None]), 600)
+    rows["house"] = [f"no {number % 70}" for number in range(300)]
+    rows["quarter"] = np.random.default_rng(1).choice(np.array(["north", "south", None]), 300)
     rows["rent"] += np.where(rows["quarter"] == "north", 3 * y.std(), 0.0)
-    rows["empty"] = np.full(600, np.nan)
+    rows["empty"] = np.full(300, np.nan)
     rows.loc[7, "b"] = np.nan
-    options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--json"
+    options = "--max-width", 3, "--replacements", 2, "--shrinkage", 1, "--folds", 0, "--max-linear", 0, "--json"
     cards = []
     rows["dear"] = pd.Series(np.where(rows["rent"] > rows["rent"].median(), "yes", "no")).where(rows.index != 11)
-    rows.to_parquet(tmp_path / "rents.parquet", row_group_size=100)
+    rows.to_parquet(tmp_path / "rents.parquet", row_group_size=50)
     for key in (
         ("-t", "rent", "--drop", "house", "--drop", "dear"),
         ("-t", "rent", "--key", "house", "--missing", "drop", "--drop", "quarter", "--drop", "dear"),
@@ -540,16 +540,17 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     ):
         for where in ((), ("--scheduler", two.scheduler.address)):
             out = "-o", tmp_path / "model.json"
-            done = run("fit", tmp_path / "rents.parquet", *options, *key, *where, *out)
+            once = run if where and "dear" not in key[:2] and "--key" not in key else call  # once in its own process
+            done = once("fit", tmp_path / "rents.parquet", *options, *key, *where, *out)
             cards.append((json.loads(done.out) | {"seconds": 0}, read(tmp_path / "model.json").held_out))
             assert "column 'empty' is empty and left out" in done.err
-            assert ("1 of 600 rows have missing values ('b' 1): left out" in done.err) == ("drop" in key)
+            assert ("1 of 300 rows have missing values ('b' 1): left out" in done.err) == ("drop" in key)
     assert cards[0] == cards[1]
     assert cards[2] == cards[3]
     assert cards[4] == cards[5]
     assert "quarter" in cards[0][0]["features_used"]
     drop = "--drop", "house", "--drop", "dear", "--missing", "refuse"
-    refused = run("fit", tmp_path / "rents.parquet", "-t", "rent", *drop, "--scheduler", two.scheduler.address, code=1)
+    refused = call("fit", tmp_path / "rents.parquet", "-t", "rent", *drop, "--scheduler", two.scheduler.address, code=1)
     assert "add --missing drop" in refused.err
 
 

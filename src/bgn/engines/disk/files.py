@@ -31,6 +31,7 @@ class File(ABC):
     named: bool
     labels: Sequence[Any]
     categories: Collection[Any] = ()  # columns of numbers that were categories when the file was written
+    text: Collection[Any] = ()  # columns of words, none of them declared as categories; they are read as codes
     stamp: Stamp | None  # what the file was when it was opened, if it is one
 
     @abstractmethod
@@ -97,6 +98,7 @@ class _Parquet(File):
             if len(self._types) < len(file.schema_arrow):
                 raise ValueError(f"{self.name} has two columns of the same name; rename one.")
             self.categories = _categories(file.schema_arrow)
+            self.text = {name for name, kind in self._types.items() if self._is_text(kind)}
         self.labels = [name for name in self._types if not name.startswith("__index_level_")]
 
     def _open(self, dictionaries: Sequence[str] = ()) -> Any:
@@ -142,7 +144,7 @@ class _Parquet(File):
         return self._pa.array([], self._types[label])
 
     def blocks(self, labels: Sequence[str], rows: int) -> Iterator[Sequence[Any]]:
-        text = [label for label in labels if self._is_text(self._types[label])]
+        text = [label for label in labels if label in self.text]
         with self._open(text) as file:
             for group in range(file.num_row_groups):
                 batches = file.iter_batches(rows, [group], columns=list(labels), use_threads=False)

@@ -22,7 +22,7 @@ from bgn.engines.disk.files import File, OpenFiles
 from bgn.engines.protocol import Floats
 from bgn.inputs.classes import Classes, Label, labels_in, sorted_labels
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
-from bgn.model.raw import Misread
+from bgn.model.raw import Coded, Misread
 from bgn.model.reading import values_of
 from bgn.model.schema import Schema
 
@@ -184,6 +184,9 @@ class FileTable(BlockwiseRows):
         if names := kinds.unsettled:
             for _, _, block in files.blocks([of_name[name] for name in names], rows_in(BLOCK_BYTES, len(names))):
                 values = dict(zip(names, map(values_of, block), strict=True))
+                for name, each in values.items():
+                    if isinstance(each, Coded) and all(of_name[name] in file.text for file in files):
+                        each.text = True
                 kinds = kinds.merged(Kinds.of_columns(values, forced, plain.named, words))
         return kinds.schema(self.target_name)
 
