@@ -146,7 +146,9 @@ def _body(
         if size in EQUAL[key][2]
     ]
     free: list[list[Cell]] = [
-        [label, "any", *(_cell(name, key, None, groups, figure) for name in names)] for key, (label, _) in FREE.items()
+        [label, "any", *(_cell(name, key, None, groups, figure) for name in names)]
+        for key, (label, _) in FREE.items()
+        if key not in TWO_ONLY or any(name in classdata.TWO for name in names)
     ]
     return run_at_all(equal + free)
 
