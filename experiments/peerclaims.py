@@ -102,10 +102,10 @@ PEER_CLAIMS: dict[str, Callable[[], str]] = {
     "peers-mixed-lead": lambda: leads(NUMBERS, "conditions"),
     "peers-mixed-above": lambda: above_at_most(NUMBERS, "conditions"),
     "peers-questions-lead": lambda: questions_lead(LARGE),
-    "peers-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", LARGE),
-    "peers-accurate-below-pairs": lambda: beside(ACCURATE, "EBM, default", LARGE),
+    "peers-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", TIMED_TOGETHER),
+    "peers-accurate-below-pairs": lambda: beside(ACCURATE, "EBM, default", TIMED_TOGETHER),
     "peers-accurate-below-lasso": lambda: beside(ACCURATE, "least squares / LassoCV", SMALL),
-    "peers-accurate-size": lambda: any_size(ACCURATE, LARGE),
+    "peers-accurate-size": lambda: any_size(ACCURATE, TIMED_TOGETHER),
     "peers-accurate-time": lambda: share_of_time(ACCURATE, "EBM, default", TIMED_TOGETHER),
 }
 """Every claim of these pages by name."""
