@@ -60,9 +60,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     cv : int, "auto", None, splitter or pairs of positions, default "auto"
         Where rows are few, some of them set apart decide little: width, ridge penalty and number of columns of a
         question are then chosen by cross-validation in so many folds, and the network is grown on all rows. "auto"
-        takes five folds up to 6,000 rows, unless there is an `eval_set` or a `validation_fraction` of 0; None never
-        does. Several layers always take rows set apart. Splitters of scikit-learn and pairs (train, test) are for rows
-        in memory.
+        takes five folds up to 6,000 rows (three where rows times columns exceed 2,097,152), unless there is an
+        `eval_set` or a `validation_fraction` of 0; None never does. Several layers always take rows set apart.
+        Splitters of scikit-learn and pairs (train, test) are for rows in memory.
     n_networks : int, default 1
         Grow so many networks, each without another share of the rows, `validation_fraction`, which validates it, and
         predict their mean, which is more accurate and wider. It is one network, in which equal questions are one. They
@@ -176,9 +176,7 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
                 )
         return given, held_out, None
 
-    def predict(
-        self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False
-    ) -> Any:
+    def predict(self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False) -> Any:
         """Predict the target of every row.
 
         Parameters

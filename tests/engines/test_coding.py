@@ -14,8 +14,8 @@ from bgn.engines.part import Part
 from bgn.engines.protocol import Question
 from bgn.engines.shared_rows import line_of
 from bgn.grow.constraints import NO_CONSTRAINTS
+from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.directions.lines import SingleLines
-from bgn.grow.directions.pairs import different
 from bgn.grow.loss import Squared
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column
@@ -70,8 +70,7 @@ def test_no_cut_with_gaps_on_either_side_gains_more(data):
     coding = coding_of([Column("x")], np.array([missing.any()]), x[None], np.ones(rows, np.int64))
     columns, loss = coding.columns(x[None]), Squared.over(y.min(), y.max(), rows)
     engine = MemoryEngine(Part(columns, loss.targets.steps(y), None, loss), loss)
-    values = [different(column) for column in columns]
-    lines = SingleLines(columns, values, np.ones(rows, np.int64), coding, engine, NO_CONSTRAINTS).lines
+    lines = SingleLines(bins_of(engine, coding), coding, engine, NO_CONSTRAINTS).lines
     cuts = [cut for cut in engine.cuts([Question(EMPTY, line) for line in lines]) if cut is not None]
     found = max((cut.gain * 4.0**-loss.grid.exponent for cut in cuts), default=0.0)
     tried = [missing]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.answer_bits import tables_of
 from bgn.engines.kernels import classes as kernels
-from bgn.engines.part import Part, tables_of
+from bgn.engines.part import Part
 from bgn.engines.protocol import CONTRAST, Integers, Loss, Output
 
 
@@ -23,8 +24,9 @@ class ClassPart(Part):
             known = self._each = self._answers_known, output, self._with_losses(self._gap(output))[0]
         return known[2]
 
-    def _remember(self, output: Output, residual: Integers) -> None:
+    def _remember(self, output: Output, residual: Integers, limbs: Integers) -> tuple[Output, Integers]:
         self._each = self._answers_known, output, residual
+        return output, residual
 
     def residual(self, output: Output) -> Integers:
         known = self._residual

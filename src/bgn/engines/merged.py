@@ -25,6 +25,7 @@ from bgn.engines.shared_rows import line_of
 from bgn.model.neuron import Neuron, Projection
 
 _RESIDUAL_BITS = 31  # are plenty for a direction
+_MOST_KEPT = 1 << 23  # covariances of columns
 _EVERYWHERE = (-math.inf, math.inf)
 
 PartKind = TypeVar("PartKind", bound=RowPart)
@@ -43,6 +44,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         self._low = np.min([each.low for each in measures], axis=0)
         self._high = np.max([each.high for each in measures], axis=0)
         self._whole = np.all([each.whole for each in measures], axis=0)
+        self._seen = list(zip(self._low.tolist(), self._high.tolist(), self._whole.tolist(), strict=True))
         self.n_columns = len(self._low)
         self._reach: list[float] = np.maximum(self._high, -self._low).tolist()
         probes = np.concatenate([each.probes for each in measures], axis=1)
@@ -52,6 +54,8 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         self._cells_in_window = min(CELLS_IN_WINDOW, self._cells)
         self.output = NO_OUTPUT
         self._columns: Columns | None = None
+        self._products: tuple[Output, Floats] | None = None  # of the last output asked about
+        self._gram: dict[int, Floats] = {}
         self._fired: dict[int, int] = {}  # weight of the rows where each slot fires
 
     def _sum(
@@ -116,16 +120,18 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         return np.sum(sums, axis=0), np.min(nearest, axis=0)
 
     def seen(self) -> list[tuple[float, float, bool]]:
-        return list(zip(self._low.tolist(), self._high.tolist(), self._whole.tolist(), strict=True))
+        return self._seen
 
     # -- answers and outputs -------------------------------------------------------------------------------
 
     def put(self, slot: int, neuron: Neuron) -> tuple[int, int, bool]:
+        self._products = None
         fired, target_sum, changed = self._sum(RowPart.put, slot, neuron).tolist()
         self._fired[slot] = fired
         return fired, target_sum, changed > 0 or slot >= len(self.output.weights)
 
     def move(self, source: int, target: int) -> None:
+        self._products = None
         self.parts.ask(RowPart.move, source, target)
         self._fired[target] = self._fired[source]
 
@@ -226,10 +232,13 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
 
     def products(self, output: Output) -> Floats:
         """Covariances of all columns with what `output` leaves, in integer units, times the total weight."""
-        about = self.describe()
-        shift = max(0, self.loss.grid.bits + 4 - _RESIDUAL_BITS)
-        limbs = self._sum(RowPart.products, output, about.centre, about.scale, shift)
-        return self._covariances(limbs, about.sums, self._sum(RowPart.residual_sum, output, shift)) * 2.0**shift
+        if self._products is None or self._products[0] is not output:
+            about = self.describe()
+            shift = max(0, self.loss.grid.bits + 4 - _RESIDUAL_BITS)
+            limbs = self._sum(RowPart.products, output, about.centre, about.scale, shift)
+            left = self._sum(RowPart.residual_sum, output, shift)
+            self._products = output, self._covariances(limbs, about.sums, left) * 2.0**shift
+        return self._products[1]
 
     def _covariances(self, limbs: Integers, sums: Integers, other_sum: int) -> Floats:
         """Sum over rows of (x_j - mean_j) * other, given the limbs of x_j * other; exact until the last rounding."""
@@ -241,9 +250,13 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         )
 
     def gram(self, column: int) -> Floats:
-        about = self.describe()
-        limbs = self._sum(RowPart.gram, column, about.centre, about.scale)
-        return self._covariances(limbs, about.sums, int(about.sums[column]))
+        if column not in self._gram:
+            about = self.describe()
+            limbs = self._sum(RowPart.gram, column, about.centre, about.scale)
+            if len(self._gram) * self.n_columns > _MOST_KEPT:
+                self._gram = {}
+            self._gram[column] = self._covariances(limbs, about.sums, int(about.sums[column]))
+        return self._gram[column]
 
     def cross(self, slot: int) -> Floats:
         about, fired = self.describe(), self._fired[slot]

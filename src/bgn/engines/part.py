@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bgn.engines.answer_bits import tables_of
 from bgn.engines.cells import CellSums, RowsInCells, Sieve, chosen_rows, joined_rows, merge
 from bgn.engines.kernels import cuts
 from bgn.engines.kernels import rows as kernels
@@ -25,8 +26,6 @@ PROBES = 64
 _CHUNK = 1 << 18
 _ROOM = 1 << 8
 _FEW_REGIONS = 1 << 13
-BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1  # of every byte
-SIGNS = np.ascontiguousarray((2 * BITS - 1).T)
 # A gap; and what to add where a slot, a bit of a row of codes, fires and where it does not.
 Leftover = tuple[Integers, NDArray[np.uint8], int, int, int]
 _NO_SHIFT = np.zeros(0, np.uint8), 0, 0, 0
@@ -49,6 +48,7 @@ class Part(RampRows, CellPart):
         # Gaps; the current output's first.
         self._known: list[tuple[Output, Leftover]] = [(NO_OUTPUT, (self._start, *_NO_SHIFT))]
         self._residual: tuple[Output, Integers] | None = None  # where it is not the gap
+        self._losses: tuple[Output, Integers] | None = None  # the limbs that came with it
         self._last: tuple[Output, Leftover] | None = None
         self._cells: list[tuple[Sieve, NDArray[np.uint16]]] = []
         self._correlations: dict[int, list[int]] = {}
@@ -59,15 +59,10 @@ class Part(RampRows, CellPart):
         probes = self.columns[:, np.arange(n) * self.n_rows // max(n, 1)]
         reach = [(float(c.min()), float(c.max())) if n else (np.inf, -np.inf) for c in self.columns]
         low, high = np.array(reach, np.float64).reshape(-1, 2).T
+        whole = np.array([bool((column == np.rint(column)).all()) for column in self.columns], bool)
+        total = int(self.weight.sum()) if len(self.weight) else self.n_rows
         return Measures(
-            self.n_rows,
-            int(self.weight.sum()) if len(self.weight) else self.n_rows,
-            self._total(self.target),
-            self._limbs(self._start),
-            low,
-            high,
-            np.array([bool((column == np.rint(column)).all()) for column in self.columns], bool),
-            probes,
+            self.n_rows, total, self._total(self.target), self._limbs(self._start), low, high, whole, probes
         )
 
     # -- cuts ----------------------------------------------------------------------------------------------
@@ -162,10 +157,16 @@ class Part(RampRows, CellPart):
         before = self.codes[slot >> 3].copy()
         line, row = self.line(neuron.projection), self.codes[slot >> 3]
         told = self._sum(3, kernels.fire, line, neuron.threshold, self.weight, self.target, row, slot & 7)
-        self._last, self._residual, self._correlations = None, None, {}
+        self._last, self._correlations = None, {}
         if told[2]:
             self._take_back(slot, before)
+            self._drop_residual(slot)
         return told
+
+    def _drop_residual(self, slot: int) -> None:
+        """Forget the residual if it depends on the answers in a slot."""
+        if self._residual is not None and self._residual[0].weights[slot : slot + 1].any():
+            self._residual = None
 
     def _take_back(self, slot: int, before: NDArray[np.uint8]) -> None:
         """Forget what depends on the answers that were in a slot `before`."""
@@ -182,7 +183,9 @@ class Part(RampRows, CellPart):
     def move(self, source: int, target: int) -> None:
         fires, row = (self.codes[source >> 3] >> (source & 7)) & 1, self.codes[target >> 3]
         row[:] = (row & (255 - (1 << (target & 7)))) | (fires << (target & 7))
-        self._known, self._last, self._residual, self._correlations = [], None, None, {}
+        known = [each for each in self._known if not each[0].weights[target : target + 1].any()]
+        self._known, self._last, self._correlations = [each for each in known if not any(each[1][3:])], None, {}
+        self._drop_residual(target)
 
     def residual(self, output: Output) -> Integers:
         """The residual that `output` leaves, row by row."""
@@ -190,7 +193,7 @@ class Part(RampRows, CellPart):
             return self._gap(output)
         known = self._residual
         if known is None or not known[0].same(output):
-            known = self._residual = output, self._with_losses(self._gap(output))[0]
+            known = self._remember(output, *self._with_losses(self._gap(output)))
         return known[1]
 
     def _with_losses(self, gap: Integers) -> tuple[Integers, Integers]:
@@ -245,17 +248,21 @@ class Part(RampRows, CellPart):
         self._correlations = {}
         if self.loss.quadratic:
             return self._limbs(gap)
-        residual, limbs = self._with_losses(gap)
-        self._remember(output, residual)
-        return limbs
+        known, losses = self._residual, self._losses
+        if known is None or losses is None or known[0] is not losses[0] or not known[0].same(output):
+            residual, limbs = self._with_losses(gap)
+            self._remember(output, residual, limbs)
+            return limbs
+        return losses[1]
 
-    def _remember(self, output: Output, residual: Integers) -> None:
-        """Keep a residual, which is likely to be asked for."""
-        self._residual = output, residual
+    def _remember(self, output: Output, residual: Integers, limbs: Integers) -> tuple[Output, Integers]:
+        """Keep a residual, which is likely to be asked for, and the limbs that came with it."""
+        self._residual, self._losses = (output, residual), (output, limbs)
+        return self._residual
 
     def forget(self) -> None:
         """Drop everything that can be worked out again."""
-        self._known, self._last, self._residual, self._correlations = [], None, None, {}
+        self._known, self._last, self._residual, self._losses, self._correlations = [], None, None, None, {}
         self._cells, self._lines = [], []
 
     def _limbs(self, gap: Integers) -> Integers:
@@ -339,12 +346,3 @@ class Part(RampRows, CellPart):
             found = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
             room *= 4
         return names[:found].copy(), sums[:found].copy()
-
-
-def tables_of(output: Output) -> Integers:
-    """What each of the 256 answers of a group of eight neurons adds, for one group at least; the first has the base."""
-    weights = np.zeros((max(1, (len(output.weights) + 7) >> 3), 8), np.int64)
-    weights.ravel()[: len(output.weights)] = output.weights
-    tables = weights @ SIGNS
-    tables[0] += output.base
-    return tables

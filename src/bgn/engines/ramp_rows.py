@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.engines.kernels import ramps as kernels
 from bgn.engines.protocol import Integers, Output
@@ -19,7 +20,7 @@ class RampRows(SharedRows):
     output: Output
     residual: Callable[[Output], Integers]
     fired_sums: Callable[[Integers, int], Integers]
-    _fired: Callable[[int], Integers]
+    codes: NDArray[np.uint8]
 
     def _ramp(self, ramp: Ramp) -> Integers:
         """The whole numbers of a ramp, one per row."""
@@ -44,8 +45,8 @@ class RampRows(SharedRows):
         return np.concatenate([[heavy.sum()], self.fired_sums(heavy, width), *limbs])
 
     def ramp_fired(self, ramps: Sequence[Ramp], slot: int) -> Integers:
-        fired = self._fired(slot)
-        return np.array([(self._ramp(ramp) * fired).sum() for ramp in ramps], np.int64)
+        fires = self.codes[slot >> 3], slot & 7
+        return self._sum(len(ramps), kernels.ramps_fired, self.columns, *places(ramps), fires, self.weight)
 
     def _residuals(self) -> Sequence[Any]:
         """The current residual, once per output."""

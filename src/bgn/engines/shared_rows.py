@@ -15,8 +15,9 @@ from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.protocol import Floats, Integers, Loss
 from bgn.model.neuron import Neuron, Projection
 
-# From so many rows on threads share directions, and from so many on rows.
+# From so many rows, or values, on threads share directions and columns, and from so many rows on rows.
 _ROWS_FOR_SHARING = 1 << 12
+_VALUES_FOR_SHARING = 1 << 21
 _ROWS_FOR_THREADS = 1 << 18
 # More pieces of rows than threads: one that wakes late finds something left to do.
 _PIECES = 4
@@ -50,7 +51,8 @@ class SharedRows:
         self.columns, self.target, self.loss, self.below = columns, target, loss, below
         self.weight = _NO_WEIGHT if weight is None else weight
         self.n_columns, self.n_rows = columns.shape
-        self.threads = threads if self.n_rows >= _ROWS_FOR_SHARING else 1
+        enough = self.n_rows >= _ROWS_FOR_SHARING or columns.size >= _VALUES_FOR_SHARING
+        self.threads = threads if enough else 1
         self._pool = ThreadPool(self.threads) if self.threads > 1 else None
         pieces = _PIECES * self.threads if self.threads > 1 and self.n_rows >= _ROWS_FOR_THREADS else 1
         edges = np.linspace(0, self.n_rows, pieces + 1)
@@ -107,10 +109,7 @@ class SharedRows:
         return 2 * self._sum(self.n_columns, kernels.fired_sums, self.below, values, self.n_columns) - values.sum()
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
-        columns = range(self.n_columns)
-        return np.concatenate(
-            [self._products(slice(j, j + 1), centre, scale, self._column(j, centre, scale)) for j in columns]
-        )
+        return self._sum((self.n_columns, 2), kernels.column_squares, self.columns, centre, scale, self.weight)
 
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         if self.below is None:

@@ -60,6 +60,10 @@ class Constraints:
         """What an engine's column wants."""
         return self.monotone[column] if column < len(self.monotone) else 0
 
+    def of_all(self, columns: Sequence[int]) -> Integers:
+        """What each of an engine's columns wants."""
+        return np.array([*map(self.of, columns)] if self.signed else [0] * len(columns), np.int64)
+
     def sign(self, line: Projection) -> int | None:
         """The sign that the output weight of a question along a line must have, 0 for either; None if none will do."""
         if self.groups is not None and not self.together(line.columns):

@@ -3,7 +3,8 @@
 Each competing setting grows a layer on all rows but one fold, once per fold, and is judged on that fold at every width.
 The rule: the ridge penalty with the least mean loss at its best width; with it questions about single columns if these
 do better; and linear terms among the questions if that does better still. Linear terms alone are preferred unless the
-others do better by more than the noise of their loss. For classes, where rows are not too few, scores are stretched as
+others do better by more than the noise of their loss. On tables of many values penalties are tried from the least on,
+while the last does best. For classes, where rows are not too few, scores are stretched as
 the folds tell. Neurons are not replaced meanwhile, which would take ten times as long. The layer is then grown on all
 rows, and every width of it carries the loss that cross-validation found for it.
 """
@@ -74,12 +75,8 @@ def cross_validated(rows: Roles, settings: GrowthSettings, seed: int, monitor: M
     competing = len(penalties(rows, settings, True))
     short = replace(settings, digits=None)
     plain = replace(short, max_linear=0)
-    classes, judged = not rows.train.loss.quadratic, list[_CrossValidated]()
-    for place in range(competing):
-        if classes and place > ENOUGH and min(judged, key=_least) is not judged[-1]:
-            break  # a larger penalty would do worse still
-        judged.append(_judge(rows, plain, place, seed, monitor))
-    best = min(judged, key=_least)
+    enough = 0 if rows.wide else competing if rows.train.loss.quadratic else ENOUGH
+    best = _climbed(rows, plain, enough, seed, monitor)
     if settings.max_features > 1 and not monitor.out_of_time():
         best = min(best, _judge(rows, replace(plain, max_features=1), best.penalty, seed, monitor), key=_least)
     if settings.most_linear and not monitor.out_of_time():
@@ -117,10 +114,20 @@ def _with_lines(
     joined = _judge(rows, among, best.penalty, seed, monitor)
     if joined.least < best.least - CLEARLY * best.noise(rows):
         best = joined
-    competing = range(len(penalties(rows, settings, True)))
-    alone = min((_judge(rows, lines_alone(settings), place, seed, monitor) for place in competing), key=_least)
+    enough = 0 if rows.wide else len(penalties(rows, settings, True))
+    alone = _climbed(rows, lines_alone(settings), enough, seed, monitor)
     noise = max(best.noise(rows), _SURE * best.apart(alone))
     return alone if alone.least <= best.least + noise else best
+
+
+def _climbed(rows: Roles, settings: GrowthSettings, enough: int, seed: int, monitor: Monitor) -> _CrossValidated:
+    """The best of the penalties that compete: `enough` beyond the least, and larger ones while the last is the best."""
+    judged = list[_CrossValidated]()
+    for place in range(len(penalties(rows, settings, True))):
+        if place > enough and min(judged, key=_least) is not judged[-1]:
+            break  # a larger penalty would do worse still
+        judged.append(_judge(rows, settings, place, seed, monitor))
+    return min(judged, key=_least)
 
 
 def _least(judged: _CrossValidated) -> float:

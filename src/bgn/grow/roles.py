@@ -25,6 +25,8 @@ SAMPLE_ROWS = 16384
 _FEW, _OFTEN = 50, 10
 # Up to so many rows are cross-validated unless told, in so many folds: a fifth of them would decide nothing.
 FEW_ROWS, _AUTO_FOLDS = 6000, 5
+# Of a table with more values than this, rows times columns, there are fewer folds, and fewer penalties compete.
+_MANY_VALUES, _FOLDS_OF_MANY = 1 << 21, 3
 # How many folds, "auto", none, or the hashes of the rows that learn and of those that validate, fold by fold.
 Folding = int | str | None | list[tuple[Hashes, Hashes]]
 # The least and the greatest value of every column, and whether all are whole.
@@ -45,6 +47,11 @@ class Roles:
     threads: int = 1
     folds: tuple[Roles, ...] = ()  # to choose by, where there are no rows apart: all but a share, and that share
     reach: Reach | None = None  # of columns over all rows to learn from, those left out of a share included
+
+    @property
+    def wide(self) -> bool:
+        """Whether there are so many values, rows times columns, that choosing by folds must be brief."""
+        return self.train.total / self.unit * self.train.n_columns > _MANY_VALUES
 
     def ends(self, column: int) -> tuple[float, float]:
         """The least and the greatest value that rows to learn from have."""
@@ -131,7 +138,7 @@ def _plan(
     counts = np.sum([each.counts for each in surveys], axis=0)
     rows = total / 2 ** (exponent or 0)
     alone = alone and not _few_and_often(counts, rows)
-    folds = _folding(cv, rows, validation_fraction) if alone else None
+    folds = _folding(cv, rows, len(surveys[0].gaps), validation_fraction) if alone else None
     if alone and folds is None:
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
         plan = replace(plan, edge=edge)
@@ -144,10 +151,11 @@ def _plan(
     return plan, exponent or 0, np.any([each.gaps for each in surveys], axis=0), folds
 
 
-def _folding(cv: Folding, rows: float, validation_fraction: float) -> Folding:
+def _folding(cv: Folding, rows: float, columns: int, validation_fraction: float) -> Folding:
     """How rows are folded, if they are."""
     if isinstance(cv, str):
-        return _AUTO_FOLDS if validation_fraction > 0 and rows <= FEW_ROWS else None
+        folds = _FOLDS_OF_MANY if rows * columns > _MANY_VALUES else _AUTO_FOLDS
+        return folds if validation_fraction > 0 and rows <= FEW_ROWS else None
     return cv
 
 
@@ -182,7 +190,7 @@ def _dealt(sample: Sample, number: int) -> Integers:
 
 
 def _some_of(sample: Sample, rows: Integers) -> Sample:
-    columns = np.ascontiguousarray(sample.columns[:, rows])
+    columns = np.take(sample.columns, rows, axis=1)
     return Sample(sample.hashes[rows], columns, sample.target[rows], sample.weight[rows])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from bgn.engines.integers import Grid
 from bgn.engines.protocol import CONTRAST, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
+from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.output import State
 from bgn.grow.roles import Roles
 from bgn.model.decimals import EXACT, written
@@ -34,7 +35,7 @@ class Straight:
     def candidates(self, state: State) -> list[Ramp]:
         """The columns that explain most of what a state leaves, as ramps, the most promising first."""
         taken = [ramp.column for ramp in state.ramps]
-        columns = np.array([j for j in self._columns.tolist() if j not in taken], np.int64)
+        columns = self._columns[~np.isin(self._columns, taken)]
         if len(taken) >= self._most or len(columns) == 0:
             return []
         rows = self._rows.train
@@ -60,14 +61,14 @@ class Straight:
 
 def _numbers(rows: Roles) -> Integers:
     """The columns of numbers that take more than two values in the sample, and vary."""
-    coding, part = rows.coding, None if rows.sample is None else rows.sample.part
-    if part is None or part.below is not None:
+    if rows.sample is None or (part := rows.sample.part).below is not None:
         return np.zeros(0, np.int64)
+    coding = rows.coding
     n = part.n_columns if coding is None else coding.n_columns
     levels = [None] * n if coding is None else coding.levels
     varied = rows.train.describe().deviation > 0
-    usable = [j for j in range(n) if levels[j] is None and varied[j] and len(np.unique(part.columns[j])) > 2]
-    return np.array(usable, np.int64)
+    different = bins_of(rows.sample, coding).different
+    return np.array([j for j in range(n) if levels[j] is None and varied[j] and different[j] > 2], np.int64)
 
 
 def ends(low: float, high: float, digits: int | None) -> tuple[float, float]:

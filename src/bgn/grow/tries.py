@@ -27,7 +27,7 @@ _SHARES = (0.0, 0.1, 0.3, 1.0)
 _PLENTY = 5000
 _LITTLE = 1.0
 _LITTLE_OF_MANY = 30.0  # the same in an average, whose networks grow wide
-# So many beyond the least are tried for classes, and more while the last is the best.
+# So many beyond the least are tried for classes (by folds of wide tables none), and more while the last is the best.
 ENOUGH = 2
 # How many times as much as a linear term a question must gain to be asked instead; these compete.
 LEADS = (1.0, 3.0)

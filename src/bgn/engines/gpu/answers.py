@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bgn.engines.part import tables_of
+from bgn.engines.answer_bits import tables_of
 from bgn.engines.protocol import Output
 from bgn.engines.regions import region_keys
 

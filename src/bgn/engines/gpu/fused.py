@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bgn.engines.answer_bits import tables_of
 from bgn.engines.cells import Best, Sieve
 from bgn.engines.gpu import engine, kernels
 from bgn.engines.gpu.cut import Total
 from bgn.engines.gpu.engine import TensorPart
 from bgn.engines.gpu.sums import project
-from bgn.engines.part import tables_of
 from bgn.engines.protocol import Floats, Integers, Loss, Output
 from bgn.engines.shared_rows import signs
 from bgn.model.neuron import Neuron, Projection

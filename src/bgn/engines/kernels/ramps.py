@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from bgn.compiled import compiled
+from bgn.engines.kernels.rows import BLOCK
 
 LIMB = 20
 
@@ -34,6 +35,26 @@ def descend(gap, columns, index, place, rates, start, stop, out):
         for i in range(stop - start):
             x = min(max(np.float64(column[i]), low), high)
             part[i] -= np.int64(np.rint(np.rint((x - centre) * scale) * rate))
+
+
+@compiled
+def ramps_fired(columns, index, place, fires, weight, start, stop, out):
+    """Add to ``out[k]`` the weighted sum of the whole numbers of ramp k over the rows where a neuron fires.
+
+    `fires`: its row of codes, and its bit.
+    """
+    weighted, (row, bit) = len(weight) > 0, fires
+    for begin in range(start, stop, BLOCK):
+        end = min(begin + BLOCK, stop)
+        codes = row[begin:end]
+        for k in range(len(index)):
+            low, high, centre, scale = place[k, 0], place[k, 1], place[k, 2], place[k, 3]
+            column, total = columns[index[k], begin:end], 0
+            for i in range(end - begin):
+                x = min(max(np.float64(column[i]), low), high)
+                whole = np.int64(np.rint((x - centre) * scale)) & -np.int64((codes[i] >> bit) & 1)
+                total += weight[begin + i] * whole if weighted else whole
+            out[k] += total
 
 
 @compiled

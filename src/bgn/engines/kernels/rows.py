@@ -229,6 +229,23 @@ def column_products(columns, centre, scale, other, weight, start, stop, out):
 
 
 @compiled
+def column_squares(columns, centre, scale, weight, start, stop, out):
+    """Add to ``out[j]`` the limbs (high, low) of the sum of ``weight * x_j * x_j``; see `column_products`."""
+    weighted = len(weight) > 0
+    for j in range(len(columns)):
+        column = columns[j, start:stop]
+        c, f = centre[j], scale[j]
+        high, low = 0, 0
+        for i in range(stop - start):
+            x = np.int64(np.rint((np.float64(column[i]) - c) * f))
+            w = weight[start + i] if weighted else 1
+            high += w * ((x * x) >> 31)
+            low += w * ((x * x) & 0x7FFFFFFF)
+        out[j, 0] += high
+        out[j, 1] += low
+
+
+@compiled
 def region_sums(codes, keys, target, weight, start, stop, place):
     """Group the rows by their answers; `place` (place_of, names, sums) receives the regions.
 

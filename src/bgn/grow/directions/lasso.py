@@ -34,17 +34,24 @@ class InnerProducts:
         self.gram = np.zeros((rows.n_columns, rows.n_columns))
         self._known: NDArray[np.bool_] = np.zeros(rows.n_columns, dtype=bool)
         self._cross = np.zeros((8, rows.n_columns))
+        self._unknown: set[int] = set()  # slots whose products are asked for when they are needed
         self._last: tuple[Output, Floats] = self._none, self._start
 
     def _asked(self, output: Output) -> Floats:
         return self._rows.products(output) / (self._norm * self._rows.total)
 
     def learn(self, slot: int) -> None:
-        """Take in the inner products of the columns with the answers of `slot`."""
-        while slot >= len(self._cross):
-            self._cross = np.concatenate([self._cross, np.zeros_like(self._cross)])
-        self._cross[slot] = self._rows.cross(slot) / (self._norm * self._rows.total)
+        """Take note that the answers of `slot` are new."""
+        self._unknown.add(slot)
         self._last = self._none, self._start
+
+    def _learn_all(self, width: int) -> None:
+        """Ask for the inner products of the columns with new answers, as far as they count."""
+        for slot in sorted(slot for slot in self._unknown if slot < width):
+            self._unknown.remove(slot)
+            while slot >= len(self._cross):
+                self._cross = np.concatenate([self._cross, np.zeros_like(self._cross)])
+            self._cross[slot] = self._rows.cross(slot) / (self._norm * self._rows.total)
 
     def with_residual(self, output: Output) -> Floats:
         """Mean of every standardised column times the residual that `output` leaves."""
@@ -53,6 +60,7 @@ class InnerProducts:
             if known is not output:
                 self._last = output, self._asked(output)
             return self._last[1]
+        self._learn_all(len(output.weights))
         if len(known.weights) == len(output.weights):
             (changed,) = (known.weights != output.weights).nonzero()
             if len(changed) <= 1:

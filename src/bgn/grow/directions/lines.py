@@ -9,7 +9,6 @@ with the highest residuals, and change with it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +17,16 @@ from bgn.engines.coding import Coding
 from bgn.engines.kernels.levels import best_subsets
 from bgn.engines.protocol import Engine, Floats, Integers
 from bgn.grow.constraints import Constraints
-from bgn.grow.directions.pairs import codes_of
-from bgn.grow.directions.screen import FINE, single_gains
+from bgn.grow.directions.column_bins import ColumnBins
+from bgn.grow.directions.pairs import Share
+from bgn.grow.directions.screen import single_gains
 from bgn.model.neuron import Projection
 
 # Levels are taken to have so many rows more than they have, with the mean residual of all.
 _PRIOR = 10.0
 # Of the variance between levels that differ by chance alone, the best two groups of them explain so much.
 _BY_CHANCE = 2 / math.pi
+_LINES_PER_THREAD = 64
 
 
 class Subsets:
@@ -73,33 +74,30 @@ class Subsets:
 class SingleLines:
     """Lines along one column each, screened by bins; `owner` tells the column of every line."""
 
-    def __init__(
-        self, columns: NDArray[np.float64], values: Sequence[Floats], weight: Integers, coding: Coding | None,
-        train: Engine, constraints: Constraints,
-    ) -> None:  # fmt: skip
-        n_columns = len(columns) if coding is None else coding.n_columns
-        codes = [codes_of(*both, FINE)[0] for both in zip(columns, values, strict=True)]
-        self.lines = [Projection((j,), (1.0,)) for j in range(len(columns))]
+    def __init__(self, bins: ColumnBins, coding: Coding | None, train: Engine, constraints: Constraints) -> None:
+        columns = len(bins.different)
+        n_columns = columns if coding is None else coding.n_columns
+        self.lines = [*bins.lines]
         owner = [*range(n_columns)]
         for j in () if coding is None else coding.marked:
             owner.append(j)
         for j in () if coding is None else coding.marked:
-            mark, missing = coding.mark_of(j), columns[coding.mark_of(j)] > 0  # type: ignore[union-attr]
-            fewer = codes_of(columns[j], values[j], FINE - 1)[0]
-            far = _beyond(*train.seen()[j][:2])
+            mark, far = coding.mark_of(j), _beyond(*train.seen()[j][:2])  # type: ignore[union-attr]
             self.lines += [Projection((j, mark), (1.0, -far)), Projection((j, mark), (1.0, far))]
-            codes += [np.where(missing, 0, fewer + 1).astype(np.uint8), np.where(missing, FINE - 1, fewer)]
             owner += [j, j]
-        self._codes = np.stack(codes).astype(np.uint8)
+        self._codes, self._count = bins.codes, bins.weights
         self._owner = np.array(owner)
-        self._wanted = np.array([constraints.of(line.columns[0]) for line in self.lines], np.int64)
-        self._count = np.stack([np.bincount(each, weight, FINE).astype(np.int64) for each in self._codes])
+        self._wanted = constraints.of_all([line.columns[0] for line in self.lines])
         self._n_columns, self._plain = n_columns, len(self.lines) == n_columns
 
-    def gains(self, values: Integers, rows: int, total: int) -> Floats:
+    def gains(self, values: Integers, rows: int, total: int, share: Share) -> Floats:
         """What every line gains; the engine's columns come first."""
-        gains = np.zeros(len(self._codes))
-        single_gains(self._codes, self._count, values, rows, total, self._wanted, gains)
+        gains, about = np.zeros(len(self._codes)), (values, rows, total)
+
+        def part(some: slice) -> None:
+            single_gains(self._codes[some], self._count[some], *about, self._wanted[some], gains[some])
+
+        share(part, len(gains), _LINES_PER_THREAD)
         return gains
 
     def best(self, gains: Floats) -> tuple[Floats, Integers]:
@@ -110,6 +108,14 @@ class SingleLines:
         for line in np.argsort(-gains, kind="stable")[::-1].tolist():  # the last that is written is the best
             best[self._owner[line]], which[self._owner[line]] = gains[line], line
         return best, which
+
+
+def largest(values: Floats, most: int) -> Integers:
+    """Where the largest values are, at most so many, the largest first and of equal ones the first."""
+    some = np.arange(len(values))
+    if len(values) > 4 * most:
+        some = np.flatnonzero(values >= np.partition(values, len(values) - most)[len(values) - most])
+    return some[np.argsort(-values[some], kind="stable")][:most]
 
 
 def _beyond(low: float, high: float) -> float:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from bgn.engines.protocol import Floats, Integers
 from bgn.grow.directions.angles import turns
-from bgn.grow.directions.two_way import ANGLES, BINS, COARSE, NEVER, near_gains, pair_gains, place_cells
+from bgn.grow.directions.two_way import ANGLES, BINS, COARSE, NEVER, near_gains, pair_gains, place_cells, place_in_bins
 
 WIDTH = math.pi / ANGLES
 _ALL_ROUND = (np.arange(ANGLES) + 0.5) * WIDTH
 _NEARBY = WIDTH * np.array([0.0, -0.5, -0.25, 0.25, 0.5])
 _KEPT = 256  # pairs, some 48 KiB each
 _PAIRS_PER_THREAD = 8
+_AT_ONCE = 64  # columns
 _ALL_WITHIN = 50  # values: one of so few is more than may lie beyond a column's reach
 
 # Shares so many items out among threads, at least so many to each.
@@ -39,8 +40,15 @@ class Binned:
     @classmethod
     def of(cls, columns: Iterable[NDArray[Any]], values: Iterable[Floats]) -> Binned:
         """Bin every column, given its different values."""
-        codes, centres, bins, spread, reach = zip(*map(_bin, columns, values), strict=True)
-        return cls(np.stack(codes), np.stack(centres), np.array(bins), np.array(spread), np.array(reach))
+        values = list(values)
+        codes = np.stack([codes_of(*both, COARSE) for both in zip(columns, values, strict=True)])
+        size = np.array([len(each) for each in values])
+        centres, spread, reach = np.zeros((len(values), COARSE)), np.empty(len(values)), np.empty((len(values), 2))
+        for number in np.unique(size).tolist():  # columns of equally many values at once, but not too many
+            alike = np.flatnonzero(size == number)
+            for some in np.split(alike, range(_AT_ONCE, len(alike), _AT_ONCE)):
+                centres[some], spread[some], reach[some] = _places(np.stack([values[j] for j in some.tolist()]))
+        return cls(codes, centres, np.minimum(size, COARSE), spread, reach)
 
     def with_column(self, column: NDArray[np.float64]) -> Binned:
         """The same with one more column, the last."""
@@ -160,36 +168,54 @@ def _room(pairs: int) -> tuple[NDArray[Any], ...]:
 
 def different(column: NDArray[Any]) -> Floats:
     """The different values of a column, in order."""
-    return np.unique(column).astype(np.float64)
+    return different_values(column[None])[0]
 
 
-def codes_of(column: NDArray[Any], values: Floats, bins: int) -> tuple[NDArray[np.uint8], Integers]:
-    """Bin number of every row of a column with these different values, and the first of them in each bin.
+def different_values(columns: NDArray[Any]) -> list[Floats]:
+    """The different values of each column, in order."""
+    found = []
+    for column in columns:
+        values = np.sort(column).astype(np.float64, copy=False)
+        new = values[1:] != values[:-1]
+        found.append(values if new.all() else values[np.append(True, new)])
+    return found
+
+
+def codes_of(column: NDArray[Any], values: Floats, bins: int) -> NDArray[np.uint8]:
+    """Bin number of every row of a column with these different values.
 
     One bin per value when they are few, otherwise bins of equally many values.
     """
-    first = np.arange(min(bins, len(values))) * len(values) // min(bins, len(values))
-    return (np.searchsorted(values[first], column, side="right") - 1).astype(np.uint8), first
+    codes = np.empty(len(column), np.uint8)
+    place_in_bins(column, values[_firsts(len(values), bins)], codes)
+    return codes
 
 
-def _bin(column: NDArray[Any], values: Floats) -> tuple[NDArray[np.uint8], Floats, int, float, tuple[float, float]]:
-    """Codes, centres, number of bins, robust spread and reach of a column; far centres are kept from running away."""
-    codes, first = codes_of(column, values, COARSE)
-    few, low, middle, high, most = (float(values[int(q * (len(values) - 1))]) for q in (0.01, 0.1, 0.5, 0.9, 0.99))
-    if len(values) <= _ALL_WITHIN:
-        most = float(values[-1])
-    spread = (high / 2 - low / 2) / 1.28 if high > low else float(values[-1] / 2 - values[0] / 2)
-    if not 0 < spread < math.inf:
-        spread = 1.0
-    centres = np.zeros(COARSE)
-    centres[: len(first)] = _means(values / spread - middle / spread, first).clip(-3.0, 3.0)
-    return codes, centres, len(first), spread, (few, most) if most > few else (values[0], values[-1])
+def _firsts(values: int, bins: int) -> Integers:
+    """The first of so many different values in each bin."""
+    return np.arange(min(bins, values)) * values // min(bins, values)
+
+
+def _places(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Centres of bins, robust spread and reach of columns with these different values, equally many of each; far
+    centres are kept from running away."""
+    n = values.shape[1]
+    few, low, middle, high, most = (values[:, int(q * (n - 1))] for q in (0.01, 0.1, 0.5, 0.9, 0.99))
+    if n <= _ALL_WITHIN:
+        most = values[:, -1]
+    spread = np.where(high > low, (high / 2 - low / 2) / 1.28, values[:, -1] / 2 - values[:, 0] / 2)
+    spread[~((spread > 0) & (spread < math.inf))] = 1.0
+    first, centres = _firsts(n, COARSE), np.zeros((len(values), COARSE))
+    means = _means(values / spread[:, None] - (middle / spread)[:, None], first)
+    centres[:, : len(first)] = means.clip(-3.0, 3.0)
+    within = (most > few)[:, None]
+    return centres, spread, np.where(within, np.stack([few, most], axis=1), values[:, [0, -1]])
 
 
 def _means(values: Floats, first: Integers) -> Floats:
     """The mean of the values of each bin, given where it starts; bins of one length at once."""
-    size, means = np.diff(first, append=len(values)), np.empty(len(first))
+    size, means = np.diff(first, append=values.shape[1]), np.empty((len(values), len(first)))
     for length in np.unique(size).tolist():
-        which = size == length
-        means[which] = values[first[which][:, None] + np.arange(length)].mean(axis=1)
+        which = np.flatnonzero(size == length)
+        means[:, which] = np.take(values, first[which][:, None] + np.arange(length), axis=1).mean(axis=2)
     return means

@@ -10,21 +10,23 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations
 
 import numpy as np
 
+from bgn.engines.answer_bits import BITS
 from bgn.engines.coding import columns_asked
-from bgn.engines.part import BITS
 from bgn.engines.protocol import Floats, Integers, Output, Question
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
+from bgn.grow.directions.column_bins import bins_of
 from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
-from bgn.grow.directions.lines import SingleLines, Subsets
+from bgn.grow.directions.lines import SingleLines, Subsets, largest
 from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
-from bgn.grow.directions.pairs import WIDTH, Binned, Pairs, different
+from bgn.grow.directions.pairs import WIDTH, Pairs
 from bgn.grow.directions.protocol import JudgedDirection, Others
 from bgn.grow.directions.screen import Lines, Refit, SampledRows, judge_directions, spread_over_threads
 from bgn.grow.roles import Roles
@@ -41,7 +43,6 @@ _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
 _BESIDE_GAPS = 3  # columns that gain most alone: where one has a gap, each of the others may be asked otherwise
-_FLAG = np.array([0.0, 1.0])
 
 
 class Search:
@@ -59,28 +60,30 @@ class Search:
         columns, coding = self._part.columns, rows.coding
         self._n_columns = len(columns) if coding is None else coding.n_columns
         weight = self._part.weight if len(self._part.weight) else np.ones(self._part.n_rows, np.int64)
-        self._subsets = None
+        bins = bins_of(rows.sample, coding)
+        self._subsets, coarse = None, bins.coarse
         if coding is not None and coding.subsets:
             self._subsets = Subsets(coding, columns, weight, rows.unit)
             columns = columns.astype(np.float64)
             columns[list(coding.subsets)] = 0.0
+            coarse = replace(coarse, codes=coarse.codes.copy())  # of these columns they change
         self._columns = columns
         subsets = () if coding is None else coding.subsets
         numbers = (np.arange(len(columns)) < self._n_columns) | (max_features <= 2)
         numbers[list(subsets)] = False
-        self._products = InnerProducts(rows.train, numbers)
+        self._products = InnerProducts(rows.sample, numbers)
         usable = np.sort([*np.flatnonzero(self._products.usable).tolist(), *subsets]).astype(np.int64)
-        self._owner = [j if coding is None else coding.owner(j) for j in range(len(columns))]
+        self._owner = [*range(self._n_columns), *(() if coding is None else coding.marked)]
         self._usable = np.unique([self._owner[j] for j in usable]).astype(np.int64)
         self._paired = usable[usable < self._n_columns]
-        values = [_FLAG if j in subsets else different(column) for j, column in enumerate(columns)]
-        self._lines = SingleLines(columns, values, weight, coding, rows.train, self._constraints)
-        self._wanted = np.array([*map(self._constraints.of, range(len(columns)))], np.int64)
-        self._pairs = Pairs(Binned.of(columns, values), self._part.weight, self._share, self._wanted)
+        self._may_pair = np.isin(np.arange(len(columns)), self._paired).tolist()
+        self._lines = SingleLines(bins, coding, rows.train, self._constraints)
+        self._wanted = self._constraints.of_all(range(len(columns)))
+        self._pairs = Pairs(coarse, self._part.weight, self._share, self._wanted)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
         self._used: dict[int, tuple[int, ...]] = {}
-        self._two_values = [each.tolist() if len(each) == 2 else None for each in values]
+        self._two_values = bins.two_values
         self._flags = [each == [0.0, 1.0] for each in self._two_values]
 
     def learn(self, slot: int, direction: Projection) -> None:
@@ -91,7 +94,7 @@ class Search:
     def strength(self, output: Output) -> float:
         """What the best cut of a single column gains on the sample."""
         values, total = self._values(output)
-        singles = self._lines.gains(values, self._sample.total, total)
+        singles = self._lines.gains(values, self._sample.total, total, self._share)
         self._choose_levels(values, total, singles)
         return float(singles.max(initial=0.0))
 
@@ -117,12 +120,11 @@ class Search:
         values, total = self._values(output)
         chance = self._chance(output, others, values, total)
         luck = luck_in(self._sample, output, total, self._rows.unit, len(self._usable), self._subsets, others.total)
-        singles = self._lines.gains(values, self._sample.total, total)
+        singles = self._lines.gains(values, self._sample.total, total, self._share)
         self._choose_levels(values, total, singles)
         best_of, lines = self._lines.best(singles)
-        ranked = self._usable[np.argsort(-best_of[self._usable], kind="stable")]
-        candidates = [self._lines.lines[lines[j]] for j in ranked[:_SINGLES]]
-        ranked = self._paired[np.argsort(-singles[self._paired], kind="stable")]
+        candidates = [self._lines.lines[lines[j]] for j in self._usable[largest(best_of[self._usable], _SINGLES)]]
+        ranked = self._paired[largest(singles[self._paired], _MOST_ANSWERS)]
         if self._most > 1 and len(ranked) > 1:
             if self._answers is not None:
                 candidates += self._answers.best(np.sort(ranked[:_MOST_ANSWERS]), values, _PAIRS)
@@ -246,7 +248,7 @@ class Search:
             return np.sort(ranked)
         width = len(self._sample.output.weights)  # slots beyond it were given up
         asked_now = chain.from_iterable(columns for slot, columns in self._used.items() if slot < width)
-        uses = Counter(j for j in asked_now if j in self._paired)
+        uses = Counter(j for j in asked_now if self._may_pair[j])
         asked = sorted(uses, key=lambda j: (-uses[j], j))[:_MOST_USED]
         return np.sort(list(dict.fromkeys([*asked, *ranked.tolist()]))[:_MOST_IN_PAIRS])
 
