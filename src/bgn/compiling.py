@@ -84,7 +84,7 @@ def _kept(line: str) -> bool:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Let objects be: a compiler makes many, which live on, and looking through all of them takes a sixth of its time."""
+    """Let objects be: a compiler makes many that stay, and to look through all of them takes a sixth of its time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
