@@ -384,7 +384,12 @@
       byId(`c${i}`).addEventListener("change", (event) => set(Number(event.target.value)));
       return;
     }
-    byId(`s${i}`).addEventListener("input", (event) => set(event.target.valueAsNumber));
+    // A slider goes in steps of a thousandth of its way or less, so that it stops at numbers of few digits.
+    const unit = 10 ** (Math.floor(Math.log10(control.high - control.low)) - 3);
+    byId(`s${i}`).addEventListener("input", (event) => {
+      const at = event.target.valueAsNumber, round = Number((Math.round(at / unit) * unit).toPrecision(12));
+      set(round > control.low && round < control.high && Number.isFinite(round) ? round : at);
+    });
     byId(`c${i}`).addEventListener("input", (event) => {
       const wrong = refusal(control, event.target.value);
       if (!wrong) { set(numberOf(event.target.value)); return; }
