@@ -185,7 +185,8 @@
     });
     if (data.interval) {
       const inside = classes.filter((_, k) => 1 - now[k] <= data.interval.reach);
-      byId("interval").textContent = inside.length ? inside.join(", ") : "none";
+      byId("sure").textContent = inside.length ? "in nine of ten such rows one of these:" : "less sure than in nine of ten rows that it was tried on";
+      byId("interval").textContent = inside.join(", ");
     }
     byId("prediction-start").textContent = `${classes[first]} (${share(before[first])})`;
     const moved = 100 * (now[said] - before[said]);
