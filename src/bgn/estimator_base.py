@@ -110,9 +110,10 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         most four columns and no replacements: a few hundred to a few thousand questions, and straight lines where they
         validate better. It explains itself exactly all the same, and knows standard errors (``return_std``). The ridge
         penalty of numbers and what is done with lines were settled on made-up tables and on diamonds, the penalty for
-        few rows and the number of columns and of networks after looking at housing, bike and power plant, too; for classes on tables of numbers, their targets made into two classes. On one core a fit took 15 s
-        on 6,000 rows of power plant, 40 s on 12,000 of housing, 65 s on 10,000 of bike, and 5 s on some hundred rows;
-        of classes 30 s on some hundred rows, eight minutes on 4,000 of phoneme. Networks grow side by side on more.
+        few rows and the number of columns and of networks after looking at housing, bike and power plant, too; for
+        classes on tables of numbers, their targets made into two classes. On one core a fit took 15 s on 6,000 rows of
+        power plant, 40 s on 12,000 of housing, 65 s on 10,000 of bike, and 5 s on some hundred rows; of classes 30 s on
+        some hundred rows, eight minutes on 4,000 of phoneme. Networks grow side by side on more.
         ``python -m benchmarks.accurate`` measures it.
 
         Parameters
