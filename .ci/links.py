@@ -12,7 +12,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-
 MARKS = re.compile(r"={4,}|:(?:func|class|meth|mod|doc|ref|attr):`")
 
 

@@ -3,9 +3,8 @@ A story: a score for the bedside
 ================================
 
 569 breast tumours, thirty measurements of their cells, and what they turned out to be. What is wanted is a card that
-is added up
-without a computer, and an honest word on what it costs. (The table comes with scikit-learn; this is no medical
-advice.)
+is added up without a computer, and an honest word on what it costs. (The table comes with scikit-learn; this is no
+medical advice.)
 """
 
 from sklearn.datasets import load_breast_cancer

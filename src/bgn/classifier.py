@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
     """
 
     _predicts = "classes"
-    _many_networks = 16
+    _accurate: ClassVar[dict[str, Any]] = {"n_networks": 16}
 
     classes_: NDArray[Any]
 

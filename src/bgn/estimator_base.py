@@ -40,7 +40,8 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
     """An estimator that grows a network on some loss; :class:`bgn.BGNRegressor` says what the parameters mean."""
 
     _predicts: ClassVar[str] = "numbers"
-    _many_networks: ClassVar[int] = 8  # of `accurate`
+    # What `accurate` sets for numbers and for classes.
+    _accurate: ClassVar[dict[str, Any]] = {"n_networks": 8, "shrinkage": 30.0}
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -108,10 +109,11 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         The mean of eight networks, of sixteen for classes, that grow as wide as serves them, with questions about at
         most four columns and no replacements: a few hundred to a few thousand questions, and straight lines where they
         validate better. It explains itself exactly all the same, and knows standard errors (``return_std``). The ridge
-        penalty and what is done with lines were settled on made-up tables and on diamonds, the number of columns and of
-        networks after looking at housing, bike and power plant, too; for classes on tables of numbers, their targets
-        made into two classes. On one core a fit took 30 s on 7,000 rows of power plant, 50 s on 15,000 of housing, 100
-        s on 13,000 of bike, and 20 s on some hundred rows; networks grow side by side on more.
+        penalty of numbers and what is done with lines were settled on made-up tables and on diamonds, the penalty for
+        few rows and the number of columns and of networks after looking at housing, bike and power plant, too; for
+        classes on tables of numbers, their targets made into two classes. On one core a fit took 15 s on 6,000 rows of
+        power plant, 40 s on 12,000 of housing, 65 s on 10,000 of bike, and 5 s on some hundred rows; of classes 30 s on
+        some hundred rows, eight minutes on 4,000 of phoneme. Networks grow side by side on more.
         ``python -m benchmarks.accurate`` measures it.
 
         Parameters
@@ -129,8 +131,8 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         >>> BGNRegressor.accurate(random_state=0).n_networks
         8
         """
-        size: dict[str, Any] = {"n_networks": cls._many_networks, "max_width": 1000, "max_features": 4}
-        return cls(**(size | {"max_replacements": 0, "patience": 60, "validation_fraction": 0.15} | changes))
+        size: dict[str, Any] = {"max_width": 1000, "max_features": 4, "max_replacements": 0}
+        return cls(**(cls._accurate | size | {"patience": 60, "validation_fraction": 0.15} | changes))
 
     def fit(
         self,

@@ -162,7 +162,7 @@ def test_crossings_that_never_come():
 
 def test_names_and_refusals():
     network = Network([Layer([[1.0, 0.0]], [-2.0])], [1.0], 0.0, ["a", "b"])
-    assert repr(effect(network, "a", [[0.0, 0.0]])) == "Effect(a: 1 steps, from -1 to 1)"
+    assert repr(effect(network, "a", [[0.0, 0.0]])) == "Effect(a: 1 step, from -1 to 1)"
     assert repr(effect(network, ("a", "b"), [[0.0, 0.0]])) == "PairEffect(a x b: 0 joint lines)"
     for feature, message in (
         ("c", "feature must name a column, one of a, b"),

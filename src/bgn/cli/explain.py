@@ -26,6 +26,8 @@ from bgn.show.labels import cell
 if TYPE_CHECKING:
     from bgn.explain.shap import Explanation
 
+_ROUNDING = 1e-12  # a share of the largest amount that is what adding up leaves behind
+
 
 @model_and_data
 @click.option("--row", type=click.IntRange(1), help="Explain this row alone; the first is 1.")
@@ -143,8 +145,10 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     at = {column.name: cell(column, value) if column.levels or column.part_of or value != value else f"{value:g}"
           for column, value in columns}  # fmt: skip
     show(f"{f'mean {name}':<{widest}} {explanation.base_value:>12.6g}")
+    least = _ROUNDING * max(map(abs, amounts.values()), default=0.0)
     for column, amount in amounts.items():
-        show(f"{clean(column):<{widest}} {amount:>+12.4g}   at {at[column]}")
+        told = f"{amount:+.4g}" if abs(amount) > least else "0"
+        show(f"{clean(column):<{widest}} {told:>12}   at {at[column]}")
     prediction = float(explanation.base_value + explanation.values[0].sum())
     show(f"{name:<{widest}} {prediction:>12.6g}")
     if explanation.predictions is not None:
@@ -152,5 +156,5 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     if classes:
         chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
         words = map(level_word, class_labels(file.network))
-        told = (f"{clean(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
-        show(f"probability: {', '.join(told)}")
+        each = (f"{clean(word)} {chance:.1%}" for word, chance in zip(words, chances, strict=True))
+        show(f"probability: {', '.join(each)}")

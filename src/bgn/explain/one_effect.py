@@ -111,14 +111,12 @@ class Effect(Tabular):
         return np.std([one(values) for one in self.each], axis=0, ddof=1)
 
     def __repr__(self) -> str:
+        steps = f"{len(self.breakpoints)} step{'s' * (len(self.breakpoints) != 1)}"
         if self.line is not None:
-            return f"Effect({self.feature}: {len(self.breakpoints)} steps, {self.line.slopes[0]:.6g} per unit)"
+            return f"Effect({self.feature}: {steps}, {self.line.slopes[0]:.6g} per unit)"
         if self.nothing:
             return f"Effect({self.feature}: none, {self.levels[0]:.6g} whatever its value)"
-        return (
-            f"Effect({self.feature}: {len(self.breakpoints)} steps, from {self.levels.min():.6g} to "
-            f"{self.levels.max():.6g})"
-        )
+        return f"Effect({self.feature}: {steps}, from {self.levels.min():.6g} to {self.levels.max():.6g})"
 
 
 def encoded(column: Column, values: ArrayLike, gap: float | None) -> Floats:

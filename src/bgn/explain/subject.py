@@ -23,8 +23,8 @@ def clipped_network(model: Any) -> Network:
     network = network_of(model, plain=False)
     if any(not np.isfinite([term.low, term.high]).all() for term in network.linear_terms):
         raise ValueError(
-            "model must predict by questions, and by slopes between two ends; this one has slopes without ends, can "
-            "predict, and no more, so far. Pass ranges to bgn.Network."
+            "model must predict by questions, and by slopes between two ends; this one has slopes without "
+            "ends, whose predictions may be anything. Pass ranges to bgn.Network."
         )
     return network
 

@@ -200,8 +200,9 @@ def network_of(model: Any, plain: bool = True) -> Network:
         )
     if plain and not network.plain:
         raise ValueError(
-            "model must predict one number from columns of numbers, without gaps, slopes or classes; networks of other "
-            "kinds can predict, and no more, so far."
+            "model must predict one number from columns of numbers, without gaps, slopes or classes, as the paper's "
+            "networks do: this is said of them alone. Fit such columns with max_linear=0, or ask bgn.effect and "
+            "bgn.shap_values, which take every model."
         )
     return network
 

@@ -221,7 +221,7 @@ def growth(facts: Facts) -> dict[str, Any] | None:
         )
     measure = "Mean squared error" if history.link == "identity" else "Log loss"
     label = f"{measure} against the number of neurons. {text}"
-    chart = svg.Chart((480, 260), (0.0, float(settled[-1][0])), up, label, log=log, letter=7.8)
+    chart = svg.Chart((480, 260), (0.0, float(settled[-1][0])), up, label, log=log, whole=True, letter=7.8)
     chart.upright(float(history.best_width), "chosen")
     for kind, line in lines.items():
         chart.line(line, kind)

@@ -185,7 +185,8 @@
     });
     if (data.interval) {
       const inside = classes.filter((_, k) => 1 - now[k] <= data.interval.reach);
-      byId("interval").textContent = inside.length ? inside.join(", ") : "none";
+      byId("sure").textContent = inside.length ? "in nine of ten such rows one of these:" : "less sure than in nine of ten rows that it was tried on";
+      byId("interval").textContent = inside.join(", ");
     }
     byId("prediction-start").textContent = `${classes[first]} (${share(before[first])})`;
     const moved = 100 * (now[said] - before[said]);
@@ -384,7 +385,12 @@
       byId(`c${i}`).addEventListener("change", (event) => set(Number(event.target.value)));
       return;
     }
-    byId(`s${i}`).addEventListener("input", (event) => set(event.target.valueAsNumber));
+    // A slider goes in steps of a thousandth of its way or less, so that it stops at numbers of few digits.
+    const unit = 10 ** (Math.floor(Math.log10(control.high - control.low)) - 3);
+    byId(`s${i}`).addEventListener("input", (event) => {
+      const at = event.target.valueAsNumber, round = Number((Math.round(at / unit) * unit).toPrecision(12));
+      set(round > control.low && round < control.high && Number.isFinite(round) ? round : at);
+    });
     byId(`c${i}`).addEventListener("input", (event) => {
       const wrong = refusal(control, event.target.value);
       if (!wrong) { set(numberOf(event.target.value)); return; }

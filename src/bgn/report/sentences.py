@@ -64,9 +64,25 @@ def _reach(facts: Facts) -> str:
         return ""
     if math.isinf(ends.low) or math.isinf(ends.high):
         return "Its predictions have no end where columns go on without one."
-    low, high = (number(end, 6) for end in (ends.low, ends.high))
-    between = facts.quantity.between(low, high)
+    low, high = _outward(ends.low, ends.high)
+    between = facts.quantity.between(whole(low), whole(high))
     return f"Every prediction of a row within the ranges seen lies {between}."
+
+
+def _outward(low: float, high: float) -> tuple[float, float]:
+    """Return two ends with about four digits, each rounded away from the other: what lies between them still does.
+
+    Examples
+    --------
+    >>> _outward(-12712.8, 584983.6), _outward(0.0, 0.25), _outward(-0.69003, 6.90984)
+    ((-12800.0, 585000.0), (0.0, 0.25), (-0.691, 6.91))
+    """
+    size = max(abs(low), abs(high))
+    if not size:
+        return low, high
+    unit = 10.0 ** (math.floor(math.log10(size)) - 3)
+    ends = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
+    return float(f"{ends[0]:.12g}") + 0.0, float(f"{ends[1]:.12g}") + 0.0
 
 
 def promised(facts: Facts) -> str:

@@ -221,7 +221,7 @@ def _inside(x: float, tick: float, width: float, letter: float = 6.4) -> float:
 
 def _short(tick: float) -> str:
     """Write a tick whole: it is round, and neighbours such as 2011 and 2012 must not become the same."""
-    return Signs().number(f"{tick:.12g}")
+    return Signs().number(f"{tick:,.12g}" if abs(tick) >= 10_000 else f"{tick:.12g}")
 
 
 def _decades(low: float, high: float) -> list[float]:
