@@ -12,7 +12,7 @@ from experiments.wording import percent, share, span
 
 SMALL = tuple(name for name in TABLES if name not in LARGE)
 ACCURATE = "BGN, accurate()"
-TIMED_TOGETHER = ("bike", "housing", "power_plant")
+TIMED_TOGETHER = ("bike", "housing")
 """Large tables on which EBM with pairs and the preset for accuracy were fitted side by side on one machine."""
 
 
