@@ -16,6 +16,7 @@ from experiments.estimate import Estimate, remaining
 from experiments.options import SCALES, Options
 from experiments.publish import RESULTS, complete, provenance, publish, published_runs, scales
 from experiments.recheck import recheck, settled
+from experiments.records import read_any
 from experiments.store import Run, Store, merge
 
 _HERE = Path(__file__).parent
@@ -32,7 +33,8 @@ Rebuild a table or figure of the paper from raw data, ours beside the printed on
                                                  two branches, put its lines in order
   python -m experiments recheck accuracy --cells 10
                                                  compute some published runs again and compare; where all agree, note
-                                                 that today's code gives what is published (results/accuracy.code.json)
+                                                 that today's code gives what is published (results/accuracy.code.json);
+                                                 with --store FILE those that a store has already, computed elsewhere
 
 Studies:
 """
@@ -194,11 +196,12 @@ def _recheck(args: argparse.Namespace) -> int:
         if getattr(args, flag) < 1:
             raise ValueError(f"--{flag} must be at least 1; got {getattr(args, flag)}.")
     known = [name for name in STUDIES if (RESULTS / f"{name}.jsonl").exists()]
+    done = None if args.store is None else read_any(args.store)
     differ = False
     for name in args.more or known:
         if name not in known:
             raise ValueError(f"no runs of {name!r} are published; there are {', '.join(known)}.")
-        found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs, keep=args.keep)
+        found, lines = recheck(name, args.cells, args.seed, args.longest, args.jobs, keep=args.keep, done=done)
         print(*lines, sep="\n", flush=True)
         differ = differ or not settled(found)
     return int(differ)

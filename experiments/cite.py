@@ -2,6 +2,7 @@
 
 In the documentation ``:measured:`reduced/trees | averaged columns, 3, tree | test MSE | .3f``` stands for a cell: the
 table, the first cells of its row, its column, and how to write it (as in the table without it).
+``:measured:`benchmarks/scale_gpu | largest > seconds | .1f``` stands for what a benchmark recorded (``benchmarked``).
 ``:measured:`peers-below-figs``` stands for a **claim** that several cells carry, a function of ``experiments.claims``.
 In the README a claim's name follows what it says, out of sight: ``9 to 37 %<!--peers-below-figs-->``; a test compares.
 """
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from experiments import STUDIES, runner
+from experiments.benchmarked import recorded
 from experiments.publish import complete, published_runs, scales
 from experiments.tables import Cell, Table, written
 
@@ -25,6 +27,8 @@ def cited(address: str) -> str:
         if name not in CLAIMS:
             raise ValueError(f"no claim {name!r}; experiments/claims.py has {', '.join(CLAIMS)}.")
         return CLAIMS[name]()
+    if name.startswith("benchmarks/"):
+        return recorded(name.removeprefix("benchmarks/"), *parts)
     if len(parts) not in (2, 3):
         raise ValueError(f"{address!r} must be: table | first cells of the row | column | format.")
     row, column, *form = parts

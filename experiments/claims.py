@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Iterable
 
 from experiments.cite import cell, number, table
-from experiments.classdata import TWO
+from experiments.classclaims import CLASS_CLAIMS
 from experiments.data import LARGE, TABLES
 from experiments.peerclaims import PEER_CLAIMS
+from experiments.pruning import by_step
+from experiments.publish import published_runs
 from experiments.tables import MISSING, written
 from experiments.wording import percent, share, span, words
 
@@ -134,6 +136,17 @@ def pruned(name: str, budget: str, rate: str) -> str:
     return written(min((float(each) for each in errors if isinstance(each, float)), default=MISSING))
 
 
+def raw_until(times: float = 1.2) -> str:
+    """Return to how few weights BNN+ on raw targets is pruned by magnitude before its error rises by so much."""
+    runs = [
+        run for run in published_runs("pruning").values()
+        if run.task.method == "global_magnitude, raw" and run.task.parameters["hidden_layers"] == [1000, 1000]
+        and run.task.parameters["schedule"] == "constant"
+    ]  # fmt: skip
+    steps = by_step([run.figures["curve"] for run in runs])
+    return f"{min(weights for weights, error, _ in steps if error <= times * steps[0][1]):,.0f}"
+
+
 def search_gain() -> str:
     """Return by how much the search lowers the trees' test errors."""
     rows = table("reduced/trees-searched").rows
@@ -146,26 +159,7 @@ def search_choice() -> str:
     return f"{words(sum('poisson' in str(row[4]) for row in rows))} of {words(len(rows))}"
 
 
-def ahead_elsewhere(model: str, besides: str) -> str:
-    """Return a thousandth by which a model's AUC is at most above that of BGN's defaults, on all tables but one."""
-    names = [name for name in TWO if name != besides]
-    both = [[number("full/classes-auc", f"{each}, any", name) for each in (model, _BGN)] for name in names]
-    return format(math.ceil(1000 * max(theirs - ours for theirs, ours in both)) / 1000, ".3f")
-
-
-def cards_above() -> str:
-    """Return on how many tables and sizes BGN's whole points have an AUC at or above FasterRisk's."""
-    both = [
-        [number("full/classes-auc", f"{each}, {size}", name) for each in ("BGN, whole points", "FasterRisk")]
-        for name in TWO
-        for size in (5, 10)
-    ]
-    return f"{sum(ours >= theirs for ours, theirs in both)} of {len(both)}"
-
-
 CLAIMS: dict[str, Callable[[], str]] = {
-    "classes-cards-above-fasterrisk": cards_above,
-    "classes-ahead-elsewhere": lambda: ahead_elsewhere("LightGBM, tuned", "phoneme"),
     "peers-below-tree": lambda: tables_below("tree, best first"),
     "peers-below-figs": lambda: below("FIGS"),
     "peers-small-beside-figs": lambda: below("FIGS", SMALL),
@@ -186,9 +180,10 @@ CLAIMS: dict[str, Callable[[], str]] = {
     "bounds-others-move": lambda: moved([n for n in TABLES if n not in ("bike", "parking")], "test MSE"),
     "trees-search-gain": search_gain,
     "trees-search-choice": search_choice,
+    "pruning-raw-until": raw_until,
     "pruning-istanbul-100": lambda: pruned("istanbul", "100", CONSTANT),
     "pruning-istanbul-100-paper": lambda: pruned("istanbul", "100", AS_PRINTED),
     "pruning-power-plant-300": lambda: pruned("power_plant", "300", CONSTANT),
     "pruning-power-plant-300-paper": lambda: pruned("power_plant", "300", AS_PRINTED),
-} | PEER_CLAIMS
+} | PEER_CLAIMS | CLASS_CLAIMS
 """Every claim by name."""

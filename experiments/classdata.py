@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from bgn.datasets import DatasetError
 from bgn.datasets.fetch import RawFile, find
@@ -113,15 +113,23 @@ def stratified_split(rows: int | None = None) -> str:
     return "stratified" if rows is None else f"stratified, {rows} rows"
 
 
+FOLDS = 5
+FOLD = "a fold of five"
+"""The name of the split into folds, each class in its share: the seed of the task says which fold is for testing."""
+
+
 def split(task: Task) -> ClassRows:
     """Return the rows that a task names."""
     X, y = table(task.dataset)
     kind, _, size = task.split.partition(", ")
-    if kind != "stratified":
-        raise ValueError(f"split must be one that classdata.stratified_split makes; got {task.split!r}.")
+    if kind not in ("stratified", FOLD):
+        raise ValueError(f"split must be FOLD or one that classdata.stratified_split makes; got {task.split!r}.")
     if size:
         chosen = np.random.default_rng(0).permutation(len(y))[: int(size.removesuffix(" rows"))]
         X, y = X.iloc[chosen], y[chosen]
+    if kind == FOLD:
+        seen, test = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))[task.seed]
+        return ClassRows(X.iloc[seen], y[seen], X.iloc[test], y[test])
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=task.seed)
     return ClassRows(X, y, X_test, y_test)
 

@@ -16,8 +16,8 @@ from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
 
 from experiments import classdata
 from experiments.classanswers import Answer, within_reason
-from experiments.classrivals import EQUAL, FREE, TWO_ONLY
-from experiments.classtables import show
+from experiments.classrivals import EQUAL, FREE, SMALL, TWO_ONLY
+from experiments.classtables import CARDS, IN_FOLDS, show
 from experiments.options import Options
 from experiments.store import Task
 
@@ -27,27 +27,49 @@ REVISION = 1
 PUBLISHED = ("full",)
 
 
+FOLD_SIZES = (10, 20)
+
+
 def tasks(options: Options) -> list[Task]:
-    """Return every model on every table it can be fitted to: one split, or with "full" three."""
+    """Return every model on every table that it can be fitted to: one split; with "full" three, and five folds."""
     smoke, full = options.scale == "smoke", options.scale == "full"
     names = ("pima_diabetes", "iris") if smoke else classdata.TWO + classdata.SEVERAL
     split = classdata.stratified_split(120 if smoke else None)
-    return [
+    found = [
         Task("classes", name, method, _parameters(method, smoke), seed, split)
-        for name, method, seed in product(names, (*EQUAL, *FREE), range(options.seeds or (3 if full else 1)))
-        if not (method in TWO_ONLY and name in classdata.SEVERAL) and (name, method) != ("digits", "ebm")  # slow
+        for name, method, seed in product(names, (*EQUAL, *FREE, CARDS), range(options.seeds or (3 if full else 1)))
+        if _fits(method, name) and (full or smoke or (method, name) not in SLOW)
     ]
+    if full:
+        sizes = {method: [size for size in FOLD_SIZES if size in known] for method, (_, _, known) in EQUAL.items()}
+        found += [
+            Task("classes", name, f"{IN_FOLDS}{method}", {"sizes": sizes[method]}, fold, classdata.FOLD)
+            for name, method, fold in product(names, EQUAL, range(classdata.FOLDS))
+            if _fits(method, name)
+        ]
+    return found
+
+
+SLOW = {*product(("ebm", "bgn_accurate"), ("telco_churn", "spambase", "phoneme"))}
+"""Models of any size that take minutes each on the larger tables of two classes: with "full" alone."""
+
+
+def _fits(method: str, name: str) -> bool:
+    """Tell whether a model is fitted to a table: not to classes it is not made for, nor for half an hour."""
+    two_only = method in (*TWO_ONLY, CARDS)
+    return not (two_only and name in classdata.SEVERAL) and (name, method) != ("digits", "ebm")
 
 
 def _parameters(method: str, smoke: bool) -> dict[str, Any]:
     """Return the sizes of a model; none where it chooses its own, but for a toy."""
     if method in FREE:
         return {"most": 8} if smoke else {}
-    return {"sizes": [5] if smoke else list(EQUAL[method][2])}
+    return {"sizes": [5] if smoke else list(SMALL if method == CARDS else EQUAL[method][2])}
 
 
 PACKAGES = {
     "fasterrisk": ("fasterrisk", "--no-deps fasterrisk"),
+    CARDS: ("fasterrisk", "--no-deps fasterrisk"),
     "steps": ("fastsparsegams", "fastsparsegams"),
     "gbrs": ("gbrs", "pygbrs"),
 }
@@ -58,18 +80,23 @@ def cost(task: Task) -> float:
     """Return about how many seconds a run takes."""
     weights = {
         "fasterrisk": 60, "ebm": 60, "bgn": 30, "bgn_1": 20, "bgn_points": 5, "bgn_any": 12, "bgn_accurate": 80,
-        "figs": 8, "steps": 20, "gbrs": 10, "lightgbm": 60,
+        "figs": 8, "steps": 20, "gbrs": 10, "lightgbm": 60, CARDS: 65,
     }  # fmt: skip
     large = {"telco_churn": 1.0, "spambase": 2.0, "phoneme": 1.0, "digits": 4.0}
-    return weights.get(task.method, 1) * large.get(task.dataset, 0.2)
+    return weights.get(_model(task), 1) * large.get(task.dataset, 0.2)
 
 
 def skipped(task: Task) -> str | None:
     """Return why a task cannot be done here, or None."""
-    package = PACKAGES.get(task.method)
+    package = PACKAGES.get(_model(task))
     if package is None or find_spec(package[0]):
         return None
-    return f"{EQUAL[task.method][0]} is not installed. Run: pip install {package[1]}"
+    return f"{EQUAL.get(_model(task), EQUAL['fasterrisk'])[0]} is not installed. Run: pip install {package[1]}"
+
+
+def _model(task: Task) -> str:
+    """Return the model of a task, in folds or not."""
+    return task.method.removeprefix(IN_FOLDS)
 
 
 def run(task: Task) -> dict[str, Any]:
@@ -78,11 +105,19 @@ def run(task: Task) -> dict[str, Any]:
     with warnings.catch_warnings():
         # Other people's packages warn of their own future; a fit that did not converge is judged by its figures.
         warnings.simplefilter("ignore")
-        if task.method in FREE:
-            return judged(FREE[task.method][1](rows, task.parameters.get("most", 0), task.seed), rows.codes[1])
-        fit = EQUAL[task.method][1]
+        model = _model(task)
+        if model in FREE:
+            return judged(FREE[model][1](rows, task.parameters.get("most", 0), task.seed), rows.codes[1])
         sizes = task.parameters["sizes"]
+        if model == CARDS:
+            return {"within": {str(size): _cards(rows, size, task.seed) for size in sizes}}
+        fit = EQUAL[model][1]
         return {"within": {str(size): judged(fit(rows, size, task.seed), rows.codes[1]) for size in sizes}}
+
+
+def _cards(rows: classdata.ClassRows, size: int, seed: int) -> dict[str, float]:
+    """Return how long a card of BGN and one of FasterRisk take, one after the other, in the processor's seconds."""
+    return {f"{key}_seconds": EQUAL[key][1](rows, size, seed).seconds for key in ("bgn_points", "fasterrisk")}
 
 
 def judged(answer: Answer, y: Any) -> dict[str, Any]:

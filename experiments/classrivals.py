@@ -6,6 +6,7 @@ Seconds are those of the processor for the fit alone, one thread; what turns wor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def one_column(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def any_width(rows: ClassRows, size: int, seed: int) -> Answer:
     """BGN as it comes, as wide as it likes up to its default."""
-    return _answer(*_grown(rows, {}, seed), rows.X_test)
+    return _answer(*_grown(rows, {"max_width": size} if size else {}, seed), rows.X_test)
 
 
 def preset(rows: ClassRows, size: int, seed: int) -> Answer:
@@ -126,15 +127,15 @@ def logistic(rows: ClassRows, size: int, seed: int) -> Answer:
 
 def boosting(rows: ClassRows, size: int, seed: int) -> Answer:
     """LightGBM with the leaves, the rate and the number of trees that five folds of the training rows find best."""
-    return _fitted(tuned_boosting(seed), rows)
+    return _fitted(tuned_boosting(seed, *([[size]] if size else [])), rows)
 
 
-def tuned_boosting(seed: int) -> Any:
+def tuned_boosting(seed: int, trees: Sequence[int] = (50, 150, 400)) -> Any:
     """Return a LightGBM that chooses its settings by the log loss in five folds."""
     from lightgbm import LGBMClassifier
 
     model = LGBMClassifier(n_jobs=1, random_state=seed, verbosity=-1)
-    grid = {"num_leaves": [4, 15, 31], "learning_rate": [0.03, 0.1], "n_estimators": [50, 150, 400]}
+    grid = {"num_leaves": [4, 15, 31], "learning_rate": [0.03, 0.1], "n_estimators": list(trees)}
     return GridSearchCV(model, grid, scoring="neg_log_loss", cv=5)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
 
@@ -12,42 +12,84 @@ from experiments import classdata
 from experiments.classanswers import SURE
 from experiments.classrivals import EQUAL, FREE, OURS, SMALL, TWO_ONLY
 from experiments.classstumps import POINTS as MOST
+from experiments.panels import Panels
 from experiments.store import Run
 from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by, run_at_all
 
 Groups = dict[Any, list[Run]]
 
+CARDS = "bgn_cards"
+"""The method of runs that time BGN's cards beside FasterRisk's, one after the other in one process."""
+
+IN_FOLDS = "folds "
+"""What the methods of runs in five folds begin with."""
+
 
 def show(runs: Sequence[Run]) -> list[Table | Figure]:
     """Return how often BGN leads, its figures beside the others', risk scores, several classes, and times."""
     groups = by(runs, "dataset", "method")
+    folds = {(name, key[len(IN_FOLDS) :]): each for (name, key), each in groups.items() if key.startswith(IN_FOLDS)}
     names = list(dict.fromkeys(run.task.dataset for run in runs))
     two = [name for name in names if name in classdata.TWO]
     several = [name for name in names if name in classdata.SEVERAL]
-    sizes = sorted({size for run in runs for size in run.task.parameters.get("sizes", ())})
+    sizes = _sizes(run for run in runs if not run.task.method.startswith(IN_FOLDS))
     shown: list[Table | Figure] = []
     if two:
         shown += [
             Table("classes", "BGN beside the best of the others", GOALS, _goals(two, sizes, groups), GOAL_NOTES),
             Table("classes-leaders", "Table by table", LEADERS, _leaders(two, sizes, groups)),
-            *(
-                Table(f"classes-{file}", title, HEADER + tuple(two), _body(two, sizes, groups, figure), notes)
-                for file, title, figure, notes in (
-                    ("auc", "Area under the ROC curve, two classes", "auc", SPREAD_NOTES),
-                    ("log-loss", "Log loss, two classes", "log_loss", LOSS_NOTES),
-                )
-            ),
+            *_measured("classes", "", two, sizes, groups, SPREAD_NOTES),
             _calibration(two, sizes, groups),
             Table("classes-points", "Risk scores", POINTS, _risk_scores(two, sizes, groups), POINT_NOTES),
         ]
     if several:
-        body = _body(several, sizes, groups, "accuracy", [key for key in EQUAL if key not in TWO_ONLY])
-        shown.append(Table("classes-several", "Accuracy, several classes", HEADER + tuple(several), body, SPREAD_NOTES))
+        shown.append(_several("classes-several", "Accuracy, several classes", several, sizes, groups, SPREAD_NOTES))
+    if folds:
+        shown += _in_folds(two, several, folds)
     body = _body(names, sizes, groups, "fit_seconds")
     shown.append(Table("classes-seconds", "Seconds to fit", HEADER + tuple(names), body, TIME_NOTES))
     if two:
-        shown.append(Figure("classes-sizes", "AUC by size", _figure(two, sizes, groups), (9.0, 4.6)))
+        panels = Panels(sizes, {key: EQUAL[key][0] for key in EQUAL}, COLOURS, *AXES)
+        drawn = panels.figure(two, lambda name, key, size: within(groups.get((name, key)), size, "auc"))
+        shown.append(Figure("classes-sizes", "AUC by size", drawn, (9.0, 4.6)))
     return shown
+
+
+def _sizes(runs: Iterable[Run]) -> list[int]:
+    """Return the sizes that runs ask for."""
+    return sorted({size for run in runs for size in run.task.parameters.get("sizes", ())})
+
+
+def _in_folds(two: Sequence[str], several: Sequence[str], groups: Groups) -> list[Table]:
+    """Return the same figures of five folds."""
+    sizes = _sizes(run for runs in groups.values() for run in runs)
+    title = "Five folds: accuracy, several classes"
+    return [
+        Table("classes-folds", "Five folds: BGN beside the best of the others", GOALS, _goals(two, sizes, groups)),
+        *_measured("classes-folds", "Five folds: ", two, sizes, groups, FOLD_NOTES),
+        _several("classes-folds-several", title, several, sizes, groups, FOLD_NOTES),
+    ]
+
+
+def _measured(
+    file: str, title: str, names: Sequence[str], sizes: Sequence[int], groups: Groups, notes: tuple[str, ...]
+) -> list[Table]:
+    """Return the AUC and the log loss of every model on tables of two classes."""
+    return [
+        Table(f"{file}-{end}", title + told, HEADER + tuple(names), _body(names, sizes, groups, figure), notes + more)
+        for end, told, figure, more in (
+            ("auc", "Area under the ROC curve, two classes", "auc", ()),
+            ("log-loss", "Log loss, two classes", "log_loss", LOSS_NOTES),
+        )
+    ]
+
+
+def _several(
+    file: str, title: str, names: Sequence[str], sizes: Sequence[int], groups: Groups, notes: tuple[str, ...]
+) -> Table:
+    """Return the accuracy of every model on tables of several classes."""
+    body = _body(names, sizes, groups, "accuracy", [key for key in EQUAL if key not in TWO_ONLY])
+    return Table(file, title, HEADER + tuple(names), body, notes)
 
 
 ROUNDING = 1e-9
@@ -67,18 +109,19 @@ LEADERS = (
     "best of the others ", "which ", "difference ",
 )  # fmt: skip
 SPREAD_NOTES = ("Means over seeds ± their standard deviation.",)
-LOSS_NOTES = (
-    *SPREAD_NOTES,
-    f"Probabilities are kept {SURE:g} away from 0 and 1, for all models.",
-)
+FOLD_NOTES = ("Means over five folds ± their standard deviation.",)
+LOSS_NOTES = (f"Probabilities are kept {SURE:g} away from 0 and 1, for all models.",)
 BIN_NOTES = (
     "Ten bins of equal width. By chance alone: what exact probabilities like these would have on so many rows.",
 )
 POINTS = (
     "table", "questions", "AUC of BGN", "with whole points", "FasterRisk", "seconds, whole points",
-    "seconds, FasterRisk",
+    "seconds, FasterRisk", "times as fast",
 )  # fmt: skip
-POINT_NOTES = (f"Whole points from -{MOST} to {MOST}.",)
+POINT_NOTES = (
+    f"Whole points from -{MOST} to {MOST}. Seconds: the processor's, one thread; both fitted one after the other in "
+    "the same process, means over seeds.",
+)
 TIME_NOTES = ("The processor's seconds, one thread, means over seeds. The tuned tree's with its search.",)
 
 
@@ -103,7 +146,9 @@ def _body(
         if size in EQUAL[key][2]
     ]
     free: list[list[Cell]] = [
-        [label, "any", *(_cell(name, key, None, groups, figure) for name in names)] for key, (label, _) in FREE.items()
+        [label, "any", *(_cell(name, key, None, groups, figure) for name in names)]
+        for key, (label, _) in FREE.items()
+        if key not in TWO_ONLY or any(name in classdata.TWO for name in names)
     ]
     return run_at_all(equal + free)
 
@@ -194,51 +239,20 @@ def _calibration(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> 
 
 
 def _risk_scores(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> list[list[Cell]]:
-    """Return risk scores of BGN beside its own weights and FasterRisk."""
-    keys = ("bgn", "bgn_points", "fasterrisk")
-    return [
-        [
-            name,
-            size,
-            *(within(groups.get((name, key)), size, "auc") for key in keys),
-            *(within(groups.get((name, key)), size, "fit_seconds") for key in keys[1:]),
-        ]
-        for size, name in product(sizes, names)
-        if size in SMALL
-    ]
+    """Return risk scores of BGN beside its own weights and FasterRisk, and how long both take in one process."""
+    body: list[list[Cell]] = []
+    for size, name in product([size for size in sizes if size in SMALL], names):
+        line: list[Cell] = [name, size]
+        line += [within(groups.get((name, key)), size, "auc") for key in ("bgn", "bgn_points", "fasterrisk")]
+        times = [within(groups.get((name, CARDS)), size, f"{key}_seconds") for key in ("bgn_points", "fasterrisk")]
+        ours, theirs = (each if isinstance(each, str) else float(each) for each in times)
+        both = not isinstance(ours, str) and not isinstance(theirs, str)
+        body.append([*line, ours, theirs, theirs / ours if both and ours else None])
+    return body
 
 
 COLOURS = {
     "bgn": "#0072B2", "bgn_1": "#56B4E9", "tree_tuned": "#E69F00", "figs": "#D55E00", "stumps": "#009E73",
     "fasterrisk": "#CC79A7",
 }  # fmt: skip
-
-
-def _figure(names: Sequence[str], sizes: Sequence[int], groups: Groups) -> Callable[[Any], None]:
-    """Return what draws the AUC by size, one panel per table."""
-
-    def draw(canvas: Any) -> None:
-        from bgn.plots.style import plain
-
-        columns = min(4, len(names))
-        panels = np.ravel(canvas.subplots(-(-len(names) // columns), columns, squeeze=False))
-        for ax, name in zip(panels, names, strict=False):
-            plain(ax)
-            for key, colour in COLOURS.items():
-                at = [size for size in sizes if size in EQUAL[key][2]]
-                line = [within(groups.get((name, key)), size, "auc") for size in at]
-                drawn = [np.nan if isinstance(each, str) else each for each in line]
-                width = 2.4 if key == "bgn" else 1.2
-                ax.plot(at, drawn, "o-", color=colour, label=EQUAL[key][0], markersize=3, linewidth=width)
-            ax.set_title(name.replace("_", " "), fontsize=10)
-            ax.set(xscale="log", xticks=sizes, xticklabels=sizes)
-            ax.minorticks_off()
-            ax.tick_params(labelsize=8)
-        for ax in panels[len(names) :]:
-            ax.set_axis_off()
-        handles, labels = panels[0].get_legend_handles_labels()
-        canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside upper center", ncols=len(COLOURS))
-        canvas.supxlabel("questions, at most", fontsize=9)
-        canvas.supylabel("area under the ROC curve", fontsize=9)
-
-    return draw
+AXES = ("questions, at most", "area under the ROC curve")

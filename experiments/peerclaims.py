@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from experiments.cite import number, table
+from experiments.classdata import NUMBERS
 from experiments.data import LARGE, TABLES
 from experiments.tables import Cell
 from experiments.wording import percent, share, span
 
 SMALL = tuple(name for name in TABLES if name not in LARGE)
+ACCURATE = "BGN, accurate()"
+TIMED_TOGETHER = ("bike", "housing")
+"""Large tables on which EBM with pairs and the preset for accuracy were fitted side by side on one machine."""
+WITH_AVERAGES = (*TIMED_TOGETHER, "power_plant")
+"""Large tables on which that preset was run at all."""
 
 
 def _leaders(names: Iterable[str]) -> list[dict[str, Cell]]:
@@ -55,6 +61,22 @@ def faster(model: str, other: str, names: Iterable[str]) -> str:
     return span(times, ".0f" if min(times) >= 2 else ".1f")
 
 
+def share_of_time(model: str, other: str, names: Iterable[str]) -> str:
+    """Return which share of another model's processor time a model takes to fit, in per cent."""
+    times = [number("full/peers-seconds", model, name) / number("full/peers-seconds", other, name) for name in names]
+    return span((100 * each for each in times), unit=" %")
+
+
+def questions_lead(names: Iterable[str]) -> str:
+    """Return in how many cells BGN of questions alone has a lower error than all models that are not BGN."""
+    cells = [(str(row["table"]), int(float(row["conditions"] or 0)), row) for row in _leaders(names)]
+    found = []
+    for name, size, row in cells:
+        others = [float(row[f"best of the others {end} lines"] or "inf") for end in ("without", "with")]
+        found.append(number(f"full/peers-equal-{size}", "BGN, questions alone", name) < min(others))
+    return share(sum(found), len(found))
+
+
 def any_size(model: str, names: Iterable[str]) -> str:
     """Return from what to what size a model of any size has."""
     return span((number("full/peers-sizes", model, name) for name in names), ",.0f")
@@ -79,5 +101,13 @@ PEER_CLAIMS: dict[str, Callable[[], str]] = {
     "peers-ebm-times": lambda: faster("BGN, our defaults", "EBM without pairs", LARGE),
     "peers-figs-times": lambda: faster("BGN, our defaults", "FIGS, up to 50 splits", LARGE),
     "peers-lightgbm-times": lambda: faster("BGN, our defaults", "LightGBM, tuned", LARGE),
+    "peers-mixed-lead": lambda: leads(NUMBERS, "conditions"),
+    "peers-mixed-above": lambda: above_at_most(NUMBERS, "conditions"),
+    "peers-questions-lead": lambda: questions_lead(LARGE),
+    "peers-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", WITH_AVERAGES),
+    "peers-accurate-below-pairs": lambda: beside(ACCURATE, "EBM, default", WITH_AVERAGES),
+    "peers-accurate-below-lasso": lambda: beside(ACCURATE, "least squares / LassoCV", SMALL),
+    "peers-accurate-size": lambda: any_size(ACCURATE, WITH_AVERAGES),
+    "peers-accurate-time": lambda: share_of_time(ACCURATE, "EBM, default", TIMED_TOGETHER),
 }
 """Every claim of these pages by name."""

@@ -64,13 +64,15 @@ FREE: dict[str, Family] = {
     "mars": slopes.mars_default,
     "pilot": slopes.pilot_default,
 }
-SLOW = ("free ebm_pairs", "free bgn_accurate")
+SLOW = ("free ebm_pairs", "free bgn_accurate", "free rulefit", "free aplr", "equal aplr")
+"""With "full" alone on large tables, where they take minutes each."""
+
 PACKAGES = {"pilot": "pilot", "mars": "pymars"}
 """Packages that not every Python has a wheel of."""
 
 
 def tasks(options: Options) -> list[Task]:
-    """Return every family on every table, at equal size and at any; with "reduced" one seed, no words."""
+    """Return every family on every table, at equal size and at any; with "reduced" one seed, no words, nothing slow."""
     smoke, full = options.scale == "smoke", options.scale == "full"
     names = ("power_plant",) if smoke else TABLES if full else data.TABLES
     split = data.paper_split(150 if smoke else None)

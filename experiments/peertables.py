@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-import numpy as np
-
+from experiments.data import TABLES
+from experiments.panels import Panels
 from experiments.ranks import ranking
 from experiments.store import Run
 from experiments.tables import FAILED, MISSING, Cell, Figure, Measured, Table, by, mean, run_at_all
@@ -82,9 +82,12 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
         "peers-leaders", "BGN beside the best of the others, at equal size", LEADERS,
         _leaders(names, budgets, groups), LEADER_NOTES,
     )  # fmt: skip
-    ranks = Table("peers-ranks", "Mean ranks over the tables", ("model", *map(_limit, budgets), "any size"),
-                  *_ranks(names, budgets, groups))  # fmt: skip
-    figure = Figure("peers-equal", "Test error by size", _figure(names, budgets, groups), (9.0, 6.4))
+    ranks = Table("peers-ranks", "Mean ranks over the paper's tables", ("model", *map(_limit, budgets), "any size"),
+                  *_ranks([name for name in names if name in TABLES], budgets, groups))  # fmt: skip
+    # RuleFit begins far above the others and would flatten them.
+    panels = Panels(budgets, EQUAL, COLOURS, *AXES, stray="rules_lines")
+    drawn = panels.figure(names, lambda name, key, budget: within(groups.get((name, f"equal {key}")), budget))
+    figure = Figure("peers-equal", "Test error by size", drawn, (9.0, 6.4))
     return [leaders, ranks, *equal, *free, figure]
 
 
@@ -218,9 +221,9 @@ def _ranks(names: Sequence[str], budgets: Sequence[int], groups: Groups) -> tupl
         if any(label in column for column in columns)
     ]
     note = (
-        f"1 is the best; means over {len(names)} tables, of models that were run on all of them; where a family has no "
-        "member so small it comes last. Two mean ranks differ by more than chance (Nemenyi, 5 %) where they are "
-        f"further apart than {', '.join(differences)}."
+        f"1 is the best; means over the paper's {len(names)} tables, of models that were run on all of them; where a "
+        "family has no member so small it comes last. Two mean ranks differ by more than chance (Nemenyi, 5 %) where "
+        f"they are further apart than {', '.join(differences)}."
     )
     return body, [note]
 
@@ -231,42 +234,4 @@ COLOURS = {
     "bgn": "#0072B2", "tree": "#E69F00", "figs": "#D55E00", "stumps": "#009E73", "rules_lines": "#7F7F7F",
     "aplr": "#CC79A7", "cubist": "#B8A000",
 }  # fmt: skip
-
-
-def _figure(names: Sequence[str], budgets: Sequence[int], groups: Groups) -> Callable[[Any], None]:
-    """Return what draws the errors by limit, one panel per table."""
-
-    def draw(canvas: Any) -> None:
-        columns = min(4, len(names))
-        panels = np.ravel(canvas.subplots(-(-len(names) // columns), columns, squeeze=False))
-        for ax, name in zip(panels, names, strict=False):
-            errors = {key: [within(groups.get((name, f"equal {key}")), b) for b in budgets] for key in COLOURS}
-            _panel(ax, name, budgets, errors)
-        for ax in panels[len(names) :]:
-            ax.set_axis_off()
-        handles, labels = panels[0].get_legend_handles_labels()
-        canvas.legend(handles, labels, frameon=False, fontsize=7.5, loc="outside upper center", ncols=4)
-        canvas.supxlabel("conditions, at most", fontsize=9)
-        canvas.supylabel("test mean squared error", fontsize=9)
-
-    return draw
-
-
-def _panel(ax: Any, name: str, budgets: Sequence[int], errors: dict[str, list[Any]]) -> None:
-    """Draw one table's errors, one line per family."""
-    from bgn.plots.style import plain
-
-    plain(ax)
-    drawn = {key: [_plain(each) for each in line] for key, line in errors.items()}
-    for key, line in drawn.items():
-        heights = [value if math.isfinite(value) else math.nan for value in line]
-        mark = {"color": COLOURS[key], "markersize": 3, "linewidth": 2.4 if key == "bgn" else 1.2}
-        ax.plot(budgets, heights, "o-", label=EQUAL[key], **mark)
-    # RuleFit begins far above the others and would flatten them: it may leave the panel.
-    tame = [value for key, line in drawn.items() if key != "rules_lines" for value in line if math.isfinite(value)]
-    if tame:
-        ax.set_ylim(min(tame) - 0.1 * (max(tame) - min(tame)), max(tame) + 0.1 * (max(tame) - min(tame)))
-    ax.set_title(name.replace("_", " "), fontsize=10)
-    ax.set(xscale="log", xticks=budgets, xticklabels=budgets)
-    ax.minorticks_off()
-    ax.tick_params(labelsize=8)
+AXES = ("conditions, at most", "test mean squared error")

@@ -43,8 +43,13 @@ class Again:
     differs: str | None
 
 
-def drawn(name: str, cells: int, seed: int, longest: float, results: Path = RESULTS) -> dict[str | None, list[Run]]:
-    """Return by part of bgn some runs that a page shows, of older code, that took at most so many seconds."""
+def drawn(
+    name: str, cells: int, seed: int, longest: float, results: Path = RESULTS, done: Mapping[str, Run] | None = None
+) -> dict[str | None, list[Run]]:
+    """Return by part of bgn some runs that a page shows, of older code, that took at most so many seconds.
+
+    With `done`, only what was computed again with today's code, however long it took.
+    """
     shown: dict[str, Run] = {}
     for options in scales(name).values():
         shown |= complete(runner.compare(name, options, published_runs(name, results)))
@@ -52,9 +57,16 @@ def drawn(name: str, cells: int, seed: int, longest: float, results: Path = RESU
     for key in sorted(shown):
         run = shown[key]
         part = code.part(run.task)
-        if run.error is None and _seconds(run) <= longest and not (part and run.versions.get(part) == code.today(part)):
-            parts.setdefault(part, []).append(run)  # of today's code there is no doubt
+        short = _seconds(run) <= longest if done is None else key in done and _of_today(done[key])
+        if run.error is None and short and not (part and _of_today(run)):  # of today's code there is no doubt
+            parts.setdefault(part, []).append(run)
     return {part: random.Random(seed).sample(runs, min(cells, len(runs))) for part, runs in parts.items()}
+
+
+def _of_today(run: Run) -> bool:
+    """Whether a run was made with today's code of the part that it measures."""
+    part = code.part(run.task)
+    return part is None or run.versions.get(part) == code.today(part)
 
 
 def _seconds(run: Run) -> float:
@@ -62,11 +74,19 @@ def _seconds(run: Run) -> float:
     return max(run.seconds, weight(run.task)) if "device" in run.versions else run.seconds
 
 
-def again(runs: Sequence[Run], jobs: int = 1, alike: Iterable[Run] = ()) -> list[Again]:
-    """Compute runs again, side by side, and compare; `alike` are all published runs of the study."""
+def again(
+    runs: Sequence[Run], jobs: int = 1, alike: Iterable[Run] = (), done: Mapping[str, Run] | None = None
+) -> list[Again]:
+    """Compute runs again, side by side, and compare; `alike` are all published runs of the study.
+
+    What was computed already is taken from `done`, by key.
+    """
     known = {(run.task.study, run.task.key("")): run for run in runs}
-    tasks = [[run.task] for run in runs if runner.skipped(run.task) is None]
-    made = [each for batch in runner.results(tasks, "cpu", jobs, "loky") for each in batch]
+    if done is None:
+        tasks = [[run.task] for run in runs if runner.skipped(run.task) is None]
+        made = [each for batch in runner.results(tasks, "cpu", jobs, "loky") for each in batch]
+    else:
+        made = [done[run.key] for run in runs]
     others = list(alike)
     return [Again(old, now, difference(old, now, others)) for now in made for old in [_old(known, now)]]
 
@@ -144,7 +164,7 @@ def _but_for_seed(run: Run) -> tuple[str, str, str, str]:
 
 def recheck(
     name: str, cells: int = 10, seed: int = 0, longest: float = 60.0, jobs: int = 1, results: Path = RESULTS,
-    keep: bool = False,
+    keep: bool = False, done: Mapping[str, Run] | None = None,
 ) -> tuple[list[Again], list[str]]:  # fmt: skip
     """Compute some runs of a study again; stamp the parts of bgn whose runs agree; return what was found, and told.
 
@@ -164,11 +184,13 @@ def recheck(
         Where published runs and stamps are.
     keep : bool
         Stamp although some differ: the page then says how many.
+    done : mapping of str to Run, optional
+        Runs by key that were computed elsewhere: those of today's code are compared, and none is computed here.
     """
     published = list(published_runs(name, results).values())
     lines, found = [], []
-    for part, runs in drawn(name, cells, seed, longest, results).items():
-        checked = again(runs, jobs, published)
+    for part, runs in drawn(name, cells, seed, longest, results, done).items():
+        checked = again(runs, jobs, published, done)
         found += checked
         wrong = [each for each in checked if each.differs]
         lines += [f"  {_words(each.published)}: {each.differs}" for each in wrong]

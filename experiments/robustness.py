@@ -27,6 +27,7 @@ from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Measured, Table, by
 
 REVISION = 1
+PUBLISHED = ("full",)
 
 TABLES = ("housing", "bike", "telco_churn", "pima_diabetes")
 ROWS, SIZE, ALIKE = 4000, 10, 0.95
@@ -49,6 +50,10 @@ class Asked:
     answers: NDArray[np.bool_]
     columns: set[str]
     predicted: NDArray[Any]
+
+
+Fit = Callable[[Disturbed, int, int], Asked]
+"""Rows, how many questions at most, and the seed in."""
 
 
 # -- disturbances ------------------------------------------------------------------------------------------------
@@ -120,10 +125,10 @@ DISTURBANCES: dict[str, Callable[[Disturbed, np.random.Generator], Disturbed]] =
 # -- models --------------------------------------------------------------------------------------------------------
 
 
-def _bgn(setting: dict[str, Any]) -> Callable[[Disturbed, int], Asked]:
-    def fit(table: Disturbed, seed: int) -> Asked:
+def _bgn(setting: dict[str, Any]) -> Fit:
+    def fit(table: Disturbed, size: int, seed: int) -> Asked:
         made = bgn.BGNRegressor if table.y.dtype.kind == "f" else bgn.BGNClassifier
-        model = made(max_width=SIZE, max_linear=0, n_jobs=1, random_state=seed, **setting).fit(table.X, table.y)
+        model = made(max_width=size, max_linear=0, n_jobs=1, random_state=seed, **setting).fit(table.X, table.y)
         network = model.network_
         used = {table.X.columns[k] for k in np.flatnonzero(network.layers[0].reads.any(axis=0))}
         said = model.predict if table.y.dtype.kind == "f" else model.predict_proba
@@ -132,23 +137,23 @@ def _bgn(setting: dict[str, Any]) -> Callable[[Disturbed, int], Asked]:
     return fit
 
 
-def _tree(table: Disturbed, seed: int) -> Asked:
+def _tree(table: Disturbed, size: int, seed: int) -> Asked:
     made = DecisionTreeRegressor if table.y.dtype.kind == "f" else DecisionTreeClassifier
     X, X_test, owners = _numbers(table)
-    model = made(max_leaf_nodes=SIZE + 1, random_state=seed).fit(X, table.y)
+    model = made(max_leaf_nodes=size + 1, random_state=seed).fit(X, table.y)
     inner = model.tree_.children_left >= 0
     asked = zip(model.tree_.feature[inner], model.tree_.threshold[inner], strict=True)
     said = model.predict if table.y.dtype.kind == "f" else model.predict_proba
     return _of_splits(list(asked), X_test, owners, said(X_test))
 
 
-def _figs(table: Disturbed, seed: int) -> Asked:
+def _figs(table: Disturbed, size: int, seed: int) -> Asked:
     from imodels import FIGSClassifier, FIGSRegressor
 
     numbers = table.y.dtype.kind == "f"
     X, X_test, owners = _numbers(table)
     np.random.seed(seed)  # noqa: NPY002 - FIGS breaks ties by NumPy's own generator, whatever random_state is
-    model = (FIGSRegressor if numbers else FIGSClassifier)(max_rules=SIZE, random_state=seed)
+    model = (FIGSRegressor if numbers else FIGSClassifier)(max_rules=size, random_state=seed)
     model.fit(X, table.y if numbers else np.unique(table.y, return_inverse=True)[1])
 
     def below(node: Any) -> list[tuple[int, float]]:
@@ -176,7 +181,7 @@ def _of_splits(asked: Sequence[tuple[int, float]], X_test: Any, owners: Sequence
     return Asked(answers, {owners[column] for column, _ in asked}, predicted)
 
 
-METHODS: dict[str, tuple[str, Callable[[Disturbed, int], Asked]]] = {
+METHODS: dict[str, tuple[str, Fit]] = {
     "bgn": ("BGN", _bgn({})),
     "bgn_1": ("BGN, questions about one column", _bgn({"max_features": 1})),
     "figs": ("FIGS", _figs),
@@ -192,7 +197,8 @@ def tasks(options: Options) -> list[Task]:
     smoke = options.scale == "smoke"
     names = TABLES[-1:] if smoke else TABLES
     count = options.seeds or (3 if options.scale == "full" else 1)
-    parameters = {"size": SIZE, "disturbances": ["10 noise columns", "half of the rows"] if smoke else [*DISTURBANCES]}
+    kinds = ["10 noise columns", "half of the rows"] if smoke else [*DISTURBANCES]
+    parameters = {"size": 3 if smoke else SIZE, "disturbances": kinds}
     split = "a quarter, 120 rows" if smoke else f"a quarter, {ROWS} rows"
     return [
         Task("robustness", name, method, parameters, seed, split)
@@ -213,10 +219,10 @@ def run(task: Task) -> dict[str, Any]:
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # other people's packages warn of their own future
-        before = fit(whole, task.seed)
+        before = fit(whole, task.parameters["size"], task.seed)
         for name in task.parameters["disturbances"]:
             disturbed = DISTURBANCES[name](whole, np.random.default_rng(task.seed))
-            after = fit(disturbed, task.seed)
+            after = fit(disturbed, task.parameters["size"], task.seed)
             found[name] = {"error": error(after.predicted, y_test)} | compared(before, after, disturbed.origins)
     return {"error": error(before.predicted, y_test), "columns": len(before.columns), "disturbed": found}
 

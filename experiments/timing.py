@@ -89,7 +89,7 @@ def show(runs: Sequence[Run]) -> list[Table | Figure]:
     ]  # fmt: skip
 
 
-HEADER = ("table", "printed", "ours", "ours, processor", "seeds", "neurons grown", "printed / ours")
+HEADER = ("table", "printed", "ours", "ours, processor", "seeds", "neurons grown", "printed / ours, processor")
 NOTES = (
     "Mean ± standard deviation over seeds, at most three hidden layers of 1,000 neurons, one thread. Wall time, and "
     "the processor's time, which other work on the machine disturbs less. The paper "
@@ -114,7 +114,7 @@ def _fit(name: str, runs: list[Run]) -> list[Cell]:
     if not runs or any(run.error is not None for run in runs):
         return [name, shown, FAILED if runs else MISSING, None, None, None, None]
     wall, processor = (_minutes(runs, figure) for figure in ("fit_seconds", "fit_processor_seconds"))
-    ratio = printed[0] * 60 / float(mean(runs, "fit_seconds")) if printed else None
+    ratio = printed[0] * 60 / float(mean(runs, "fit_processor_seconds")) if printed else None
     grown = float(np.mean([sum(run.figures["grown"]) for run in runs]))
     return [name, shown, wall, processor, len(runs), round(grown), ratio]
 

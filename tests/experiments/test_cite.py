@@ -40,7 +40,7 @@ def test_what_pages_cite_is_there(page):
     studies = {path.stem for path in RESULTS.glob("*.jsonl")}
     for address in re.findall(r":measured:`([^`]+)`", page.read_text(encoding="utf-8")):
         name = address.partition("/")[2].partition(" ")[0].partition("-")[0] or address.partition("-")[0]
-        if name in studies:  # others are not published yet
+        if name in studies or address.startswith("benchmarks/"):  # others are not published yet
             assert cite.cited(" ".join(address.split())) not in ("", tables.MISSING, tables.FAILED), address
 
 
@@ -57,6 +57,35 @@ def test_pages_of_results_say_no_figure_that_is_not_cited(page):
     if page.stem in PROTOCOLS:
         text = text.partition("What it says\n")[2]
     assert FIGURE.findall(text) == []
+
+
+# Pages that tell what benchmarks printed, and what such a figure looks like.
+BENCHMARKED = ("algorithm", "baselines", "export", "scale")
+PRINTED = re.compile(r"\d[\d,.]* (?:%|s|ms|GiB|seconds|times)(?!\w)")
+
+
+@pytest.mark.parametrize("name", BENCHMARKED)
+def test_what_benchmarks_printed_is_cited(name):
+    page = ROOT / "docs" / f"{name}.rst"
+    passages = page.read_text(encoding="utf-8").split("\n\n")
+    told = [k for k, text in enumerate(passages) if "benchmarks/" in text]
+    # What follows a passage that names a benchmark and ends with a colon is a list or a table of its figures.
+    told += [k + 1 for k in told if passages[k].rstrip().endswith(":")]
+    for k in told:
+        found = PRINTED.findall(re.sub(r"(?s):measured:`[^`]*`( %)?|``.*?``", "", passages[k]))
+        assert not found, f"{found} in {passages[k]!r}: cite a record of benchmarks/results"
+
+
+def test_figures_of_benchmarks_are_cited_from_their_records():
+    assert cite.cited("benchmarks/scale_gpu | cut > cut | ms.1f") == "12.1"
+    assert cite.cited("benchmarks/printed | disk > rows | ,d") == "90,909,090"
+    for address, told in (
+        ("benchmarks/nothing | a", "no record benchmarks/results/nothing.json; there are "),
+        ("benchmarks/printed | disk > nothing", "has no 'disk > nothing': 'nothing' is not there"),
+        ("benchmarks/printed | disk", "'disk', is no number"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(told)):
+            cite.cited(address)
 
 
 def test_cells_are_cited_as_they_are_written():

@@ -112,6 +112,15 @@ def test_rows_are_split_as_the_protocol_says():
         classdata.split(Task("classes", "wine", "tree", {}, 2, "paper"))
 
 
+def test_every_row_is_tested_in_one_of_five_folds():
+    found = [classdata.split(Task("classes", "wine", "folds tree", {}, fold, classdata.FOLD)) for fold in range(5)]
+    tested = np.concatenate([rows.X_test.index for rows in found])
+    assert sorted(tested) == list(range(178))
+    for rows in found:
+        assert set(rows.X.index) == set(range(178)) - set(rows.X_test.index)
+        assert all(abs(np.mean(rows.y_test == label) - np.mean(rows.y == label)) < 0.05 for label in range(3))
+
+
 @pytest.mark.parametrize("name", classdata.RAW)
 def test_what_gives_the_class_away_is_left_out(name):
     try:
@@ -261,9 +270,19 @@ def test_leaders_are_the_best_of_the_others_by_each_figure():
     assert seconds["FasterRisk"] == [1.0, "missing", None]
 
 
+def test_cards_are_timed_beside_each_other():
+    runs = [made("titanic", "bgn", **{"5": (0.83, 0.46)}), made("titanic", "bgn_points", **{"5": (0.82, 0.47)})]
+    task = Task("classes", "titanic", "bgn_cards", {"sizes": [5]}, 0, stratified_split())
+    figures = {"within": {"5": {"bgn_points_seconds": 0.5, "fasterrisk_seconds": 6.0}}}
+    runs.append(Run(task, "0" * 64, figures, None, 1.0, "2026-01-01 00:00:00", {}))
+    (table,) = (each for each in classes.show(runs) if each.name == "classes-points")
+    assert table.rows == [["titanic", 5, 0.83, 0.82, "missing", 0.5, 6.0, 12.0]]
+
+
 def test_the_page_shows_every_table_and_figure():
     page = (Path(__file__).parents[2] / "docs" / "results" / "classes.rst").read_text(encoding="utf-8")
-    runs = [made("titanic", "bgn", **{"5": (0.8, 0.5)}), made("penguins", "bgn", **{"5": (0.9, 0.1)})]
+    figures = {"5": (0.8, 0.5)}
+    runs = [made(name, key, **figures) for name in ("titanic", "penguins") for key in ("bgn", "folds bgn")]
     names = {("figure" if isinstance(each, Figure) else "table", each.name) for each in classes.show(runs)}
     shown = re.findall(r"published-(table|figure):: full/(\S+)", page)
     assert sorted(shown) == sorted(names | {("table", "classes-origin")})
@@ -279,7 +298,12 @@ def test_tasks_ask_every_model_what_it_can_answer():
     assert {name for name, method in asked if method == "fasterrisk"} == set(classdata.TWO)
     assert {name for name, method in asked if method == "bgn"} == set(classdata.TABLES)
     assert {task.seed for task in tasks} == {0}
-    assert {task.seed for task in classes.tasks(Options("full"))} == {0, 1, 2}
+    full = classes.tasks(Options("full"))
+    assert {task.seed for task in full if task.split == stratified_split()} == {0, 1, 2}
+    folds = [task for task in full if task.split == classdata.FOLD]
+    assert {task.seed for task in folds} == {0, 1, 2, 3, 4}
+    assert all(task.method.startswith("folds ") for task in folds)
+    assert len(full) - len(folds) == 3 * len(tasks)
     assert all(len(classdata.checksum(task.dataset)) == 64 for task in tasks)
     assert "classes" in STUDIES
 

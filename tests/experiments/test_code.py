@@ -152,3 +152,9 @@ def test_ten_cells_of_older_code_are_drawn_of_each_part_and_the_same_for_a_seed(
     fresh = [replace(run, versions={"growth": code.today("growth")}) for run in made]
     records.write(tmp_path / "trees.jsonl", fresh)
     assert recheck.drawn("trees", 10, 1, 20.0, tmp_path).keys() == {None}
+    again = {fresh[k].key: replace(fresh[k], figures={"test_mse": 1.0}) for k in range(3)} | {made[3].key: made[3]}
+    records.write(tmp_path / "trees.jsonl", [replace(run, figures={"test_mse": 1.0}) for run in made])
+    compared = recheck.drawn("trees", 10, 1, 0.0, tmp_path, again)
+    grown = [run for part, runs in compared.items() for run in runs if part == "growth"]
+    assert {run.key for run in grown} == {run.key for run in fresh[:3] if code.part(run.task) == "growth"}
+    assert all(each.differs is None for each in recheck.again(grown, done=again))

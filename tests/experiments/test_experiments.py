@@ -49,6 +49,24 @@ def finish(*arguments, folder, without=""):
     return process.returncode, output, log
 
 
+def finish_here(*arguments, folder, capsys):
+    """The same in this process, where that is all the same: the packages are there already."""
+    capsys.readouterr()
+    try:
+        status = main([*arguments, "--store", str(folder / "runs"), "--output", str(folder)])
+    except SystemExit as stopped:
+        status = stopped.code
+    return status, *capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """What one process makes of two seeds."""
+    folder = tmp_path_factory.mktemp("alone")
+    assert main([*GROWN[:-1], "2", "--store", str(folder / "runs"), "--output", str(folder)]) == 0
+    return shown(folder)
+
+
 def shown(folder):
     """Return the bytes of all tables and figures but those of times."""
     kinds = (".txt", ".md", ".tex", ".csv", ".png", ".svg")
@@ -68,11 +86,11 @@ def test_every_study_runs_at_toy_size(tmp_path):
     assert "failed" not in output
 
 
-def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(tmp_path):
+def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(tmp_path, capsys):
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     whole.mkdir()
     cut.mkdir()
-    assert finish(*GROWN, folder=whole)[0] == 0
+    assert finish_here(*GROWN, folder=whole, capsys=capsys)[0] == 0
     process = start(*GROWN, "--jobs", "2", folder=cut)
     for line in process.stderr:
         if line.startswith("[3/10]"):
@@ -82,7 +100,7 @@ def test_killed_in_the_middle_it_goes_on_and_ends_with_the_same_tables(tmp_path)
     with Store(cut / "runs") as store:
         before = store.runs()
     assert 3 <= len(before) < 10
-    status, _, log = finish(*GROWN, folder=cut)
+    status, _, log = finish_here(*GROWN, folder=cut, capsys=capsys)
     assert status == 0
     assert log.startswith(f"[{len(before) + 1}/10]")
     assert shown(cut) == shown(whole) != {}
@@ -110,24 +128,24 @@ def test_half_a_fit_is_no_result():
 
 
 @needs_torch
-def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path):
+def test_a_failed_run_is_recorded_shown_and_tried_again_only_when_asked(tmp_path, capsys):
     import torch
 
     if torch.cuda.is_available():
         pytest.skip("there is a GPU, so asking for one does not fail")
     study = ("accuracy", "--smoke", "--methods", "bnn", "bgn", "--datasets", "diabetes")
-    status, output, log = finish(*study, "--device", "cuda", "--redo", folder=tmp_path)
+    status, output, log = finish_here(*study, "--device", "cuda", "--redo", folder=tmp_path, capsys=capsys)
     assert status == 2
     assert "--device cuda: device='cuda' but torch sees no CUDA device" in log
-    status, output, log = finish(*study, "--device", "cuda", folder=tmp_path)
+    status, output, log = finish_here(*study, "--device", "cuda", folder=tmp_path, capsys=capsys)
     assert status == 1
     assert "4 of 6 runs failed." in output
     line = next(line for line in output.splitlines() if line.startswith("diabetes     ours") or " ours " in line)
     assert "failed" in line
     assert "failed: diabetes bnn seed 0: RuntimeError: device='cuda' but torch sees no CUDA device." in log
-    status, output, log = finish(*study, folder=tmp_path)
+    status, output, log = finish_here(*study, folder=tmp_path, capsys=capsys)
     assert (status, "runs failed" in output, "[" in log.split("failed:")[0]) == (1, True, False)
-    status, output, _ = finish(*study, "--retry", folder=tmp_path)
+    status, output, _ = finish_here(*study, "--retry", folder=tmp_path, capsys=capsys)
     assert (status, "failed" in output) == (0, False)
 
 
@@ -154,11 +172,9 @@ def test_a_package_that_is_missing_is_no_result(tmp_path, jobs):
         assert store.runs() == {}
 
 
-def test_threads_give_the_same_tables(tmp_path):
-    for name, more in (("one", ()), ("two", ("--jobs", "2", "--backend", "threading"))):
-        (tmp_path / name).mkdir()
-        assert finish(*GROWN[:-1], "2", *more, folder=tmp_path / name)[0] == 0
-    assert shown(tmp_path / "one") == shown(tmp_path / "two")
+def test_threads_give_the_same_tables(tmp_path, alone):
+    assert finish(*GROWN[:-1], "2", "--jobs", "2", "--backend", "threading", folder=tmp_path)[0] == 0
+    assert shown(tmp_path) == alone
 
 
 CLUSTER = """
@@ -173,17 +189,14 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not find_spec("distributed"), reason="dask.distributed is not installed")
-def test_a_cluster_gives_the_same_tables(tmp_path):
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-    assert finish(*GROWN[:-1], "2", folder=tmp_path / "here")[0] == 0
+def test_a_cluster_gives_the_same_tables(tmp_path, alone):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", CLUSTER], cwd=ROOT, **pipes) as cluster:
         address = cluster.stdout.readline().strip()
-        status, _, log = finish(*GROWN[:-1], "2", "--backend", f"dask://{address}", folder=tmp_path / "there")
+        status, _, log = finish(*GROWN[:-1], "2", "--backend", f"dask://{address}", folder=tmp_path)
         cluster.communicate("\n")
     assert status == 0, log
-    assert shown(tmp_path / "here") == shown(tmp_path / "there")
+    assert shown(tmp_path) == alone
 
 
 @needs_raw

@@ -55,7 +55,7 @@ def test_only_what_is_named_is_disturbed(table, kind):
 def test_models_tell_what_they_ask_and_read(table, key):
     pytest.importorskip("imodels")
     whole, y_test = table
-    found = METHODS[key][1](whole, 0)
+    found = METHODS[key][1](whole, robustness.SIZE, 0)
     assert {"size"} <= found.columns <= set(whole.X.columns)
     assert found.answers.shape[0] == len(y_test)
     assert 1 <= found.answers.shape[1] <= robustness.SIZE
