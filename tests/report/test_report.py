@@ -300,6 +300,6 @@ def test_values_beyond_what_errors_can_be_squared_for_are_refused(tmp_path):
 
 def test_labels_below_levels_stay_inside():
     chart = level_chart([("NAmes", 150_000.0, 5.0), ("StoneBr", 199_000.0, 1.0)], (87_100.0, 401_000.0), "Effect")
-    places = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">(\d+)</text>', chart)
-    assert places[-1][1] == "400000"
+    places = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">([0-9,]+)</text>', chart)
+    assert places[-1][1] == "400,000"
     assert all(float(x) + 3.5 * len(tick) <= 320 for x, tick in places)

@@ -78,7 +78,7 @@ def _outward(low: float, high: float) -> tuple[float, float]:
     ((-12800.0, 585000.0), (0.0, 0.25), (-0.691, 6.91))
     """
     size = max(abs(low), abs(high))
-    if not size:
+    if size < 1e-290:  # a thousandth of it may be no number
         return low, high
     unit = 10.0 ** (math.floor(math.log10(size)) - 3)
     ends = math.floor(low / unit + 1e-9) * unit, math.ceil(high / unit - 1e-9) * unit
