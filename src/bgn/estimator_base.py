@@ -40,7 +40,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
     """An estimator that grows a network on some loss; :class:`bgn.BGNRegressor` says what the parameters mean."""
 
     _predicts: ClassVar[str] = "numbers"
-    # What `accurate` sets for numbers and for classes.
+    # What `accurate` sets for numbers; classes have their own.
     _accurate: ClassVar[dict[str, Any]] = {"n_networks": 8, "shrinkage": 30.0}
     n_features_in_: int
     feature_names_in_: NDArray[Any]
