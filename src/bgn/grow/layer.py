@@ -159,16 +159,12 @@ class LayerGrowth:
     def _replace_one(self, output: Output, slot: int) -> bool:
         """Replace the neuron in a slot if that helps, given the residual that `output` leaves without it.
 
-        Only the most promising question is tried: further ones take most of the time and bring little. Where it is the
-        one that was taken out, the next best of a few is tried in its place.
+        Only the most promising questions are tried, two for numbers and one for classes, where each is dear: further
+        ones take time and bring hardly anything.
         """
-        for asked in self._worth_asking(output, slot)[:_AT_A_TIME]:
-            (cut,) = self.rows.train.cuts([asked])
-            if cut is not None and self._accept(slot, cut, "replacement", asked.output):
-                return True
-            if cut is not None and not (cut.neuron == self.state.neurons[slot] and self.rows.train.loss.quadratic):
-                return False
-        return False
+        some = self._worth_asking(output, slot)[: 2 if self.rows.train.loss.quadratic else 1]
+        found = zip(self.rows.train.cuts(some), some, strict=True)
+        return any(cut is not None and self._accept(slot, cut, "replacement", asked.output) for cut, asked in found)
 
     def _worth_asking(self, output: Output, slot: int) -> list[Question]:
         """Questions for a slot, the most promising first."""
