@@ -37,7 +37,7 @@ def distil(file: ModelFile, data: DataFile, max_width: int, seed: int, out: str 
     """
     rows = data.complete_rows(file, judged=True).only(None)
     X = _table(file.network, rows.X)
-    small = bgn.distil(file.network, X, rows.y, max_width=max_width, random_state=seed)
+    small = bgn.distil(file.network, X, rows.labels, max_width=max_width, random_state=seed)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
         save(network, out, units=file.units, preparation=file.preparation, held_out=file.held_out)
