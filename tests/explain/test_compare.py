@@ -93,7 +93,7 @@ def test_groups_by_name_with_gaps_and_of_many():
     assert (found.gap, found.rows, found.names) == (2.0, (1, 1), ("x", "y"))
     assert repr(found) == "Comparison(y - x: +2 = a +2)"
     assert found.as_dict()["columns"] == {"a": 2.0}
-    with pytest.raises(ValueError, match="between must name two of the groups 'x', 'y', 'z'."):
+    with pytest.raises(ValueError, match="between must name two of the groups 'x', 'y', 'z'"):
         compare_groups(network, X, "who")
     with pytest.raises(ValueError, match="X has no column 'whom'"):
         compare_groups(network, X, "whom")

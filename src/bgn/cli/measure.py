@@ -91,12 +91,12 @@ def _of_rows(file: ModelFile, rows: CompleteRows, found: Margin) -> tuple[list[d
             values = rows.X[:, j]
             nearer = np.minimum(np.ceil(found.up[:, j]) - values, values - np.floor(found.down[:, j]))
             away[:, j] = np.where(values == np.rint(values), nearer, away[:, j])
-    for number, distances in zip(rows.numbers.tolist(), away, strict=True):
+    for place, distances in zip(rows.numbers.tolist(), away, strict=True):
         shares = [(distances[j] / spread[j] if spread[j] > 0 else math.inf, j) for j in used]
         share, near = min(shares, default=(math.inf, None))
         near = near if math.isfinite(share) else None
         name, distance = (None, math.inf) if near is None else (names[near], distances[near])
-        lines.append({"row": number, "column": name, "distance": _number(distance)})
+        lines.append({"row": place, "column": name, "distance": _number(distance)})
         nearness.append(float(share))
     return lines, np.array(nearness)
 

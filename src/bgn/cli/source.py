@@ -243,12 +243,7 @@ class CompleteRows:
             raise Refused(f"the model does not say what its target is called, which {why}. Fit it to a named column.")
         if self.y is None:
             raise Refused(f"{self.name} lacks the column {self.target_name!r}, which {why}.")
-        return self.labels
-
-    @property
-    def labels(self) -> Any:
-        """The target, numbers or labels; None where the file lacks it."""
-        return None if self.y is None else labelled(self.y, self.classes)
+        return labelled(self.y, self.classes)
 
 
 def one_of(network: Network) -> str:
