@@ -203,7 +203,7 @@ class Search:
         found = np.empty((len(directions), 3))
         wanted = np.zeros(len(directions), np.int64)
         if not self._free:
-            wanted[:] = [self._constraints.sign(each) for each in directions]
+            wanted[:] = [self._constraints.sign(each) or 0 for each in directions]
 
         def judge(some: slice) -> None:
             lines = Lines(index[some], coefficients[some], size[some], reach[some], wanted[some])
