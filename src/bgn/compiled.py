@@ -19,7 +19,7 @@ from typing import Any
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
-from numba.types import unliteral
+from numba.core.types import unliteral
 
 # Nobody calls a loop from C, and none divides by zero: without what these would need, compiling takes a sixth less.
 _SETTINGS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
