@@ -1,8 +1,8 @@
 """The preset for accuracy, `accurate()`, beside the models that people take when size is no concern.
 
 Numbers (``numbers``): the seven tables of the study, a quarter of the rows for testing. Mean test MSE over seeds and
-the processor's seconds per fit of `BGNRegressor.accurate()`, of four networks of two layers (`deep`), of an EBM with pairs, of LightGBM (the grid of
-``experiments.anysize``, chosen on validation rows) and of LassoCV.
+the processor's seconds per fit of `BGNRegressor.accurate()`, of four networks of two layers (``deep``), of an EBM with
+pairs, of LightGBM (the grid of ``experiments.anysize``, chosen on validation rows) and of LassoCV.
 
 Classes (``classes``): the seven tables of two classes, a quarter of the rows for testing. AUC and log loss of
 `BGNClassifier.accurate()`, of an EBM as it comes, of LightGBM and of logistic regression.
