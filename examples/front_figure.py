@@ -1,6 +1,6 @@
 """The figure of the README and of the documentation's front page, drawn from the published runs of a study.
 
-    python examples/front_figure.py            # writes docs/front.svg and, for dark pages, docs/front-dark.svg
+    python examples/front_figure.py            # writes docs/front.svg, and others for dark and for narrow pages
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def apart(heights: dict[str, float], gap: float) -> dict[str, float]:
     return placed
 
 
-def draw(path: Path, dark: bool) -> None:
-    """Draw a panel per table: the error by the number of conditions, a line per family."""
+def draw(path: Path, dark: bool, narrow: bool = False) -> None:
+    """Draw a panel per table, side by side or one below the other: the error by the number of conditions."""
     style = {"svg.hashsalt": "bgn", "svg.fonttype": "path", "font.size": 11, "axes.spines.top": False}
     style |= {"axes.spines.right": False}
     with plt.style.context("dark_background" if dark else "default"), plt.rc_context(style):
-        figure, panels = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+        shape, size = ((2, 1), (4.4, 6.4)) if narrow else ((1, 2), (9.0, 3.6))
+        figure, panels = plt.subplots(*shape, figsize=size, layout="constrained")
         for ax, (table, by_family) in zip(panels, errors().items(), strict=True):
             gap = 0.07 * max(map(max, by_family.values()))
             for name, height in apart({name: by_family[name][-1] for name in INK}, gap).items():
@@ -66,6 +67,8 @@ def draw(path: Path, dark: bool) -> None:
 
 
 if __name__ == "__main__":
-    for name, dark in (("front.svg", False), ("front-dark.svg", True)):
-        draw(ROOT / "docs" / name, dark)
-        print(f"docs/{name} written")
+    for narrow in (False, True):
+        for dark in (False, True):
+            name = f"front{'-narrow' * narrow}{'-dark' * dark}.svg"
+            draw(ROOT / "docs" / name, dark, narrow)
+            print(f"docs/{name} written")

@@ -46,5 +46,5 @@ def test_the_front_figure_is_drawn_from_the_published_runs(tmp_path):
                for table in found for other in ("FIGS", "tree", "Lasso") for k in range(4))  # fmt: skip
     script["draw"](tmp_path / "front.svg", dark=False)
     assert (tmp_path / "front.svg").stat().st_size > 10_000
-    for name in ("front.svg", "front-dark.svg"):
+    for name in ("front.svg", "front-dark.svg", "front-narrow.svg", "front-narrow-dark.svg"):
         assert (ROOT / "docs" / name).exists()

@@ -253,3 +253,16 @@ def test_labels_that_are_no_classes_are_refused() -> None:
     with pytest.raises(Refused, match=r"must hold numbers; it holds 'n.b.'. If they are labels, add task='classes'"):
         classes_of([pa.chunked_array([["1", "2", "3", "n.b."]])], "y", None)
     assert classes_of([pa.chunked_array([["1", "2", "3", "n.b."]])], "y", "classes")[0] == ("1", "2", "3", "n.b.")
+
+
+def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:
+    told = json.loads(call("distil", left, table, "--max-width", 2, "--json").out)["fidelity"]
+    assert told["agreement"] > 0.8
+    lines = call("compare", left, table, "--groups", "plan").out.splitlines()
+    assert lines[0].startswith("mean log-odds of left = yes, plan = monthly (")
+
+
+def test_rows_far_from_another_class_are_told_so(left: Path, table: Path) -> None:
+    told = [call("margin", left, table, "--row", row).out for row in range(1, 9)]
+    assert any(each.startswith("no other prediction is near") for each in told)
+    assert not all(each.startswith("no other prediction is near") for each in told)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import bgn
 from bgn import Layer, Network
 from bgn.cli.app import bgn as app
-from tests.command import run
+from tests.command import call, run
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,9 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     assert [line.split()[0] for line in lines[1:]] == ["2", "3", "4", "5"]
     assert [float(line.split()[1]) for line in lines[1:]] == expected([2.0, 3.0, 4.0, 5.0]).round(1).tolist()
     assert [len(line.split()[2]) for line in lines[1:]] == [1, 1, 24, 24]
-    assert "hue" in ask(folder, "effect", "hue", code=1)
+    assert "the model lacks the column 'hue'; it has 'rooms'" in ask(folder, "effect", "hue", code=1)
+    swapped = call("effect", folder / "model.json", "rooms", folder / "houses.csv", code=1).err
+    assert "DATA comes before COLUMN" in swapped
     told = "The model does not ask about year: the mean prediction is 489.9 whatever its value.\n"
     assert ask(folder, "effect", "year") == told
     assert repr(bgn.effect(network, "year", background=rows)) == "Effect(year: none, 489.9 whatever its value)"
@@ -86,6 +88,9 @@ def test_margin_by_row_and_by_column(folder: Path) -> None:
     assert lines[-2].startswith("nearest rows: ")
     assert len(json.loads(ask(folder, "margin", "--json"))) == 4
     assert "--row must be a complete row" in ask(folder, "margin", "--row", 9, code=1)
+    shown = [line.split() for line in ask(folder, "margin", "--row", 1).splitlines()]
+    assert shown[:2] == [["column", "at", "up", "to", "down", "to"], ["rooms", "2", "3.1234", "-"]]
+    assert "below 3.1234" in ask(folder, "margin", "--row", 2)
 
 
 def test_simplify_writes_a_model_that_predicts_alike(folder: Path, tmp_path: Path) -> None:

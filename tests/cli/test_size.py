@@ -131,7 +131,7 @@ def test_people_are_shown_some_lines_and_machines_all(folder: Path) -> None:
     assert len(lines) <= 7
     everything = json.loads(call("margin", path, table, "--json").out)
     assert len(everything) == 800
-    assert len(re.findall(r"\d+ \(\w+ [\d.e-]+ away\)", lines[-2])) == 5
+    assert len(re.findall(r"\d+ \(\w+ (on a threshold|[\d.e-]+ away)\)", lines[-2])) == 5
     plain = json.loads(call("effect", path, table, "a", "--width", 30, "--json").out)
     assert len(plain["levels"]) > 40
     lines = call("effect", path, table, "a", "--width", 30).out.splitlines()

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import bgn
+from bgn.model.dates import TimePart
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
 from bgn.report import card, picture
-from bgn.report.charts import _curves
+from bgn.report.charts import _curves, _outlined
 from bgn.report.controls import controls, typical
 from bgn.report.facts import Facts, checksum, errors, quality
 from bgn.report.svg import Chart, _ticks, level_chart
@@ -303,3 +304,28 @@ def test_labels_below_levels_stay_inside():
     places = re.findall(r'<text x="([0-9.]+)" y="[0-9.]+" text-anchor="middle">([0-9,]+)</text>', chart)
     assert places[-1][1] == "400,000"
     assert all(float(x) + 3.5 * len(tick) <= 320 for x, tick in places)
+
+
+def test_a_curve_of_many_corners_is_drawn_by_its_outline():
+    places = np.linspace(0.0, 1.0, 50_000)
+    levels = np.where(np.arange(50_000) % 977 == 3, 5.0, places)
+    shown = np.array(_outlined(places, levels))
+    assert len(shown) <= 4 * 601
+    assert shown[0].tolist() == [0.0, 0.0]
+    assert shown[-1].tolist() == [1.0, 1.0]
+    assert shown[:, 1].max() == 5.0
+    assert np.interp(places, *shown[shown[:, 1] < 5.0].T) == pytest.approx(places, abs=2 / 600)
+    few = np.array([0.0, 2.0, 3.0])
+    assert _outlined(few, few) == [(0.0, 0.0), (2.0, 2.0), (3.0, 3.0)]
+
+
+def test_parts_of_dates_are_called_by_their_names():
+    parts = [TimePart("sold", "weekday"), TimePart("sold", "days", "2020-01-31"), TimePart("sold", "year")]
+    schema = Schema(tuple(Column(f"sold {part.part}", part_of=part) for part in parts))
+    neurons = [Neuron(Projection((j,), (1.0,)), 3.0, False) for j in range(3)]
+    network = bgn.Network([bgn.Layer.of(neurons, 3)], [1.0, 1.0, 1.0], 0.0, schema=schema)
+    found = controls(Facts.of(network, np.arange(12.0).reshape(4, 3), np.zeros(4), None, None))
+    found.sort(key=lambda each: each["column"])
+    assert [(each["words"][:2], each["since"]) for each in found] == [
+        (["Monday", "Tuesday"], ""), ([], "2020-01-31"), ([], ""),
+    ]  # fmt: skip

@@ -70,7 +70,8 @@ def _short_usage() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        vars(error)["message"] = message(error.message)
+        if error.message:  # a missing argument has none of its own
+            vars(error)["message"] = message(error.message)
         raise
 
 

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 import bgn
+from bgn.cli.explain import score_name
 from bgn.cli.source import DataFile, ModelRows, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
@@ -56,8 +57,10 @@ def compare(
     if as_json:
         show_json(found.as_dict())
         return
+    what = "prediction" if file.network.link == "identity" else clean(score_name(file.network))
     for name, rows, mean in zip(found.names, found.rows, found.means, strict=True):
-        show(f"mean prediction of {clean(name)} ({rows} rows): {mean:.6g}")
+        group = clean(name) if groups is None else f"{clean(groups)} = {clean(name)}"
+        show(f"mean {what}, {group} ({rows:,} rows): {mean:.6g}")
     labels = term_labels(found.network) if questions else [*map(clean, found.network.names)]
     parts = told(found, dict(enumerate(labels)), "questions" if questions else "columns")
     widest = max([len(name) for name, _ in parts] + [len("gap")])

@@ -13,6 +13,7 @@ import pyarrow as pa
 import bgn
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
+from bgn.inputs.target import labelled
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.persist import ModelFile, save
@@ -37,7 +38,8 @@ def distil(file: ModelFile, data: DataFile, max_width: int, seed: int, out: str 
     """
     rows = data.complete_rows(file, judged=True).only(None)
     X = _table(file.network, rows.X)
-    small = bgn.distil(file.network, X, rows.y, max_width=max_width, random_state=seed)
+    y = None if rows.y is None else labelled(rows.y, rows.classes)
+    small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
         save(network, out, units=file.units, preparation=file.preparation, held_out=file.held_out)

@@ -83,7 +83,7 @@ def edit(
         except ValueError as error:
             raise Refused(f"{name} {' '.join(words[:count])}: {error}") from None
         words = words[count:]
-        lines.append(repr(editor.receipt))
+        lines.append(str(editor.receipt))
     log = (*file.edits, *editor.log)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out, "edits": log}

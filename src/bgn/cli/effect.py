@@ -14,7 +14,7 @@ from bgn.explain.classes import class_labels, class_number
 from bgn.explain.subject import decoded
 from bgn.export.remarks import ends
 from bgn.export.text import Text
-from bgn.inputs.refusal import Refused
+from bgn.inputs.refusal import Refused, check_there
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
@@ -43,6 +43,9 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
     bgn effect penguins.json penguins.csv bill_length_mm --class Adelie
     """
     of = _class_of(file, label)
+    if column not in file.network.names and data.name in file.network.names:
+        raise Refused(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")
+    check_there([column], file.network.names, "the model")
     X = data.complete_rows(file).only(which).X
     found: Any = bgn.effect(file.network, column, background=decoded(file.network, X), of=of)
     if as_json:

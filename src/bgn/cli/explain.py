@@ -17,7 +17,8 @@ from bgn.explain.classes import class_labels, class_number, probabilities_of
 from bgn.explain.subject import decoded
 from bgn.export.remarks import bounds
 from bgn.inputs.refusal import Refused
-from bgn.model.schema import level_word
+from bgn.model.network import Network
+from bgn.model.schema import Column, level_word
 from bgn.model.terms import as_terms, outputs_of
 from bgn.persist import ModelFile
 from bgn.printable import clean
@@ -114,24 +115,29 @@ def _plain_classes(file: ModelFile, explanation: Explanation, row: Any) -> dict[
     words = [level_word(label) for label in class_labels(file.network)]
     if explanation.values.ndim == 3:
         return {"of": "scores of all classes"}
-    told: dict[str, Any] = {"of": score_name(explanation)}
+    told: dict[str, Any] = {"of": score_name(explanation.network)}
     if row is not None:
         chances = probabilities_of(file.network, file.network.raw_score(row))[0]
         told["probabilities"] = dict(zip(words, chances.tolist(), strict=True))
     return told
 
 
-def score_name(explanation: Explanation) -> str:
-    """Return what the values of an explanation add up to."""
-    (output,) = outputs_of(explanation.network)
-    return output.target_name or "prediction"
+def score_name(network: Network) -> str:
+    """Return what the parts of a network add up to; of several outputs, the first."""
+    return outputs_of(network)[0].target_name or "prediction"
+
+
+def _unit(file: ModelFile, column: Column, value: float) -> str:
+    """Return the unit behind a number, with a blank."""
+    unit = file.units.get(column.name, "") if column.levels is None and value == value else ""
+    return f" {clean(unit)}" if unit else ""
 
 
 def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: dict[str, float]) -> None:
     """Print features with what they add, or how much they matter, the largest first."""
     classes = file.network.link != "identity"
     several = explanation.values.ndim == 3
-    name = "" if several else clean(score_name(explanation)) if classes else "prediction"
+    name = "" if several else clean(score_name(explanation.network)) if classes else "prediction"
     name = name if explanation.predictions is None else "sum"
     widest = max([len(clean(name)) for name in amounts] + [len(f"mean {name}"), len("prediction")])
     if row is None:
@@ -142,8 +148,7 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
             show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
         return
     columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
-    at = {column.name: cell(column, value) if column.levels or column.part_of or value != value else f"{value:g}"
-          for column, value in columns}  # fmt: skip
+    at = {column.name: f"{cell(column, value)}{_unit(file, column, value)}" for column, value in columns}
     show(f"{f'mean {name}':<{widest}} {explanation.base_value:>12.6g}")
     least = _ROUNDING * max(map(abs, amounts.values()), default=0.0)
     for column, amount in amounts.items():

@@ -13,13 +13,16 @@ from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, 
 from bgn.cli.terminal import show, show_json
 from bgn.explain.row_margins import Margin
 from bgn.explain.subject import decoded
-from bgn.model.schema import level_word
+from bgn.export.numbers import number, whole
+from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.printable import clean
 
 _NEAREST = 5
 """Rows that a person is shown; machines get all."""
+_ROUNDING = 1e-9
+"""Distances up to this are none."""
 
 
 def _number(value: float) -> float | None:
@@ -47,7 +50,11 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     chosen = rows.chosen(row)
     found = bgn.margin(file.network, decoded(file.network, rows.X[chosen]))
     if row is not None:
-        _print(_of_row(file, rows.X[chosen][0], found), as_json)
+        lines = _of_row(file, rows.X[chosen][0], found)
+        if as_json:
+            show_json(lines)
+        else:
+            _show_row(file, lines)
         return
     lines, nearness = _of_rows(file, rows, found)
     if as_json:
@@ -84,12 +91,12 @@ def _of_rows(file: ModelFile, rows: CompleteRows, found: Margin) -> tuple[list[d
             values = rows.X[:, j]
             nearer = np.minimum(np.ceil(found.up[:, j]) - values, values - np.floor(found.down[:, j]))
             away[:, j] = np.where(values == np.rint(values), nearer, away[:, j])
-    for number, distances in zip(rows.numbers.tolist(), away, strict=True):
+    for place, distances in zip(rows.numbers.tolist(), away, strict=True):
         shares = [(distances[j] / spread[j] if spread[j] > 0 else math.inf, j) for j in used]
         share, near = min(shares, default=(math.inf, None))
         near = near if math.isfinite(share) else None
         name, distance = (None, math.inf) if near is None else (names[near], distances[near])
-        lines.append({"row": number, "column": name, "distance": _number(distance)})
+        lines.append({"row": place, "column": name, "distance": _number(distance)})
         nearness.append(float(share))
     return lines, np.array(nearness)
 
@@ -108,28 +115,50 @@ def _summary(lines: list[dict[str, Any]], nearness: Floats) -> None:
     table = [["column", "rows", "a tenth within", "half within"]]
     for name in order:
         tenth, half = np.quantile(by_column[name], [0.1, 0.5]).tolist()
-        table.append([clean(name), f"{len(by_column[name]) / len(lines):.0%}", f"{tenth:.3g}", f"{half:.3g}"])
+        table.append([clean(name), f"{len(by_column[name]) / len(lines):.0%}", number(tenth, 3), number(half, 3)])
     if rest := len(lines) - sum(map(len, by_column.values())):
         table.append(["none", f"{rest / len(lines):.0%}", "-", "-"])
     _columns(table, right=True)
     nearest = [lines[k] for k in np.argsort(nearness, kind="stable")[:_NEAREST] if lines[k]["column"] is not None]
-    told = ", ".join(f"{each['row']} ({clean(each['column'])} {each['distance']:.3g} away)" for each in nearest)
+    told = ", ".join(f"{each['row']} ({clean(each['column'])} {_away(each['distance'])})" for each in nearest)
     show(f"nearest row{'s' * (len(nearest) > 1)}: {told}")
     show("--row N for one of them, column by column; --json for all")
 
 
-def _print(lines: list[dict[str, Any]], as_json: bool) -> None:
-    """Print records as JSON or as a table; nothing there reads as a dash."""
-    if as_json:
-        show_json(lines)
-        return
+def _away(distance: float) -> str:
+    """Say how far a threshold is; a row can stand on one, and be beside it by the last digit of a float."""
+    return f"{number(distance, 3)} away" if distance > _ROUNDING else "on a threshold"
+
+
+def _end(kind: Column, value: float | str | None) -> str:
+    """Write where another prediction begins; the number next below a threshold reads as below that."""
+    from bgn.show.labels import cell
+
+    if value is None or isinstance(value, str):
+        return "-" if value is None else clean(value)
+    if kind.part_of is not None:
+        return cell(kind, value)
+    above = float(np.nextafter(value, np.inf))
+    short = len(whole(above)) < len(whole(value)) - 5
+    return f"below {whole(above)}" if short else number(value, 6)
+
+
+def _show_row(file: ModelFile, lines: list[dict[str, Any]]) -> None:
+    """Print for each column what it holds and where another prediction begins; nothing there reads as a dash."""
+    from bgn.show.labels import cell
+
     if not lines:
         show("no column matters: every prediction is the base value")
         return
-    texts = [list(lines[0])]
+    ends = [name for name in lines[0] if name not in ("column", "at")]
+    if all(line[name] is None for line in lines for name in ends):
+        show("no other prediction is near: whatever one column becomes, with the others as they are, it stays the same")
+    kinds = dict(zip(file.network.names, file.network.schema.columns, strict=True))
+    texts = [["column", "at", *(name.replace("_", " ") for name in ends)]]
     for line in lines:
-        written = ("-" if v is None else f"{v:.6g}" if isinstance(v, float) else clean(str(v)) for v in line.values())
-        texts.append([*written])
+        kind = kinds[line["column"]]
+        at = cell(kind, line["at"]) if isinstance(line["at"], float) else clean(str(line["at"]))
+        texts.append([clean(line["column"]), at, *(_end(kind, line[name]) for name in ends)])
     _columns(texts)
 
 

@@ -51,7 +51,7 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
         save(simple.network, out, rows=X, units=file.units, **known)
     if as_json:
         plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
-        plain["equation"] = bgn.equation(simple.network)
+        plain["equation"] = bgn.equation(simple.network, units=file.units)
         if card is not None:
             plain["scorecard"] = {"questions": card.questions, "points": card.points}
             start: Any = float(card.start) if isinstance(card.start, Decimal) else card.start

@@ -169,7 +169,8 @@ def compare_groups(
     pair = tuple(known) if between is None else tuple(between)
     if len(pair) != 2 or any(each not in known for each in pair) or pair[0] == pair[1]:
         there = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-        raise ValueError(f"between must name two of the groups {there}; got {between!r}.")
+        got = f"; got {between!r}" if between is not None else ""
+        raise ValueError(f"between must name two of the groups {there}{got}.")
     first, second = (rows[[label == each for label in labels]] for each in pair)
     return _compared(network, first, second, (level_word(pair[0]), level_word(pair[1])), random_state)
 

@@ -53,10 +53,13 @@ class Receipt(Tabular):
         return told | {"decisions changed": [edit.decisions], "error before": [edit.before], "after": [edit.after]}
 
     def __repr__(self) -> str:
+        return f"Receipt({self})"
+
+    def __str__(self) -> str:
         edit = self.edit
         error = "" if edit.before is None else f", error {edit.before:.6g} -> {edit.after:.6g}"
         side = "" if edit.decisions is None else f", {edit.decisions} decisions"
-        return f"Receipt({edit.what}: {edit.changed} of {edit.rows} predictions changed{side}{error})"
+        return f"{edit.what}: {edit.changed} of {edit.rows} predictions changed{side}{error}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

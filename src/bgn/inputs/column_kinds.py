@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.inputs.refusal import option
 from bgn.model.dates import TimePart, calendar_part, in_zone
 from bgn.model.raw import Coded, Durations, Level, Misread, Nothing, Numbers, RawValues, Times, TimesOfDay, level_word
 from bgn.model.schema import Column
@@ -191,7 +192,7 @@ class ColumnKind:
             warnings.warn(
                 f"column {self.name!r} holds {len(words):,} different words in {self.filled:,} rows, too many to "
                 f"learn from, as ids are: it is not used.{told} {remedy or 'Leave it out'}, or name it in "
-                "categorical_features to learn from its words all the same.",
+                f"{option('categorical_features')} to learn from its words all the same.",
                 UserWarning,
                 stacklevel=11,
             )

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 _MOST_COMPARED = 200  # letters; comparing takes their square
 _IN_SHELL: ContextVar[bool] = ContextVar("in_shell", default=False)
+_SHELL_NAMES = {"categorical_features": "categorical"}  # options that a shell calls otherwise
 
 
 class Refused(ValueError):
@@ -75,7 +76,7 @@ def option(name: str, value: str = "") -> str:
     ('--dates expand', '--max-categories')
     """
     if _IN_SHELL.get():
-        return f"--{name.replace('_', '-')} {value}".rstrip()
+        return f"--{_SHELL_NAMES.get(name, name).replace('_', '-')} {value}".rstrip()
     quoted = value if value[:1] in ("'", '"') else repr(value)
     return f"{name}={quoted}" if value else name
 
@@ -107,7 +108,11 @@ def named(names: Sequence[str], origin: str) -> tuple[str, ...]:
     stripped = tuple(name.strip() for name in names)
     twice = [name for name, count in Counter(stripped).items() if count > 1 and name]
     if twice:
-        raise Refused(*(f"{origin} has two columns named {name!r}; rename one." for name in twice[:8]))
+        places = {name: [k for k, each in enumerate(stripped, 1) if each == name] for name in twice[:8]}
+        raise Refused(
+            *(f"{origin} has two columns named {name!r}, number {first} and {second}; rename one."
+              for name, (first, second, *_) in places.items())
+        )  # fmt: skip
     return stripped
 
 

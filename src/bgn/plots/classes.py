@@ -10,11 +10,12 @@ import numpy as np
 from bgn.explain.classes import class_number
 from bgn.explain.evaluate.judged import JudgedRows, OneClass, network_with_classes
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, label, plain
+from bgn.plots.style import FIRST, SECOND, THIRD, axes, inches, ink, label, plain
 from bgn.printable import clean
 
 # Told apart with any kind of colour vision; the first three are those of the other figures.
 _COLOURS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
+_NARROW = 3.4  # inches of axes that want a small legend
 _SHARED = """
     Parameters
     ----------
@@ -59,7 +60,8 @@ def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[s
 
 def _legend(ax: Any, **where: Any) -> None:
     """Name the lines, letter by letter: a dollar sign is no mathematics."""
-    legend = ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9, **where)
+    size = {"fontsize": 7} if inches(ax) < _NARROW else {}
+    legend = ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9, **size, **where)
     for text in legend.get_texts():
         text.set_parse_math(False)
 

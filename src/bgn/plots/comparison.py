@@ -9,7 +9,7 @@ import numpy as np
 from bgn.explain.compare import told
 from bgn.export.numbers import amounts
 from bgn.export.text import Signs
-from bgn.plots.style import DOWN, UP, axes, ink, plain, widest
+from bgn.plots.style import DOWN, UP, axes, fold_label, ink, name_bars, plain, widest
 from bgn.printable import clean
 from bgn.show.labels import shortened, term_labels
 
@@ -50,11 +50,12 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
         rest = parts[most - 1 :]
         parts = [*parts[: most - 1], (f"{len(rest)} others", sum(value for _, value in rest))]
     labels, values = [name for name, _ in parts], [value for _, value in parts]
+    room = ax is None
     ax = axes(ax, 4.6 + widest(labels), 1.0 + 0.32 * max(len(parts), 1))
     plain(ax)
     ax.grid(visible=False, axis="y")
     ax.barh(range(len(parts)), values, color=[UP if value > 0 else DOWN for value in values], height=0.65, zorder=2)
-    ax.set_yticks(range(len(parts)), labels, parse_math=False)
+    name_bars(ax, labels, room)
     ax.set_ylim(len(parts) - 0.4, -0.6)
     for place, (value, text) in enumerate(zip(values, amounts(values, values or [1.0], digits), strict=True)):
         ax.annotate(
@@ -66,4 +67,6 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     first, second = map(clean, found.names)
     gap = Signs().number(amounts([found.gap], [found.gap or 1.0], digits + 1)[0])
     ax.set_xlabel(f"mean score of {second} less that of {first}: {gap}", parse_math=False)
+    if not room:
+        fold_label(ax)
     return ax

@@ -7,7 +7,7 @@ from typing import Any
 from bgn.export.html import colour
 from bgn.model.step import Floats
 from bgn.model.terms import as_terms, network_of
-from bgn.plots.style import FIRST, axes, ink, largest, plain, widest
+from bgn.plots.style import FIRST, axes, ink, largest, name_bars, plain, widest
 from bgn.show.drawing import importance_of, percent
 from bgn.show.labels import shortened, term_labels
 
@@ -52,7 +52,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
         colours[term.neuron] = colour(position)
     order = largest(values, most)
     labels = [names[i] for i in order]
-    ax = axes(ax, 4.6 + widest(labels), 0.9 + 0.3 * max(len(order), 1))
+    ax, room = axes(ax, 4.6 + widest(labels), 0.9 + 0.3 * max(len(order), 1)), ax is None
     plain(ax)
     ax.grid(visible=False, axis="y")
     ax.barh(range(len(order)), values[order], color=[colours[i] for i in order], height=0.65, zorder=2)
@@ -61,7 +61,7 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
         errors = 2.0 * found.standard_error[order]
         ax.errorbar(reach, range(len(order)), xerr=errors, fmt="none", ecolor=ink(0.6), capsize=3, zorder=3)
         reach = reach + errors
-    ax.set_yticks(range(len(order)), labels, parse_math=False)
+    name_bars(ax, labels, room)
     ax.set_ylim(len(order) - 0.4, -0.6)
     total = values.sum() or 1.0
     for place, i in enumerate(order):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 from bgn.export.class_card import ClassCard
@@ -11,10 +10,11 @@ from bgn.export.numbers import percent, plain
 from bgn.export.scorecard import Scorecard
 from bgn.export.scorecard import scorecard as card_of
 from bgn.export.text import Signs
-from bgn.plots.style import axes
+from bgn.plots.style import axes, folded, inches, widest
 
 _WIDEST = 60  # letters of a question per line
-_LINE = 0.26  # inches
+_LINE, _WIDTH = 0.26, 8.0  # inches
+_COLUMN = 0.11  # share of the width that a column of points takes at least
 
 
 def scorecard(model: Any, *, ax: Any = None) -> Any:
@@ -42,28 +42,35 @@ def scorecard(model: Any, *, ax: Any = None) -> Any:
     """
     card = model if isinstance(model, Scorecard | ClassCard) else card_of(model)
     head, rows, notes, totals = _of_classes(card) if isinstance(card, ClassCard) else _of_one(card)
-    wrapped = [("\n".join(textwrap.wrap(first, _WIDEST)) or first, *others) for first, *others in rows]
+    width = _WIDTH if ax is None else min(_WIDTH, inches(ax))
+    size = max(6.0, min(10.0, 1.8 * width))
+    # From the right, as wide as their longest entries; what is left of the width is for the words.
+    columns = zip(head[1:], *(row[1:] for row in rows), strict=True)
+    wide = [max(_COLUMN, (widest(own) * size / 10.0 + 0.12) / width) for own in columns]
+    places = [0.98 - sum(wide[k + 1 :]) for k in range(len(wide))]
+    letters = min(_WIDEST, int((places[0] - wide[0]) * width * 72.0 / (0.55 * size)))
+    wrapped = [(folded(first, max(letters, 12)), *others) for first, *others in rows]
     heights = [first.count("\n") + 1 for first, *_ in wrapped]
+    notes = [line for note in notes for line in folded(note, int(width * 72.0 / (0.5 * size))).split("\n")]
     lines = sum(heights) + 1 + len(notes) + (len(totals) and 4)
-    ax = axes(ax, 8.0, 0.6 + _LINE * lines)
+    ax = axes(ax, _WIDTH, 0.6 + _LINE * lines)
     ax.axis("off")
     ax.set_xlim(0, 1)
     ax.set_ylim(-lines, 0)
-    places = [0.98 - 0.11 * k for k in range(len(head) - 1)][::-1]
-    _row(ax, -0.5, head, places, weight="bold")
+    _row(ax, -0.5, head, places, fontsize=size, weight="bold")
     ax.axhline(-1, color="grey", linewidth=0.8)
     at = -1.0
     for row, height in zip(wrapped, heights, strict=True):
-        _row(ax, at - height / 2, row, places)
+        _row(ax, at - height / 2, row, places, fontsize=size)
         at -= height
     ax.axhline(at, color="grey", linewidth=0.8)
     for note in notes:
-        ax.text(0.0, at - 0.5, note, va="center", fontsize=9)
+        ax.text(0.0, at - 0.5, note, va="center", fontsize=0.9 * size)
         at -= 1
     for k, (total, worth) in enumerate(totals):
         place = (k + 0.5) / len(totals)
-        ax.text(place, at - 1.2, total, ha="center", va="center", weight="bold")
-        ax.text(place, at - 2.4, worth, ha="center", va="center", fontsize=9)
+        ax.text(place, at - 1.2, total, ha="center", va="center", fontsize=size, weight="bold")
+        ax.text(place, at - 2.4, worth, ha="center", va="center", fontsize=0.9 * size)
     return ax
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from bgn.export.numbers import amounts
 from bgn.export.text import Signs
 from bgn.model.schema import Column
-from bgn.plots.style import DOWN, UP, axes, ink, largest, plain, widest
+from bgn.plots.style import DOWN, UP, axes, ink, largest, name_bars, plain, widest
 from bgn.show.labels import cell, shortened, term_labels
 
 
@@ -57,12 +57,13 @@ def waterfall(
     # The largest share stands on top, and the bars climb from the bottom: they are laid from the smallest up.
     ends = start + np.cumsum(shown[::-1])[::-1]
     starts = ends - shown
+    room = ax is None
     ax = axes(ax, 5.0 + widest(names), 1.3 + 0.36 * max(len(shown), 1))
     plain(ax)
-    ax.barh(names, shown, left=starts, color=[UP if value > 0 else DOWN for value in shown], height=0.6, zorder=2)
+    colours = [UP if value > 0 else DOWN for value in shown]
+    ax.barh(range(len(names)), shown, left=starts, color=colours, height=0.6, zorder=2)
     ax.invert_yaxis()
-    for label in ax.get_yticklabels():
-        label.set_parse_math(False)
+    name_bars(ax, names, room)
     _annotate(ax, start, shown, starts, ends, digits)
     predicted = None if explanation.predictions is None else float(explanation.predictions[row])
     if predicted is not None and not np.isclose(predicted, start + sum(shown), rtol=1e-12, atol=0.0):

@@ -144,8 +144,7 @@ def _steps(curve: Effect, column: Floats, name: str, up: tuple[float, float], wr
     joined = stepping(curve, column)
     for end in band(curve, column) or ():
         chart.line(_thinned(places, end), "band", steps=joined)
-    shown = _thinned(places, reached) if joined else list(zip(places.tolist(), reached.tolist(), strict=True))
-    chart.line(shown, "first", steps=joined)
+    chart.line((_thinned if joined else _outlined)(places, reached), "first", steps=joined)
     return chart.svg("effect"), text
 
 
@@ -183,10 +182,25 @@ def _curves(facts: Facts) -> dict[int, Effect]:
 
 def _thinned(places: Floats, levels: Floats) -> list[tuple[float, float]]:
     """Return the steps of a curve that can be told apart on paper: the first, the last, and one per slot between."""
-    slots = np.floor((places - places[0]) / (np.ptp(places) or 1.0) * _STEPS)
+    slots = _slots(places)
     shown = np.append(slots[1:] != slots[:-1], True)
     shown[0] = True
     return list(zip(places[shown].tolist(), levels[shown].tolist(), strict=True))
+
+
+def _outlined(places: Floats, levels: Floats) -> list[tuple[float, float]]:
+    """Return the corners of a curve of straight lines that can be told apart on paper: in a slot the ends of all."""
+    shown = set[int]()
+    ends = np.flatnonzero(np.diff(_slots(places), prepend=-1.0, append=np.inf))
+    for first, behind in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        own = levels[first:behind]
+        shown |= {first, first + int(own.argmin()), first + int(own.argmax()), behind - 1}
+    return [(float(places[k]), float(levels[k])) for k in sorted(shown)]
+
+
+def _slots(places: Floats) -> Floats:
+    """Return in which of the slots across a chart each place lies."""
+    return np.asarray(np.floor((places - places[0]) / (np.ptp(places) or 1.0) * _STEPS))
 
 
 def _count(steps: int) -> str:

@@ -36,7 +36,16 @@ def _field(facts: Facts, i: int) -> dict[str, Any]:
     values = values if len(values) else np.zeros(1)
     about = {"low": float(values.min()), "high": float(values.max()), "whole": bool((values == np.rint(values)).all())}
     about |= {"middle": float(np.sort(values)[len(values) // 2]), "missing": _sees_gaps(facts.network, i)}
-    return {"kind": "number", "column": i, **_named(facts, i), **about}
+    return {"kind": "number", "column": i, **_named(facts, i), **about, **_dated(facts, i)}
+
+
+def _dated(facts: Facts, i: int) -> dict[str, Any]:
+    """Return what a part of a date is called: the names of months or weekdays from 1 on, or the first of its days."""
+    part = facts.network.schema.columns[i].part_of
+    if part is None or part.part not in ("month", "weekday", "days"):
+        return {"words": [], "since": ""}
+    names = [] if part.part == "days" else [part.told(float(number)) for number in range(1, 13)]
+    return {"words": [name for name in names if name], "since": part.first}
 
 
 def _menu(facts: Facts, i: int) -> dict[str, Any]:

@@ -204,14 +204,17 @@
     byId("edit-more").hidden = shown.length === state.lines.length;
     byId("edit-more").textContent = `Show ${state.lines.length - shown.length} more questions`;
     const [old, found] = [predictions(first), predictions(state)];
-    const round = (value) => minus(String(Number(value.toPrecision(6))));
+    // Probabilities in percent, and their changes in points of it, as elsewhere on the page.
+    const short = (value) => minus(String(Number(value.toPrecision(6))));
+    const round = data.classes ? window.bgn.share : short;
+    const moved = (by) => (by > 0 ? "+" : "") + (data.classes ? `${minus((100 * by).toFixed(1))} points` : short(by));
     byId("edit-rows").replaceChildren(...editing.rows.map((row, k) => {
       const made = document.createElement("tr");
       cell(made, row.name);
       cell(made, row.told, "number", "is");
       cell(made, round(old[k]), "number", "predicted");
       cell(made, round(found[k]), "number", "edited");
-      cell(made, found[k] === old[k] ? "" : `${found[k] > old[k] ? "+" : ""}${round(found[k] - old[k])}`, "number", "change");
+      cell(made, found[k] === old[k] ? "" : moved(found[k] - old[k]), "number", "change");
       return made;
     }));
     const steps = states.length - 1;
@@ -222,8 +225,8 @@
       made.textContent = `${entry.what}${entry.why ? ` (${entry.why})` : ""}: ${entry.changed} of ${entry.rows} rows predicted otherwise`;
       return made;
     }));
-    const moved = found.filter((each, k) => each !== old[k]).length;
-    byId("edit-note").textContent = steps ? `${steps} ${steps === 1 ? "change" : "changes"}; ${moved} of ${found.length} rows below are predicted otherwise than at the start.` : "Nothing is changed yet.";
+    const others = found.filter((each, k) => each !== old[k]).length;
+    byId("edit-note").textContent = steps ? `${steps} ${steps === 1 ? "change" : "changes"}; ${others} of ${found.length} rows below are predicted otherwise than at the start.` : "Nothing is changed yet.";
     if (window.bgn.edited?.listen) window.bgn.edited.listen(state.done);
   }
 

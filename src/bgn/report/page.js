@@ -86,8 +86,15 @@
     return control.columns.find((column) => row[column] === 1) ?? -1;
   }
 
+  // What a part of a date is called: a month, a weekday, the day so many days after the first.
+  function dated(control, value) {
+    if (control.words.length) return control.words[value - 1] ?? "";
+    const day = control.since ? new Date(Date.parse(control.since) + Math.floor(value) * 864e5) : null;
+    return day === null || Number.isNaN(day.getTime()) ? "" : day.toISOString().slice(0, 10);
+  }
+
   function told(control, value) {
-    if (control.kind === "number") return value === null ? "missing" : whole(value) + (control.unit ? ` ${control.unit}` : "");
+    if (control.kind === "number") return value === null ? "missing" : dated(control, value) || whole(value) + (control.unit ? ` ${control.unit}` : "");
     return control.options.find((o) => o.column === value)?.name ?? "?";
   }
 
@@ -99,6 +106,7 @@
         return;
       }
       if (control.missing) byId(`m${i}`).checked = value === null;
+      if (byId(`d${i}`)) byId(`d${i}`).textContent = value === null ? "" : dated(control, value);
       byId(`c${i}`).disabled = byId(`s${i}`).disabled = value === null;
       if (value === null) {
         byId(`c${i}`).value = "";
@@ -461,7 +469,7 @@
   window.addEventListener("afterprint", () => { for (const each of unfolded) each.open = false; });
 
   window.bgn = {
-    predict, answers, score, load, told, amount, asked,
+    predict, answers, score, load, told, amount, asked, share,
     row: () => row.slice(), set: (values) => { row = values.slice(); show(); }, listen: (tell) => listeners.push(tell),
   };
   show();
