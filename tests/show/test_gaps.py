@@ -101,7 +101,8 @@ def test_questions_speak_of_gaps_where_there_are_some(columns, neuron, weight, e
 
 @given(
     st.lists(st.booleans(), min_size=5, max_size=5).filter(lambda levels: 0 < sum(levels) < 5),
-    st.sampled_from([-100.0, 100.0]), st.booleans(), st.booleans(), st.sampled_from([None, (12.0, 0.0), (12.0, 1.0), True, False]),
+    st.sampled_from([-100.0, 100.0]), st.booleans(), st.booleans(),
+    st.sampled_from([None, (12.0, 0.0), (12.0, 1.0), True, False]),
 )  # fmt: skip
 def test_a_category_that_decides_for_all_numbers_seen_is_told_first_and_exactly(levels, by, up, way, gaps):
     schema = Schema((replace(HOUR, seen=(0.0, 23.0), typical=10.0), replace(CITY, typical=0.0)))
