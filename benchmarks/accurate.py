@@ -1,8 +1,8 @@
 """The preset for accuracy, `accurate()`, beside the models that people take when size is no concern.
 
 Numbers (``numbers``): the seven tables of the study, a quarter of the rows for testing. Mean test MSE over seeds and
-the processor's seconds per fit of `BGNRegressor.accurate()`, of an EBM with pairs, of LightGBM (the grid of
-``experiments.anysize``, chosen on validation rows) and of LassoCV.
+the processor's seconds per fit of `BGNRegressor.accurate()`, of four networks of two layers (``deep``), of an EBM with
+pairs, of LightGBM (the grid of ``experiments.anysize``, chosen on validation rows) and of LassoCV.
 
 Classes (``classes``): the seven tables of two classes, a quarter of the rows for testing. AUC and log loss of
 `BGNClassifier.accurate()`, of an EBM as it comes, of LightGBM and of logistic regression.
@@ -47,9 +47,12 @@ def numbers(name: str, seed: int, without: list[str]) -> Figures:
     rows = data.split(Task("peers", name, "free", {}, seed, data.paper_split()))
     X, y = np.vstack([rows.X, rows.X_validation]), np.concatenate([rows.y, rows.y_validation])
 
-    def accurate() -> tuple[float, ...]:
-        model = bgn.BGNRegressor.accurate(n_jobs=1, random_state=seed)
+    def accurate(**changes: Any) -> tuple[float, ...]:
+        model = bgn.BGNRegressor.accurate(n_jobs=1, random_state=seed, **changes)
         return (*_judged(model, X, y, rows), model.network_.widths[-1])
+
+    def deep() -> tuple[float, ...]:
+        return accurate(max_layers=2, n_networks=4)
 
     def ebm() -> tuple[float, ...]:
         from interpret.glassbox import ExplainableBoostingRegressor
@@ -65,7 +68,7 @@ def numbers(name: str, seed: int, without: list[str]) -> Figures:
     def lasso() -> tuple[float, ...]:
         return _judged(make_pipeline(StandardScaler(), LassoCV(random_state=seed)), X, y, rows)
 
-    models = {"accurate": accurate, "ebm": ebm, "lightgbm": lightgbm, "lasso": lasso}
+    models = {"accurate": accurate, "deep": deep, "ebm": ebm, "lightgbm": lightgbm, "lasso": lasso}
     return {name: fit() for name, fit in models.items() if name not in without}
 
 
@@ -164,7 +167,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=["numbers", "classes", "explain", "spread"])
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--without", nargs="*", default=[], help="models to leave out: ebm, lightgbm, lasso")
+    parser.add_argument("--without", nargs="*", default=[], help="models to leave out: deep, ebm, lightgbm, lasso")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     bgn.BGNRegressor(max_width=2, cv=None).fit(np.arange(40.0).reshape(20, 2), np.arange(20.0))  # compiles

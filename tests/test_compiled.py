@@ -153,3 +153,26 @@ def test_a_change_in_a_kernel_reaches_those_that_call_it(folder):
     found = [printed(python(code, folder / "cache", folder)) for _ in range(2)]
     inner.write_text(inner.read_text().replace("x + 1", "x + 2"))
     assert [*found, printed(python(code, folder / "cache", folder))] == ["2 0", "2 1", "3 0"]
+
+
+def test_a_number_in_a_call_compiles_nothing_anew(tmp_path, monkeypatch):
+    (tmp_path / "callers.py").write_text("""
+from bgn.compiled import compiled
+
+@compiled
+def add(a, b):
+    return a + b
+
+@compiled
+def add_often(times):
+    total = 0
+    for _ in range(times):
+        total = add(add(total, 1), b=2)
+    return total
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    cache_at(monkeypatch, tmp_path / "cache")
+    callers = importlib.import_module("callers")
+    assert callers.add_often(5) == 15
+    assert callers.add.signatures == [(numba.int64, numba.int64)]
+    sys.modules.pop("callers")

@@ -19,6 +19,7 @@ from typing import Any
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.serialize import dumps
+from numba.core.types import unliteral
 
 # Nobody calls a loop from C, and none divides by zero: without what these would need, compiling takes a sixth less.
 _SETTINGS: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
@@ -44,11 +45,19 @@ def compiled(function: Callable[..., Any]) -> Any:
     True
     """
     kernel: Any = njit(**_SETTINGS)(function)
+    # A number that a loop writes where it calls another is no reason to compile the other once more, for that number.
+    kernel.get_call_template = functools.partial(_call_template, kernel)
     try:
         kernel._cache = _Cache(function)
     except (RuntimeError, OSError):  # numba found no folder that can be written to
         kernel._cache = _NoCache()
     return kernel
+
+
+def _call_template(kernel: Any, args: Any, kws: dict[str, Any]) -> Any:
+    """What a loop that calls another is told about it; the types of its arguments are without their values."""
+    plain = {name: unliteral(kind) for name, kind in kws.items()}
+    return type(kernel).get_call_template(kernel, tuple(map(unliteral, args)), plain)
 
 
 class _Sealed(CompileResultCacheImpl):

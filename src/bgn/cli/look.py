@@ -155,7 +155,7 @@ def path(model: str, as_json: bool) -> None:
         show(f"{layer}{row['width']:>5} {row['train']:>{wide}.4g} {valid:>{wide}}{mark}")
     asked = file.network.widths[-1] + len(file.network.linear_terms)
     if not deep and asked < history.best_width:
-        show(f"the model has {asked}: of {history.best_width} questions and lines that grew, equal ones became one")
+        show(f"the model has {asked}: of {history.best_width} grown questions and lines, equal ones became one")
     more = "" if len(shown) == len(rows) else "; --json has every width"
     show(f"growth ended: {REASONS.get(history.stopped, history.stopped)}{more}")
 

@@ -19,6 +19,7 @@ from bgn.engines.integers import COLUMN_BITS
 from bgn.engines.kernels import cuts
 from bgn.engines.part import PROBES
 from bgn.engines.protocol import NO_OUTPUT, Columns, Cut, Engine, Floats, Integers, Loss, Output, Question
+from bgn.engines.quotients import covariances
 from bgn.engines.ramp import LIMB, Ramp, whole
 from bgn.engines.requests import Arguments, Parts, Reply, RowPart
 from bgn.engines.shared_rows import line_of
@@ -224,10 +225,7 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
         centre, _, scale = self._places()
         sums = self._sum(RowPart.column_sums, centre, scale)
         limbs = self._sum(RowPart.column_squares, centre, scale)
-        variance = [
-            self._covariances(limbs[j : j + 1], sums[j : j + 1], int(own))[0] / self.total for j, own in enumerate(sums)
-        ]
-        deviation = np.sqrt(np.maximum(np.array(variance), 0.0))
+        deviation = np.sqrt(np.maximum(covariances(limbs, sums, sums, self.total) / self.total, 0.0))
         return Columns(centre, scale, sums, sums / self.total, deviation)
 
     def products(self, output: Output) -> Floats:
@@ -237,17 +235,8 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
             shift = max(0, self.loss.grid.bits + 4 - _RESIDUAL_BITS)
             limbs = self._sum(RowPart.products, output, about.centre, about.scale, shift)
             left = self._sum(RowPart.residual_sum, output, shift)
-            self._products = output, self._covariances(limbs, about.sums, left) * 2.0**shift
+            self._products = output, covariances(limbs, about.sums, left, self.total) * 2.0**shift
         return self._products[1]
-
-    def _covariances(self, limbs: Integers, sums: Integers, other_sum: int) -> Floats:
-        """Sum over rows of (x_j - mean_j) * other, given the limbs of x_j * other; exact until the last rounding."""
-        return np.array(
-            [
-                (((high << 31) + low) * self.total - own * other_sum) / self.total
-                for (high, low), own in zip(limbs.tolist(), sums.tolist(), strict=True)
-            ]
-        )
 
     def gram(self, column: int) -> Floats:
         if column not in self._gram:
@@ -255,14 +244,13 @@ class MergedEngine(Engine, ABC, Generic[PartKind]):
             limbs = self._sum(RowPart.gram, column, about.centre, about.scale)
             if len(self._gram) * self.n_columns > _MOST_KEPT:
                 self._gram = {}
-            self._gram[column] = self._covariances(limbs, about.sums, int(about.sums[column]))
+            self._gram[column] = covariances(limbs, about.sums, int(about.sums[column]), self.total)
         return self._gram[column]
 
     def cross(self, slot: int) -> Floats:
         about, fired = self.describe(), self._fired[slot]
         sums = self._sum(RowPart.column_sums, about.centre, about.scale, slot)
-        pairs = zip(sums.tolist(), about.sums.tolist(), strict=True)
-        return np.array([2 * (s * self.total - own * fired) / self.total for s, own in pairs])
+        return 2 * covariances(np.stack([np.zeros_like(sums), sums], axis=1), about.sums, fired, self.total)
 
     # -- depth and theory ----------------------------------------------------------------------------------
 

@@ -19,5 +19,11 @@ def with_one_more(inverse: Floats, pull: Floats, own: float) -> Floats:
 
 def taken_out(inverse: Floats, k: int) -> tuple[Floats, Integers]:
     """The inverse for all columns but number `k`, and the numbers of those columns."""
-    keep = np.delete(np.arange(len(inverse)), k)
-    return inverse[np.ix_(keep, keep)] - np.outer(inverse[keep, k], inverse[k, keep]) / inverse[k, k], keep
+    keep = np.arange(len(inverse) - 1)
+    keep[k:] += 1
+    return among(inverse, keep) - np.outer(inverse[keep, k], inverse[k, keep]) / inverse[k, k], keep
+
+
+def among(matrix: Floats, which: Integers) -> Floats:
+    """Some rows of a matrix and the same columns."""
+    return np.asarray(matrix[which[:, None], which])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.engines.coding import columns_asked
-from bgn.engines.protocol import Cut, Floats, Integers, Output
+from bgn.engines.protocol import Cut, Floats, Integers, Output, Question
 from bgn.engines.ramp import Ramp
 from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.contrasts import proposals
@@ -100,10 +100,9 @@ class LayerGrowth:
         ramp, lead = self._best_ramp()
         if math.isinf(self.settings.lead):
             return ramp is not None and self._add_ramp(ramp)
-        output, slot = self.state.output, self.state.width
-        if self._try(output, slot, "addition", lead):
+        if self._add_question(lead):
             return True
-        return ramp is not None and (self._add_ramp(ramp) or self._try(output, slot, "addition"))
+        return ramp is not None and (self._add_ramp(ramp) or self._add_question())
 
     def _best_ramp(self) -> tuple[Ramp | None, float]:
         """The linear term that gains most, and what a question must gain to be preferred."""
@@ -135,30 +134,42 @@ class LayerGrowth:
                 continue
             if self.monitor.out_of_time():
                 return
-            if self._try(self.rule.without(self.state, slot), slot, "replacement"):
+            if self._replace_one(self.rule.without(self.state, slot), slot):
                 failed.clear()
             else:
                 failed.add(slot)
 
-    def _try(self, output: Output, slot: int, kind: str, lead: float = 0.0) -> bool:
-        """Look for a neuron for `slot`, given the residual that `output` leaves, and take the first that helps.
+    def _add_question(self, lead: float = 0.0) -> bool:
+        """Look for one more neuron, and take the first that helps.
 
-        A few questions are put at a time. When the first few do not help, an addition goes on to the next, because
-        growth ends where nothing is gained, unless it must gain more than `lead`. A replacement is tried with the most
-        promising question alone: the next ones take most of the time and bring a few hundredths of what is gained.
+        A few questions are put at a time. When the first few do not help, the next are tried, because growth ends where
+        nothing is gained, unless one must gain more than `lead`.
         """
-        others = self.rule.others(self.rows.train, self.state, slot)
-        questions = proposals(self.rows, self.finder, output, others, self._weights_of(slot))
-        if kind == "replacement":
-            questions = questions[:1]
+        slot = self.state.width
+        questions = self._worth_asking(self.state.output, slot)
         for start in range(0, len(questions), _AT_A_TIME):
             some = questions[start : start + _AT_A_TIME]
             found = zip(self.rows.train.cuts(some), some, strict=True)
-            if any(cut is not None and self._accept(slot, cut, kind, asked.output, lead) for cut, asked in found):
+            if any(cut is not None and self._accept(slot, cut, "addition", asked.output, lead) for cut, asked in found):
                 return True
             if lead > 0.0:
                 return False
         return False
+
+    def _replace_one(self, output: Output, slot: int) -> bool:
+        """Replace the neuron in a slot if that helps, given the residual that `output` leaves without it.
+
+        Only the most promising questions are tried, two for numbers and one for classes, where each is dear: further
+        ones take time and bring hardly anything.
+        """
+        some = self._worth_asking(output, slot)[: 2 if self.rows.train.loss.quadratic else 1]
+        found = zip(self.rows.train.cuts(some), some, strict=True)
+        return any(cut is not None and self._accept(slot, cut, "replacement", asked.output) for cut, asked in found)
+
+    def _worth_asking(self, output: Output, slot: int) -> list[Question]:
+        """Questions for a slot, the most promising first."""
+        others = self.rule.others(self.rows.train, self.state, slot)
+        return proposals(self.rows, self.finder, output, others, self._weights_of(slot))
 
     def _weights_of(self, slot: int) -> Integers | None:
         """The output weights of the neuron that is taken out of a slot; None for a new one."""

@@ -15,7 +15,7 @@ from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
 from bgn.grow.curvature import LearntCurvature
 from bgn.grow.directions.protocol import Others
-from bgn.grow.inverses import taken_out, with_one_more
+from bgn.grow.inverses import among, taken_out, with_one_more
 from bgn.grow.output_rule import OutputRule as OutputRule
 from bgn.grow.output_rule import State as State
 from bgn.model.neuron import Neuron
@@ -139,12 +139,12 @@ class Full:
         order[slot + 1 :][:1] = state.width
         kept = np.searchsorted(rest.keep, order)
         neurons = placed(state, slot, state.neurons[last])[:last]
-        weights, inverse = rest.weights[order], rest.inverse[np.ix_(kept, kept)]
+        weights, inverse = rest.weights[order], among(rest.inverse, kept)
         allowed = self._held(neurons, inverse, weights)
         output = rounded_output(allowed)
         fit = replace(
             state, neurons=neurons, output=output, loss=rows.settle(output), weights=weights, inverse=inverse,
-            products=state.products[np.ix_(order, order)], target=state.target[order], changes=state.changes + 1,
+            products=among(state.products, order), target=state.target[order], changes=state.changes + 1,
         )  # fmt: skip
         return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=allowed), thoroughly=True)
 
@@ -244,15 +244,15 @@ class Full:
         """The fit with the new neuron last, then moved to its slot."""
         n = len(keep)
         products = np.empty((n + 1, n + 1))
-        products[:n, :n] = state.products[np.ix_(keep, keep)]
+        products[:n, :n] = among(state.products, keep)
         products[:n, n] = products[n, :n] = column[keep]
         products[n, n] = state.products[0, 0]
-        order = np.insert(np.arange(n), slot + 1, n)
+        order = np.concatenate([np.arange(slot + 1), [n], np.arange(slot + 1, n)])
         return replace(
             state,
             weights=np.concatenate([weights - pull * weight if weights.ndim == 1 else weights, [weight]])[order],
-            inverse=with_one_more(inverse, pull, own)[np.ix_(order, order)],
-            products=products[np.ix_(order, order)],
+            inverse=among(with_one_more(inverse, pull, own), order),
+            products=among(products, order),
             target=np.append(state.target[keep], target)[order],
             changes=state.changes + 1,
         )

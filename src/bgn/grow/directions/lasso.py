@@ -125,7 +125,12 @@ def direction_of(columns: Iterable[int], coefficients: Iterable[float]) -> Proje
 
 def rounded(direction: Projection, digits: int) -> Projection:
     """The direction with coefficients of a few digits."""
-    return Projection(direction.columns, tuple([float(f"%.{digits}g" % c) for c in direction.factors]))
+    return Projection(direction.columns, tuple([short(c, digits) for c in direction.factors]))
+
+
+def short(number: float, digits: int) -> float:
+    """A number of a few digits."""
+    return float(f"{number:.{digits}g}")
 
 
 class Lasso:

@@ -18,13 +18,15 @@ def count_together(codes, cells, fullest, out):
     The eight counts of a cell share a number of 64 bits, which is emptied before any of its bytes runs over; none does
     when the `fullest` cell has few rows.
     """
-    packed, held = np.zeros(len(out), np.uint64), np.zeros(len(out), np.uint8)
+    packed, held = np.empty(len(out), np.uint64), np.empty(len(out), np.uint8)
+    packed[:] = 0
+    held[:] = 0
     if fullest <= _FULL:
         for i in range(len(cells)):
             packed[cells[i]] += _SPREAD[codes[i]]
     else:
         for i in range(len(cells)):
-            cell = cells[i]
+            cell = np.int64(cells[i])
             packed[cell] += _SPREAD[codes[i]]
             held[cell] += 1
             if held[cell] == _FULL:

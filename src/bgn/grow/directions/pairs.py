@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,17 +65,23 @@ class Binned:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Gain and angle of the best direction of each pair, where it is kept, and the residuals in its two-way table."""
+    """The best direction of each pair, its gain and the number of its angle; where it is kept, and the residuals in
+    its two-way table."""
 
     pairs: Integers
     gains: Floats
-    angles: Floats
+    best: Integers
     which: Integers
     tables: Integers
 
+    @property
+    def angles(self) -> Floats:
+        """The angles of the best directions."""
+        return np.asarray(_ALL_ROUND[self.best], np.float64)
+
     def at(self, index: Integers) -> Found:
         """Some of the pairs."""
-        return Found(self.pairs[index], self.gains[index], self.angles[index], self.which[index], self.tables[index])
+        return Found(self.pairs[index], self.gains[index], self.best[index], self.which[index], self.tables[index])
 
 
 class Pairs:
@@ -87,7 +94,9 @@ class Pairs:
 
     def __init__(self, binned: Binned, weight: Integers, share: Share, wanted: Integers) -> None:
         self.binned, self._weight, self._share, self._wanted = binned, weight, share, wanted
+        self._signed = bool(wanted.any())
         self._known: dict[tuple[int, ...], int] = {}
+        self._last: tuple[bytes, Integers] = b"", np.zeros(0, np.int64)  # what was looked up last, and where it is
         self._version = np.zeros(len(binned.codes), np.int64)
         # Weights of the cells, their places, and weights of the bins.
         self._kept = _room(0)
@@ -98,7 +107,7 @@ class Pairs:
         _, places, count = self._kept
         gains, best = np.empty(len(pairs)), np.zeros(len(pairs), np.int64)
         tables = np.empty((len(pairs), COARSE * COARSE), np.int64)
-        wanted = self._signs(pairs, turns(_ALL_ROUND)[None])
+        wanted = self._signs(pairs, _turned()[0][None])
 
         def part(some: slice) -> None:
             found = tables[some], gains[some], best[some]
@@ -106,7 +115,7 @@ class Pairs:
             pair_gains(table.codes, pairs[some], kept, values, rows, total, wanted[some], found)
 
         self._share(part, len(pairs), _PAIRS_PER_THREAD)
-        return Found(pairs, gains, np.asarray(_ALL_ROUND[best], np.float64), which, tables)
+        return Found(pairs, gains, best, which, tables)
 
     def rewrite(self, column: int, codes: NDArray[np.uint8]) -> None:
         """Take other codes for the rows of a column."""
@@ -116,8 +125,7 @@ class Pairs:
 
     def near(self, found: Found, rows: int, total: int) -> Floats:
         """The best angle of each pair near the one just found."""
-        angles, best = found.angles[:, None] + _NEARBY, np.zeros(len(found.pairs), np.int64)
-        turned = turns(angles)
+        best, (angles, turned) = np.zeros(len(found.pairs), np.int64), (each[found.best] for each in _turned()[1:])
         about = self.binned.centres, self.binned.bins, found.pairs, turned
         wanted = self._signs(found.pairs, turned)
         near_gains(*about, self._kept[0][found.which], found.tables, rows, total, wanted, best)
@@ -125,12 +133,21 @@ class Pairs:
 
     def _signs(self, pairs: Integers, turned: Floats) -> Integers:
         """The signs that output weights must have for pairs at angles (.. x angles x cosine and sine), or `NEVER`."""
+        if not self._signed:
+            return np.zeros((len(pairs), turned.shape[-2]), np.int64)
         one, other = (np.sign(turned[..., k]).astype(np.int64) * self._wanted[pairs[:, k], None] for k in range(2))
         return np.where(one * other < 0, NEVER, np.where(one == 0, other, one))
 
     def _find(self, pairs: Integers) -> Integers:
         """Where what is known of each pair is kept."""
-        named = list(map(tuple, np.concatenate([pairs, self._version[pairs]], axis=1).tolist()))
+        versions = np.concatenate([pairs, self._version[pairs]], axis=1)
+        if (key := versions.tobytes()) != self._last[0]:
+            self._last = key, self._looked_up(versions)
+        return self._last[1]
+
+    def _looked_up(self, versions: Integers) -> Integers:
+        """Where what is known of each pair and its version is kept, worked out if need be."""
+        named = list(map(tuple, versions.tolist()))
         if len(self._known) + len(named) > _KEPT:
             self._known = {}
         missing = [pair for pair in named if pair not in self._known]
@@ -150,11 +167,18 @@ class Pairs:
 
         def part(some: slice) -> None:
             place_cells(
-                table.codes, table.centres, table.bins, pairs[some], turns(_ALL_ROUND), self._weight,
+                table.codes, table.centres, table.bins, pairs[some], _turned()[0], self._weight,
                 *(room[some] for room in rooms),
             )  # fmt: skip
 
         self._share(part, len(pairs), _PAIRS_PER_THREAD)
+
+
+@cache
+def _turned() -> tuple[Floats, Floats, Floats]:
+    """Cosines and sines of all angles; of each the angles near it, and their cosines and sines."""
+    nearby = _ALL_ROUND[:, None] + _NEARBY
+    return turns(_ALL_ROUND), nearby, turns(nearby)
 
 
 def _room(pairs: int) -> tuple[NDArray[Any], ...]:

@@ -62,7 +62,8 @@ def lasso_path(gram, known, products, most, weights):
     c = products.copy()
     active = np.empty(min(most, d), np.int64)
     size = 0
-    out = np.zeros(d, np.bool_)  # active already, or a copy of active columns
+    out = np.empty(d, np.bool_)  # active already, or a copy of active columns
+    out[:] = False
     left = -1  # the column that has just left may come back only with the other sign
     entering = -1
     penalty = 0.0
@@ -86,7 +87,8 @@ def lasso_path(gram, known, products, most, weights):
             size -= 1
             entering = -1
             continue
-        slope = np.zeros(d)
+        slope = np.empty(d)
+        slope[:] = 0.0
         for a in range(size):
             for j in range(d):
                 slope[j] += gram[active[a], j] * move[a]

@@ -139,7 +139,8 @@ def best_refitted(profile, refit, wanted):
     for c in range(1, len(count)):
         rows, all_sums = rows + count[c], all_sums + sums[c]
     b, cells, drop, tried = worthy_cuts(profile, slots, refit.total / np.float64(rows), rows, all_sums, wanted)
-    explained, inner = np.zeros(tried), np.empty(tried)
+    explained, inner = np.empty(tried), np.empty(tried)
+    explained[:] = 0.0
     for j in range(n):
         inner[:] = 0.0
         for k in range(j):
@@ -162,12 +163,14 @@ def worthy_cuts(profile, slots, scale, rows, all_sums, wanted):
     compiler can use vector instructions; the cell above each; its product with the residual; and how many there are."""
     count, sums, together = profile
     n = len(slots) + 1
-    every = np.zeros(together.shape[1], np.int64)
+    every = np.empty(together.shape[1], np.int64)
+    every[:] = 0
     for c in range(len(count)):
         for j in range(len(every)):
             every[j] += together[c, j]
     worth = _WORTH * best_edge(count, sums, rows, all_sums, wanted)
-    above = np.zeros(n)  # weight above the cut that fires with the constant and each neuron
+    above = np.empty(n)  # weight above the cut that fires with the constant and each neuron
+    above[:] = 0.0
     tried, cells, drop = 0, np.empty(len(count), np.int64), np.empty(len(count))
     b = np.empty((n, len(count)))
     weight, s = 0, 0

@@ -23,7 +23,7 @@ from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.angles import turn
 from bgn.grow.directions.answer_pairs import AnswerPairs
 from bgn.grow.directions.column_bins import bins_of
-from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded
+from bgn.grow.directions.lasso import InnerProducts, direction_of, rounded, short
 from bgn.grow.directions.lines import SingleLines, Subsets, largest
 from bgn.grow.directions.luck import NO_LUCK, Luck, luck_in
 from bgn.grow.directions.pairs import WIDTH, Pairs
@@ -42,6 +42,7 @@ _CLOSELY, _LASTING = 3, 0.2  # unless this many of the best promise less than th
 _ASKED = 12  # questions worth putting to all rows, the most promising first
 _DIGITS = 3  # of coefficients, unless told
 _DIRECTIONS_PER_THREAD = 3
+_SLIGHTLY = [WIDTH * share for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
 _BESIDE_GAPS = 3  # columns that gain most alone: where one has a gap, each of the others may be asked otherwise
 
 
@@ -79,6 +80,7 @@ class Search:
         self._may_pair = np.isin(np.arange(len(columns)), self._paired).tolist()
         self._lines = SingleLines(bins, coding, rows.train, self._constraints)
         self._wanted = self._constraints.of_all(range(len(columns)))
+        self._free = not self._constraints.signed and self._constraints.groups is None
         self._pairs = Pairs(coarse, self._part.weight, self._share, self._wanted)
         self._spread: list[float] = self._pairs.binned.spread.tolist()
         self._answers = None if self._part.below is None else AnswerPairs(columns, weight)
@@ -199,7 +201,9 @@ class Search:
         sampled = SampledRows(self._columns, part.residual(output), part.weight, part.codes, BITS)
         refit = Refit(others.slots, others.inverse, float(others.total), others.ridge, chance, self._least(others))
         found = np.empty((len(directions), 3))
-        wanted = np.array([self._constraints.sign(each) for each in directions], np.int64)
+        wanted = np.zeros(len(directions), np.int64)
+        if not self._free:
+            wanted[:] = [self._constraints.sign(each) or 0 for each in directions]
 
         def judge(some: slice) -> None:
             lines = Lines(index[some], coefficients[some], size[some], reach[some], wanted[some])
@@ -216,7 +220,7 @@ class Search:
         return sorted(judged, key=lambda each: -each.promise)
 
     def _may_ask(self, direction: Projection) -> bool:
-        return self._sample.can_project(direction) and self._constraints.sign(direction) is not None
+        return self._sample.can_project(direction) and (self._free or self._constraints.sign(direction) is not None)
 
     def _promise(self, gain: float, direction: Projection, luck: Luck) -> float:
         """What a direction gains beyond luck; several columns count for less, where simple questions are preferred."""
@@ -281,12 +285,9 @@ class Search:
         flags = self._flags[a], self._flags[b]
         if flags == (False, True) if any(flags) else abs(x) >= abs(y):
             other = y / x * ratio if x else 0.0
-            return self._pair(a, b, 1.0, other) if _usable(other) else Projection((a,), (1.0,))
+            return Projection((a, b), (1.0, short(other, self._digits))) if _usable(other) else Projection((a,), (1.0,))
         other = x / y / ratio if ratio and y else 0.0
-        return self._pair(a, b, other, 1.0) if _usable(other) else Projection((b,), (1.0,))
-
-    def _pair(self, a: int, b: int, x: float, y: float) -> Projection:
-        return rounded(Projection((a, b), (x, y)), self._digits)
+        return Projection((a, b), (short(other, self._digits), 1.0)) if _usable(other) else Projection((b,), (1.0,))
 
     def _even(self, a: int, b: int) -> bool:
         """True for two columns of two values with steps of one size, of which sum and difference say it all.
@@ -319,7 +320,7 @@ class Search:
     def _turned(self, direction: Projection) -> list[Projection]:
         """The same pair at slightly different angles."""
         (a, b), (x, y) = direction.columns, self._in_spreads(direction)
-        turns = [turn(WIDTH * share) for share in (-0.25, -0.125, -0.06, 0.06, 0.125, 0.25)]
+        turns = [turn(angle) for angle in _SLIGHTLY]
         return [self._direction(a, b, x * cos - y * sin, x * sin + y * cos) for cos, sin in turns]
 
     def _extended(self, direction: Projection, values: Integers, total: int) -> list[Projection]:

@@ -19,7 +19,8 @@ def place_in_bins(column, first, codes):
 
     All rows take each step of the search together: there is no branch that the processor would have to guess.
     """
-    low, number = np.zeros(len(column), np.int64), len(first)
+    low, number = np.empty(len(column), np.int64), len(first)
+    low[:] = 0
     while number > 1:
         half = number >> 1
         for i in range(len(column)):
