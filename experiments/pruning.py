@@ -242,9 +242,9 @@ def _figure(name: str, schedule: str, title: str, groups: dict[Any, list[Run]]) 
                     line(np.mean([end[figure] for end in ends]), color=colour, linestyle=":", linewidth=1)
         ax.set(xscale="log", yscale="log", xlabel="non-zero weights", ylabel="test mean squared error")
         ax.yaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_minor_formatter("{x:g}")
+        ax.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "235" else "")
         ax.set_title(title, fontsize=11)
-        ax.legend(frameon=False, fontsize=8)
+        canvas.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=3)  # lines are everywhere
 
     return draw
 

@@ -16,6 +16,7 @@ from pyarrow.parquet import write_table
 import bgn
 from bgn.inputs.refusal import Refused
 from bgn.inputs.target import classes_of, labelled, target_values
+from bgn.model.schema import Column, Schema
 from tests.command import call, exact_csv
 
 ROWS = 300
@@ -266,3 +267,27 @@ def test_rows_far_from_another_class_are_told_so(left: Path, table: Path) -> Non
     told = [call("margin", left, table, "--row", row).out for row in range(1, 9)]
     assert any(each.startswith("no other prediction is near") for each in told)
     assert not all(each.startswith("no other prediction is near") for each in told)
+
+
+def test_of_several_classes_one_is_asked_about(pet: Path, table: Path) -> None:
+    assert "--class must say of which class" in call("certify", pet, code=1).err
+    assert call("certify", pet, "--class", "eel").out.startswith("score of pet = eel: values lie between ")
+    assert "--class must say of which class" in call("compare", pet, table, "--groups", "plan", code=1).err
+    lines = call("compare", pet, table, "--groups", "plan", "--class", "cat").out.splitlines()
+    assert lines[0].startswith("mean score of pet = cat, plan = monthly (")
+    left = table.with_name("left.json")
+    if left.exists():
+        assert "leave it out" in call("certify", left, "--class", "yes", code=1).err
+
+
+def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
+    layer = bgn.Layer([[1.0]], [-20.0])
+    schema = Schema((Column("months"),), "pet", classes=("cat", "dog", "eel"))
+    slopes = {"slopes": [[0.1, 0.0, -0.1]], "ranges": [(0.0, 60.0)]}
+    network = bgn.Network([layer], [[1.0, 0.0, -1.0]], [0.0, 0.0, 0.0], schema=schema, link="softmax", **slopes)
+    path = table.with_name("lines.json")
+    bgn.save(network, path)
+    assert bgn.equation(network).count("The probability of a class is exp(its score)") == 1
+    told = call("margin", path, table)
+    assert "not where the class does" in told.err
+    assert told.out.startswith(f"how far {ROWS} rows are")

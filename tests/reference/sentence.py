@@ -68,6 +68,7 @@ class Sentence:
         """Answer a question for every row; where a value is missing the answer is no, unless it says otherwise."""
         name = "|".join(re.escape(each) for each in sorted([*self.names, *self.hidden], key=len, reverse=True))
         several = len(set(re.findall(rf"(?<![\w])(?:{name})(?![\w])", question))) > 1
+        question = re.sub(r"^.+? \(in all rows seen; exactly: (.+ where .+?)\)(?=$|, or |, and | \()", r"\1", question)
         counted = dict(self.counted) if several else {}
         if found := re.search(r" \((a missing .*)\)$", question):
             question, counted = question[: found.start()], counted | _counted(found[1], name)

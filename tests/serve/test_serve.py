@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import bgn
+from bgn.model.schema import Column, Schema
 from bgn.persist import ModelFile, read
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp, ModelServer
@@ -104,6 +105,20 @@ def test_counterfactuals_reach_what_is_wanted_and_leave_what_must_stay() -> None
     chances = app_of(link="logistic").answer("counterfactual", {"row": plain(row), "at_most": 0.9, "class": 1})
     assert chances["found"]
     assert chances["prediction"] <= 0.9
+
+
+def test_a_class_is_asked_for_without_a_probability() -> None:
+    schema = Schema((Column("a"), Column("b")), "pet", classes=("cat", "dog", "eel"))
+    lines = {"slopes": [[0.5, 0.0, -0.5], [0.0, 0.0, 0.0]], "ranges": [(0.0, 9.0), (0.0, 9.0)]}
+    network = bgn.Network([bgn.Layer([[0.0, 1.0]], [-2.0])], [[1.0, 0.0, -1.0]], [0.0, 0.5, 0.0], schema=schema,
+                          link="softmax", **lines)  # fmt: skip
+    rows = np.array([[0.0, 0.0], [9.0, 9.0], [4.0, 2.0]])
+    app = ModelApp(ModelFile(network, bgn.__version__), Facts.of(network, rows, ["eel", "cat", "dog"], None, None))
+    found = app.answer("counterfactual", {"row": [0.0, 0.0], "class": 0})
+    assert found["found"]
+    assert bgn.Network.predict(network, [found["values"]]).argmax() == 0
+    with pytest.raises(BadRequest, match="Leave the percentage empty"):
+        app.answer("counterfactual", {"row": [0.0, 0.0], "class": 0, "at_least": 0.9})
 
 
 def test_edits_are_those_of_the_library_and_are_written_where_told(tmp_path) -> None:

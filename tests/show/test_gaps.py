@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -95,6 +97,26 @@ def test_questions_speak_of_gaps_where_there_are_some(columns, neuron, weight, e
     assert bgn.equation(network).splitlines()[1].endswith(f"[{expected}]")
     for form in ("latex", "markdown", "html"):
         assert bgn.equation(network, form)
+
+
+@given(
+    st.lists(st.booleans(), min_size=5, max_size=5).filter(lambda levels: 0 < sum(levels) < 5),
+    st.sampled_from([-100.0, 100.0]), st.booleans(), st.booleans(),
+    st.sampled_from([None, (12.0, 0.0), (12.0, 1.0), True, False]),
+)  # fmt: skip
+def test_a_category_that_decides_for_all_numbers_seen_is_told_first_and_exactly(levels, by, up, way, gaps):
+    schema = Schema((replace(HOUR, seen=(0.0, 23.0), typical=10.0), replace(CITY, typical=0.0)))
+    weights = (1.0 if up else -1.0, tuple(by * each for each in levels))
+    counts = (gaps[0], gaps[1] * by) if isinstance(gaps, tuple) else None
+    neuron = Neuron(Projection((0, 1), weights, counts), by / 2.0, gaps if isinstance(gaps, bool) else None)
+    network = Network([Layer.of([neuron], 2)], [1.0 if way else -1.0], 0.0, schema=schema)
+    cities = [*CITY.levels, *([] if gaps is None else [None, "Paris"])]
+    hours = [-200.0, -51.0, -50.0, 0.0, 10.0, 23.0, 50.0, 51.0, 150.0, 200.0, *([] if gaps is None else [np.nan])]
+    X = np.array([[hour, city] for hour in hours for city in cities], dtype=object)
+    text = bgn.equation(network)
+    expected = (network.hidden(X)[:, :1] > 0) == way
+    np.testing.assert_array_equal(parse(text, ["hr", "city"]).answers(as_read(X, schema, text)), expected, text)
+    assert "in all rows seen; exactly: hr" in text
 
 
 def test_what_a_gap_counts_as_is_said_once_and_beside_a_question_where_they_differ():

@@ -164,6 +164,18 @@ def test_a_case_beyond_the_values_seen_is_said() -> None:
     check(model, rows_of(model, 0))
 
 
+def test_what_decides_for_all_numbers_seen_comes_first() -> None:
+    asked = [((1, 2), (1.0, 50.0), 26.0), ((1, 2), (1.0, -50.0), -5.0)]
+    layer = Layer.of([Neuron(Projection(columns, weights), cut) for columns, weights, cut in asked], 7)
+    for weights in ([3.0, 2.0], [-3.0, -2.0]):
+        model = Network([layer], weights, 0.0, schema=SCHEMA)
+        lines = [line.partition(" [")[2][:-1] for line in bgn.equation(model).splitlines()[1:]]
+        which = weights[0] > 0
+        assert lines[0].startswith(f"workingday = {int(which)} (in all rows seen; exactly: hr ")
+        assert lines[1].startswith(f"workingday = {int(not which)} (in all rows seen; exactly: hr ")
+        check(model, rows_of(model, 0))
+
+
 @pytest.mark.parametrize("layers", [1, 2])
 def test_the_printed_text_of_a_grown_network_is_the_network(layers: int) -> None:
     rng = np.random.default_rng(layers)

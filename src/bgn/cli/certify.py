@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bgn
-from bgn.cli.source import json_option, read_model, width_option
+from bgn.cli.explain import output_of, score_name
+from bgn.cli.source import class_option, json_option, read_model, width_option
 from bgn.cli.terminal import show, show_json
 from bgn.model.network import Network
 from bgn.printable import clean
@@ -32,41 +33,42 @@ seconds_option = click.option(
 )  # fmt: skip
 @click.option("--no-gaps", is_flag=True, help="Leave rows with missing values aside.")
 @seconds_option
+@class_option
 @width_option
 @json_option
 def certify(
-    model: str, columns: tuple[str, ...], within: str, no_gaps: bool, max_seconds: float, width: int | None,
-    as_json: bool,
+    model: str, columns: tuple[str, ...], within: str, no_gaps: bool, max_seconds: float, label: str | None,
+    width: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Prove what a saved MODEL can predict at most, and whether it only rises or falls with a column.
 
     For each column: by how much a higher value raises and lowers the prediction at most, all else fixed, with two rows
-    that show it in --json. Where nothing is said against it, the proof holds for every row.
+    that show it in --json. Where nothing is said against it, the proof holds for every row. Of three classes or more
+    it is the score of the one that --class names.
 
     \b
     bgn certify model.json
     bgn certify model.json --column income --within all
+    bgn certify penguins.json --class Adelie
     """
     network = read_model(model, width).network
     about: dict[str, Any] = {"within": within, "gaps": not no_gaps, "max_seconds": max_seconds}
-    several = network.link == "softmax"
-    ends = None if several else bgn.extremes(network, **about)
-    found = {} if several else bgn.certify(network, columns or None, **about)
+    about["output"] = output = output_of(network, label)
+    ends, found = bgn.extremes(network, **about), bgn.certify(network, columns or None, **about)
     if as_json:
         told = {name: each.as_dict() for name, each in found.items()}
-        show_json({"within": within, "extremes": None if ends is None else ends.as_dict(), "columns": told})
-        return
-    if ends is None:
-        show("a model of several classes has scores to be asked for one by one, in Python: bgn.extremes(..., output=0)")
+        show_json({"within": within, "extremes": ends.as_dict(), "columns": told})
         return
     chances = network.link == "logistic"
-    show(f"{'probabilities' if chances else 'predictions'} lie {told_range(ends, chances)}")
+    what = "predictions" if output is None else f"{clean(score_name(network, output))}: values"
+    show(f"{'probabilities' if chances else what} lie {told_range(ends, chances)}")
     for end, row in (("lowest", ends.low_row), ("highest", ends.high_row)):
         if row is not None:
             show(f"{end:>8} where {_told_row(network, row)}")
     widest = max([len(clean(name)) for name in found], default=0)
     for name, each in found.items():
-        show(f"{clean(name):<{widest}}  {_told(each)}")
+        score = " in log-odds" if chances and each.direction in ("increasing", "decreasing", "neither") else ""
+        show(f"{clean(name):<{widest}}  {_told(each)}{score}")
 
 
 def told_range(ends: Extremes, chances: bool = False) -> str:

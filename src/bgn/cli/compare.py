@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 import bgn
-from bgn.cli.explain import score_name
-from bgn.cli.source import DataFile, ModelRows, json_option, model_and_data, reads_data
+from bgn.cli.explain import output_of, score_name
+from bgn.cli.source import DataFile, ModelRows, class_option, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 @click.option("--between", nargs=2, metavar="A B", help="Which two groups; to be left out where there are two.")
 @click.option("--with", "other", metavar="FILE", help="Another file, to compare DATA with.")
 @click.option("--questions", is_flag=True, help="Question by question, not column by column.")
+@class_option
 @json_option
 @reads_data
 def compare(
     file: ModelFile, data: DataFile, groups: str | None, between: tuple[str, str] | None, other: str | None,
-    questions: bool, as_json: bool,
+    questions: bool, label: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Say why the mean prediction of a saved MODEL differs between two groups of DATA, or between two files.
 
@@ -47,17 +48,18 @@ def compare(
 
     if (groups is None) == (other is None):
         raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
+    output = output_of(file.network, label)
     if other is not None:
         tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]
         first, second = (decoded(file.network, rows) for rows in tables)
-        found = bgn.compare_tables(file.network, first, second, names=(data.name, other))
+        found = bgn.compare_tables(file.network, first, second, names=(data.name, other), output=output)
     else:
         assert groups is not None
-        found = _of_groups(file, data, groups, between)
+        found = _of_groups(file, data, (groups, between), output)
     if as_json:
         show_json(found.as_dict())
         return
-    what = "prediction" if file.network.link == "identity" else clean(score_name(file.network))
+    what = "prediction" if file.network.link == "identity" else clean(score_name(file.network, output))
     for name, rows, mean in zip(found.names, found.rows, found.means, strict=True):
         group = clean(name) if groups is None else f"{clean(groups)} = {clean(name)}"
         show(f"mean {what}, {group} ({rows:,} rows): {mean:.6g}")
@@ -69,8 +71,11 @@ def compare(
     show(f"{'gap':<{widest}} {found.gap:>+12.6g}")
 
 
-def _of_groups(file: ModelFile, data: DataFile, column: str, between: tuple[str, str] | None) -> Comparison:
-    """Read the rows with the group of each."""
+def _of_groups(
+    file: ModelFile, data: DataFile, groups: tuple[str, tuple[str, str] | None], output: int | None
+) -> Comparison:
+    """Read the rows with the group of each: a column, and which two of its groups."""
+    column, between = groups
     rows, complete, labels = list[Floats](), list[Bools](), list[str | None]()
     for _, table, prepared in ModelRows(file, data.open(), [column], form=data.form).blocks():
         rows.append(prepared.X)
@@ -84,6 +89,6 @@ def _of_groups(file: ModelFile, data: DataFile, column: str, between: tuple[str,
         note(f"{np.count_nonzero(~whole)} of {len(whole)} rows lack a value and are left out.")
     kept = [label for label, there in zip(labels, whole, strict=True) if there]
     try:
-        return bgn.compare_groups(file.network, decoded(file.network, X[whole]), kept, between=between)
+        return bgn.compare_groups(file.network, decoded(file.network, X[whole]), kept, between=between, output=output)
     except ValueError as error:
         raise Refused(str(error).replace("between must", "--between must")) from None

@@ -122,9 +122,20 @@ def _plain_classes(file: ModelFile, explanation: Explanation, row: Any) -> dict[
     return told
 
 
-def score_name(network: Network) -> str:
-    """Return what the parts of a network add up to; of several outputs, the first."""
-    return outputs_of(network)[0].target_name or "prediction"
+def score_name(network: Network, output: int | None = None) -> str:
+    """Return what the parts of a network add up to; of several outputs, of one."""
+    return outputs_of(network)[output or 0].target_name or "prediction"
+
+
+def output_of(network: Network, label: str | None) -> int | None:
+    """Return the number of the class whose score is meant; None where there is one score alone."""
+    if network.link != "softmax":
+        if label is not None:
+            raise Refused("--class is for models of three classes or more; leave it out.")
+        return None
+    if label is None:
+        raise Refused(f"--class must say of which class, {one_of(network)}.")
+    return class_number(network, label, "--class")
 
 
 def _unit(file: ModelFile, column: Column, value: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 import bgn
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
-from bgn.cli.terminal import show, show_json
+from bgn.cli.terminal import note, show, show_json
 from bgn.explain.row_margins import Margin
 from bgn.explain.subject import decoded
 from bgn.export.numbers import number, whole
@@ -23,6 +23,7 @@ _NEAREST = 5
 """Rows that a person is shown; machines get all."""
 _ROUNDING = 1e-9
 """Distances up to this are none."""
+_LINES = "no question is near that would be answered otherwise; straight lines change the prediction with every value"
 
 
 def _number(value: float) -> float | None:
@@ -48,7 +49,10 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     """
     rows = data.complete_rows(file).only(which)
     chosen = rows.chosen(row)
-    found = bgn.margin(file.network, decoded(file.network, rows.X[chosen]))
+    change = "score" if file.network.slopes is not None and file.network.link != "identity" else None
+    if change is not None:
+        note("the model has straight lines: this tells where an answer changes, not where the class does.")
+    found = bgn.margin(file.network, decoded(file.network, rows.X[chosen]), change=change)
     if row is not None:
         lines = _of_row(file, rows.X[chosen][0], found)
         if as_json:
@@ -60,7 +64,7 @@ def margin(file: ModelFile, data: DataFile, row: int | None, which: str | None, 
     if as_json:
         show_json(lines)
     else:
-        _summary(lines, nearness)
+        _summary(lines, nearness, file.network.slopes is not None)
 
 
 def _of_row(file: ModelFile, row: Floats, found: Margin) -> list[dict[str, Any]]:
@@ -101,14 +105,14 @@ def _of_rows(file: ModelFile, rows: CompleteRows, found: Margin) -> tuple[list[d
     return lines, np.array(nearness)
 
 
-def _summary(lines: list[dict[str, Any]], nearness: Floats) -> None:
+def _summary(lines: list[dict[str, Any]], nearness: Floats, straight: bool) -> None:
     """Print how often each column is the one in which a row is nearest, how near, and the nearest rows."""
     by_column: dict[str, list[float]] = {}
     for line in lines:
         if line["column"] is not None:
             by_column.setdefault(line["column"], []).append(line["distance"])
     if not by_column:
-        show("no number matters: nothing that one of them could do changes a prediction")
+        show(_LINES if straight else "no number matters: nothing that one of them could do changes a prediction")
         return
     show(f"how far {len(lines)} rows are from another prediction, in the column where that is nearest")
     order = sorted(by_column, key=lambda name: -len(by_column[name]))
@@ -152,7 +156,8 @@ def _show_row(file: ModelFile, lines: list[dict[str, Any]]) -> None:
         return
     ends = [name for name in lines[0] if name not in ("column", "at")]
     if all(line[name] is None for line in lines for name in ends):
-        show("no other prediction is near: whatever one column becomes, with the others as they are, it stays the same")
+        alone = "no other prediction is near: whatever one column becomes, the others as they are, it stays the same"
+        show(alone if file.network.slopes is None else _LINES)
     kinds = dict(zip(file.network.names, file.network.schema.columns, strict=True))
     texts = [["column", "at", *(name.replace("_", " ") for name in ends)]]
     for line in lines:

@@ -217,7 +217,7 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
     """
     network = network_of(model, plain=False)
     if network.depth > 1 or network.link == "softmax":
-        raise ValueError("model must have one hidden layer and one output to be edited.")
+        raise ValueError("model must have one hidden layer and one output, a number or two classes, to be edited.")
     if X is None and y is not None:
         raise ValueError("y needs the rows it belongs to; pass X too.")
     raw, rows, target = np.empty((0, network.n_inputs)), np.empty((0, network.n_inputs)), None

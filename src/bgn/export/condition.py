@@ -94,29 +94,49 @@ class _Wording:
     # -- a number ------------------------------------------------------------------------------------------
 
     def _cases(self, reading: Cases) -> str:
-        """Write thresholds of a number: that of most rows, then others and where they hold."""
-        style = self.style
+        """Write thresholds of a number: that of most rows, then others and where they hold.
+
+        Where no number that was seen decides, what does comes first.
+        """
+        style, deciding = self.style, self._deciding(reading)
         first, *others = reading.cases
         text = f"{style.name(self._name(reading.column))} {self._compared(first.relation, first.threshold)}"
         if not others:
             return text
-        text += self._seen(first)
-        *firsts, last = [text, *map(self._case, others)]
-        return style.words(" ").join(map(style.case, [*(each + style.words(",") for each in firsts), last]))
+        text += "" if deciding else self._seen(first)
+        *firsts, last = [text, *(self._case(case, not deciding) for case in others)]
+        told = style.words(" ").join(map(style.case, [*(each + style.words(",") for each in firsts), last]))
+        if deciding is None:
+            return told
+        return self._choice(deciding) + style.words(" (in all rows seen; exactly: ") + told + style.words(")")
 
-    def _case(self, case: Case) -> str:
+    def _case(self, case: Case, seen: bool) -> str:
         where = self._joined("and", case.where, alone="where")
-        compared = self._compared(case.relation, case.threshold) + self._seen(case)
+        compared = self._compared(case.relation, case.threshold) + (self._seen(case) if seen else "")
         return f"{self.style.words('or ')}{compared}{self.style.words(' where ')}{where}"
 
     def _seen(self, case: Case) -> str:
         """Say of one case of several that no number that was seen answers it yes, or that all do."""
+        held = self._held(case)
+        return "" if held is None else self.style.words(" (all seen)" if held else " (none seen)")
+
+    def _held(self, case: Case) -> bool | None:
+        """The answer of a case for every number that was seen; None where it differs, or nobody knows."""
         leading, threshold = self.condition.leading, float(case.threshold)
         seen = None if leading is None or self.condition.layer else self.terms.schema.columns[leading].seen
-        if seen is None:
-            return ""
-        held = [_RELATIONS[case.relation](each, threshold) for each in seen]
-        return "" if held[0] is not held[1] else self.style.words(" (all seen)" if held[0] else " (none seen)")
+        held = {None} if seen is None else {bool(_RELATIONS[case.relation](each, threshold)) for each in seen}
+        return held.pop() if len(held) == 1 else None
+
+    def _deciding(self, reading: Cases) -> Choice | None:
+        """The one choice that decides for all numbers seen, where the number is compared with none of them."""
+        held = [self._held(case) for case in reading.cases]
+        if len(held) != 2 or None in held or held[0] is held[1] or len(reading.cases[1].where) != 1:
+            return None
+        (choice,) = reading.cases[1].where
+        levels = self.terms.schema.columns[choice.column].levels
+        others = tuple(k for k in range(2 if levels is None else len(levels)) if k not in choice.values)
+        told = choice if held[1] else Choice(choice.column, others, not choice.missing)
+        return replace(told, missing=told.missing and choice.column not in self.terms.complete)
 
     def _compared(self, relation: str, threshold: float | Decimal) -> str:
         """Write a relation and a threshold."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bgn.export.class_table import class_table
+from bgn.export.class_table import PROBABILITY, class_table
 from bgn.export.condition import describe
 from bgn.export.html import Html
 from bgn.export.latex import Latex
@@ -84,7 +84,8 @@ def equation(
     texts = []
     for terms in outputs:
         shown, note = _shortened(terms, digits, rows, most)
-        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [note, undone]))))
+        chances = PROBABILITY if len(outputs) > 1 and terms is outputs[-1] else ""
+        texts.append(_written(shown, FORMATS[format](), units, " ".join(filter(None, [chances, note, undone]))))
         undone = ""  # said once
     return "\n\n".join(texts)
 

@@ -177,7 +177,7 @@ def _near_equal_words(column: SurveyedColumn) -> Iterator[Finding]:
     for word in column.words:
         groups[re.sub(r"[\W_]+", "", word).casefold() or word].append(word)
     for letter in [key for key in groups if len(key) == 1 and key.isalpha()]:
-        longer = [key for key in groups if len(key) > 2 and key.startswith(letter)]
+        longer = [key for key in groups if len(key) > 1 and key.startswith(letter)]
         if len(longer) == 1 and len(groups) <= 12:
             groups[longer[0]] = groups.pop(letter) + groups[longer[0]]
     alike = [words for words in groups.values() if len(words) > 1]

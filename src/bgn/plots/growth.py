@@ -69,7 +69,7 @@ def growth(model: Any, *, ax: Any = None) -> Any:
         ax.set_yscale("log")
     ax.set(xlabel="neurons", ylabel="log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(frameon=False)
+    ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9)  # lines may run behind it
     return ax
 
 

@@ -190,12 +190,19 @@ class ModelApp:
     def _wanted(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what prediction is wanted, as :func:`bgn.counterfactual` takes it."""
         ends = {key: asked.number(body[key], key) for key in ("at_least", "at_most") if body.get(key) is not None}
-        if len(ends) != 1:
+        if len(ends) != 1 and (ends or not self.facts.classes):
             raise BadRequest("Say what is wanted: at least so much, or at most so much.")
         if not self.facts.classes:
             return dict(ends)
         labels = class_labels(self._network)
         number = asked.whole(body.get("class", len(labels) - 1), "class", 0, len(labels) - 1)
+        if not ends:
+            return {"to": labels[number]}
+        if len(labels) > 2 and self._network.slopes is not None:
+            raise BadRequest(
+                "This model has straight lines and more than two classes: no probability can be proven to be reached. "
+                "Leave the percentage empty to ask for the class."
+            )
         if not 0 <= (share := next(iter(ends.values()))) <= 1:
             raise BadRequest("A probability lies between 0 and 100 per cent.")
         return {"to": labels[number], "probability": (share, 1.0) if "at_least" in ends else (0.0, share)}

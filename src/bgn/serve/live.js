@@ -83,9 +83,10 @@
     const list = byId("exact-list");
     const wanted = byId("reach-value").valueAsNumber;
     list.replaceChildren();
-    if (!Number.isFinite(wanted)) { note.textContent = "Enter above what is wanted."; return; }
+    if (!Number.isFinite(wanted) && classes === null) { note.textContent = "Enter above what is wanted."; return; }
     const end = byId("reach-way").value === "at least" ? "at_least" : "at_most";
-    const body = { row: window.bgn.row(), [end]: classes === null ? wanted : wanted / 100, stay: stay() };
+    const body = { row: window.bgn.row(), stay: stay() };  // without a probability it is the class that is wanted
+    if (Number.isFinite(wanted)) body[end] = classes === null ? wanted : wanted / 100;
     if (classes !== null) body.class = Number(byId("reach-class").value);
     note.textContent = "Python is searching …";
     try {
