@@ -106,6 +106,8 @@ PEER_CLAIMS: dict[str, Callable[[], str]] = {
     "peers-questions-lead": lambda: questions_lead(LARGE),
     "peers-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", WITH_AVERAGES),
     "peers-accurate-below-pairs": lambda: beside(ACCURATE, "EBM, default", WITH_AVERAGES),
+    "peers-mixed-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", NUMBERS),
+    "peers-mixed-accurate-below-ebm": lambda: beside(ACCURATE, "EBM without pairs", NUMBERS),
     "peers-accurate-below-lasso": lambda: beside(ACCURATE, "least squares / LassoCV", SMALL),
     "peers-accurate-size": lambda: any_size(ACCURATE, WITH_AVERAGES),
     "peers-accurate-time": lambda: share_of_time(ACCURATE, "EBM, default", TIMED_TOGETHER),

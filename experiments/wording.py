@@ -13,7 +13,9 @@ def words(count: int) -> str:
 
 
 def share(count: int, total: int) -> str:
-    """Return how many of some: ``"all four"``, ``"three of four"``."""
+    """Return how many of some: ``"all four"``, ``"both"``, ``"three of four"``."""
+    if count == total == 2:
+        return "both"
     return f"all {words(total)}" if count == total else f"{words(count)} of {words(total)}"
 
 

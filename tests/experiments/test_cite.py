@@ -112,7 +112,7 @@ def test_what_cannot_be_cited_is_named(address, told):
 
 
 def test_claims_read_otherwise_when_they_no_longer_hold():
-    assert (share(4, 4), share(3, 4)) == ("all four", "three of four")
+    assert (share(4, 4), share(2, 2), share(3, 4)) == ("all four", "both", "three of four")
     assert (span([9.2, 36.6], unit=" %"), span([2.0, 2.2])) == ("9 to 37 %", "2")
 
 
