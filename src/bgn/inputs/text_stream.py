@@ -143,9 +143,9 @@ def ragged_lines(path: str, separator: str, width: int) -> str:
             return ""
     if not places:
         return ""
-    one, which = len(places) == 1, zip(places[:5], fields, strict=False)
+    one, plural, which = len(places) == 1, "s" * (width != 1), zip(places[:5], fields, strict=False)
     shown = ", ".join([*(f"line {place:,} has {count}" for place, count in which), *["..."] * (len(places) > 5)])
-    told = f"{len(places):,} line{' does' if one else 's do'} not have the header's {width} field{'s' * (width != 1)}: {shown}"
+    told = f"{len(places):,} line{' does' if one else 's do'} not have the header's {width} field{plural}: {shown}"
     if len(places) > max(records / 2, 5):
         return f"{told}; does the line with the names of columns stand further down? Then delete those above it."
     return f"{told}; is a separator or a quote missing, or one too many?"
