@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import bgn
 from bgn import Layer, Network, scorecard, simplify
+from bgn.explain.points import best_points, first_least, in_lowest_terms, in_order
 from bgn.model.decimals import written
 from bgn.model.neuron import Neuron, Projection
 from bgn.model.schema import Column, Schema
@@ -270,3 +271,15 @@ def test_every_case_of_a_simplified_question_is_short():
     np.testing.assert_array_equal(simple.predict(rows), network.predict(rows))
     # 0.844 would be shorter, but 0.609 less than that is asked as 0.23499999999999996.
     assert "[carat >= 0.8445, or >= 0.2355 where kind = fine" in bgn.equation(simple)
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=6), st.integers(1, 4), st.integers(-3, 3))
+def test_points_that_tell_the_same_are_told_alike_on_any_processor(own: list[int], times: int, last: int) -> None:
+    points = np.array(own, np.float64)
+    off = 0.25 * (1.0 + last * 1e-12)  # the same loss, as processors round it
+    found = best_points([(off, times * points), (0.25, points), (0.25 + 1e-6, np.zeros(len(own)))])
+    assert np.array_equal(found, in_lowest_terms(points))
+    assert np.gcd.reduce(found.astype(np.int64)) <= 1
+    assert np.array_equal(found * np.gcd.reduce(np.array(own)), points)
+    assert first_least(np.array([1.0, off, 0.25, 2.0])) == 1
+    assert in_order(np.array([1.0, off, 0.25, 2.0])) == [1, 2, 0, 3]

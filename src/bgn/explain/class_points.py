@@ -18,7 +18,7 @@ import numpy as np
 
 from bgn.explain.class_cells import BLOCK, NEWTON_STEPS, SPARE, STARTS, Cells, cells_of
 from bgn.explain.class_tables import fit_several
-from bgn.explain.points import rounding_power, with_amounts
+from bgn.explain.points import SAME, best_points, first_least, in_order, rounding_power, with_amounts
 from bgn.model.decimals import EXACT, rounded, written
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -103,8 +103,7 @@ def _best_points(weights: Floats, cells: Cells, asks: Any, most: int) -> Floats:
                        for scale in np.linspace(0.6, 1.5 * most, 15 * most)])  # fmt: skip
     starts = np.unique(scaled, axis=0)
     losses = _losses(starts, cells)
-    polished = [_descend(starts[k], cells, asks, most) for k in np.argsort(losses, kind="stable")[:STARTS]]
-    return min(polished, key=lambda each: each[0])[1]
+    return best_points([_descend(starts[k], cells, asks, most) for k in in_order(losses)[:STARTS]])
 
 
 def _descend(points: Floats, cells: Cells, asks: Any, most: int) -> tuple[float, Floats]:
@@ -113,8 +112,8 @@ def _descend(points: Floats, cells: Cells, asks: Any, most: int) -> tuple[float,
     while True:
         trials = _changed(points, asks, most)
         losses = _losses(trials, cells) if len(trials) else np.array([np.inf])
-        k = int(losses.argmin())
-        if not losses[k] < best * (1 - 1e-9):
+        k = first_least(losses)
+        if not losses[k] < best * (1 - SAME):
             return best, points
         best, points = float(losses[k]), trials[k]
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bgn.explain.class_cells import BLOCK, NEWTON_STEPS, SPARE, STARTS, Cells
+from bgn.explain.points import SAME, best_points, first_least, in_order
 from bgn.model.decimals import EXACT, rounded, written
 from bgn.model.network import Network
 from bgn.model.step import Floats
@@ -30,11 +31,15 @@ def fit_several(network: Network, cells: Cells, judged: Cells, most: int) -> Net
     largest = float(np.abs(wide[1:]).max(initial=0.0)) or float(np.abs(wide).max()) or 1.0
     starts = [_limited(np.rint(wide / largest * scale), most) for scale in np.linspace(0.6, 1.5 * most, 8 * most)]
     losses = np.array([_softmax_unit((table @ each)[np.newaxis], cells.counts)[1][0] for each in starts])
-    polished = [_descend_table(starts[k], table, cells.counts, free, most) for k in losses.argsort()[:STARTS]]
-    points = min(polished, key=lambda each: each[0])[1]
-    points[0] -= points[0].min()
+    found = [_descend_table(starts[k], table, cells.counts, free, most) for k in in_order(losses)[:STARTS]]
+    points = best_points([(loss, _from_nothing(each)) for loss, each in found])
     unit = _short_unit(np.column_stack([np.ones(len(judged.fires)), judged.fires]) @ points, judged.counts)
     return with_class_amounts(network, points, unit)
+
+
+def _from_nothing(points: Floats) -> Floats:
+    """Return the points with a start of none for the class that has the least."""
+    return np.vstack([points[:1] - points[0].min(), points[1:]])
 
 
 def _limited(points: Floats, most: int) -> Floats:
@@ -60,8 +65,8 @@ def _descend_table(points: Floats, table: Floats, counts: Floats, free: Any, mos
                 trial[:, column] += change * table[:, row]
             losses.append(_softmax_unit(trials, counts)[1])
         found = np.concatenate(losses)
-        k = int(found.argmin())
-        if not found[k] < best * (1 - 1e-9):
+        k = first_least(found)
+        if not found[k] < best * (1 - SAME):
             return best, points
         row, column, change = tried[k]
         points = points.copy()

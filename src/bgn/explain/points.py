@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from math import floor, log10
+from math import floor, gcd, log10
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,31 @@ from bgn.model.step import Floats
 
 # Start and unit get the fewest digits, up to three of the unit, that raise the squared error by at most this share.
 _SPARE = 0.001
+# Figures that differ by no more than this share are the same: processors round exponentials and sums otherwise.
+SAME = 1e-8
+
+
+def first_least(losses: Floats) -> int:
+    """Return the place of the first loss that is least, or as good as that."""
+    least = losses.min()
+    return int(np.argmax(losses <= least + SAME * abs(least)))
+
+
+def in_order(losses: Floats) -> list[int]:
+    """Return the places of losses, the least first; the first of those that are as good as equal."""
+    return sorted(range(len(losses)), key=lambda k: float(f"{losses[k]:.7e}"))
+
+
+def in_lowest_terms(points: Floats) -> Floats:
+    """Return whole points divided by what divides them all: five questions of three points each are of one each."""
+    return points / max(gcd(*points.astype(np.int64).ravel().tolist()), 1)
+
+
+def best_points(found: Sequence[tuple[float, Floats]]) -> Floats:
+    """Return, in lowest terms, the points of the least loss; of several such the smallest."""
+    told = [(loss, in_lowest_terms(points)) for loss, points in found]
+    told.sort(key=lambda each: (float(np.abs(each[1]).sum()), each[1].ravel().tolist()))
+    return told[first_least(np.array([loss for loss, _ in told]))][1]
 
 
 def with_amounts(network: Network, amounts: Sequence[Decimal], start: Decimal) -> Network:
@@ -88,8 +113,9 @@ def fit_points(network: Network, rows: Floats, target: Floats, most: int) -> Net
         for scale in np.linspace(0.6, most, 10 * most)
         if largest > 0
     ]
-    points = max(starts, key=lambda each: _explained(each, gram, moment), default=np.zeros(fires.shape[1]))
-    points = _climb(points, gram, moment, most)
+    starts = starts or [np.zeros(fires.shape[1])]
+    first = first_least(np.array([-_explained(each, gram, moment) for each in starts]))
+    points = in_lowest_terms(_climb(starts[first], gram, moment, most))
     start, unit = _short_line(np.where(points < 0, 1.0 - fires, fires) @ np.abs(points), target)
     with localcontext(EXACT):
         amounts = [int(each) * unit for each in points]
@@ -125,14 +151,17 @@ def _climb(points: Floats, gram: Floats, moment: Floats, most: int) -> Floats:
     """Change points by one, best change first, while they explain more."""
     best = _explained(points, gram, moment)
     while True:
-        trials: list[tuple[float, int, Floats]] = []
+        trials: list[Floats] = []
         for neuron in range(len(points)):
             for change in (-1.0, 1.0):
                 trial = points.copy()
                 trial[neuron] += change
                 if abs(trial[neuron]) <= most:
-                    trials.append((_explained(trial, gram, moment), len(trials), trial))
-        found = max(trials, default=None, key=lambda each: each[:2])
-        if found is None or found[0] <= best * (1 + 1e-12):
+                    trials.append(trial)
+        if not trials:
             return points
-        best, _, points = found
+        explained = np.array([_explained(trial, gram, moment) for trial in trials])
+        k = first_least(-explained)
+        if explained[k] <= best * (1 + SAME):
+            return points
+        best, points = float(explained[k]), trials[k]
