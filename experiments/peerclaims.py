@@ -14,8 +14,6 @@ SMALL = tuple(name for name in TABLES if name not in LARGE)
 ACCURATE = "BGN, accurate()"
 TIMED_TOGETHER = ("bike", "housing")
 """Large tables on which EBM with pairs and the preset for accuracy were fitted side by side on one machine."""
-WITH_AVERAGES = (*TIMED_TOGETHER, "power_plant")
-"""Large tables on which that preset was run at all."""
 
 
 def _leaders(names: Iterable[str]) -> list[dict[str, Cell]]:
@@ -104,12 +102,12 @@ PEER_CLAIMS: dict[str, Callable[[], str]] = {
     "peers-mixed-lead": lambda: leads(NUMBERS, "conditions"),
     "peers-mixed-above": lambda: above_at_most(NUMBERS, "conditions"),
     "peers-questions-lead": lambda: questions_lead(LARGE),
-    "peers-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", WITH_AVERAGES),
-    "peers-accurate-below-pairs": lambda: beside(ACCURATE, "EBM, default", WITH_AVERAGES),
+    "peers-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", LARGE),
+    "peers-accurate-below-pairs": lambda: beside(ACCURATE, "EBM, default", LARGE),
     "peers-mixed-accurate-below-lightgbm": lambda: beside(ACCURATE, "LightGBM, tuned", NUMBERS),
     "peers-mixed-accurate-below-ebm": lambda: beside(ACCURATE, "EBM without pairs", NUMBERS),
     "peers-accurate-below-lasso": lambda: beside(ACCURATE, "least squares / LassoCV", SMALL),
-    "peers-accurate-size": lambda: any_size(ACCURATE, WITH_AVERAGES),
+    "peers-accurate-size": lambda: any_size(ACCURATE, LARGE),
     "peers-accurate-time": lambda: share_of_time(ACCURATE, "EBM, default", TIMED_TOGETHER),
 }
 """Every claim of these pages by name."""
