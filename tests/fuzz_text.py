@@ -233,7 +233,7 @@ def main() -> int:
     """Run as many cases as the command line says; say which of them failed."""
     reader = argparse.ArgumentParser("python -m tests.fuzz_text", description=__doc__.partition("\n")[0])
     reader.add_argument("--cases", type=int, default=1000)
-    reader.add_argument("--first", type=int, default=0)
+    reader.add_argument("--first", "--seed", type=int, default=0)
     args = reader.parse_args()
     ends, wrong = Counter[str](), 0
     for seed, end in cases(args.first, args.cases):

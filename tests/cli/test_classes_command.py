@@ -291,3 +291,14 @@ def test_straight_lines_of_classes_are_told_of(table: Path) -> None:
     told = call("margin", path, table)
     assert "not where the class does" in told.err
     assert told.out.startswith(f"how far {ROWS} rows are")
+
+
+def test_a_model_is_told_by_the_class_that_is_asked_for(left: Path, pet: Path) -> None:
+    turned, plain = call("show", left, "--class", "no").out, call("show", left).out
+    assert turned.startswith("log-odds of left = no = ")
+    assert plain.startswith("log-odds of left = yes = ")
+    assert call("show", pet, "--class", "eel").out.startswith("score of pet = eel = ")
+    about = json.loads(call("show", pet, "--json").out)
+    assert list(about["classes"]) == ["cat", "dog", "eel"]
+    assert about["classes"]["cat"]["terms"]
+    assert "must be one of the classes" in call("show", left, "--class", "maybe", code=1).err

@@ -288,6 +288,14 @@ def test_equal_questions_are_asked_once():
     assert len(export.to_onnx(network)) < 4000
 
 
+def test_levels_that_are_looked_up_are_not_summed_up_as_well():
+    schema = Schema((Column("colour", levels=("red", "green", "blue")),))
+    line = Projection((0,), ((1.0, 0.0, 2.0),))
+    network = Network([Layer.of([Neuron(line, 0.5), Neuron(line, 1.5)], 1)], [1.0, 0.5], 0.0, schema=schema)
+    assert "s0_0" not in export.to_c(network)  # a compiler would warn of it
+    assert "s0_0" not in export.to_python(network)
+
+
 def test_names_do_not_get_out():
     network = hostile()
     assert "</script" not in export.to_javascript(network)

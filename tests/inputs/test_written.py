@@ -209,6 +209,8 @@ def test_ragged_lines_are_counted_and_named(tmp_path: Path) -> None:
         with pytest.raises(Refused, match=told):
             bgn.preparation.fit(tmp_path / name, "b")
     assert "row 3 has 1 fields" in call("check", "-", stdin="\n".join(lines), code=1).err
+    (tmp_path / "report.csv").write_text("Report of 2024\n\na;b\n" + "1,5;2\n" * 9)
+    assert "stand further down? Then delete" in call("check", tmp_path / "report.csv", code=1).err
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:

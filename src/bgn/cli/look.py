@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,11 +12,16 @@ import numpy as np
 import bgn
 from bgn.cli.card import REASONS
 from bgn.cli.certify import told_range
-from bgn.cli.source import read_model, width_option
+from bgn.cli.source import class_option, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.classes import class_number, swapped
 from bgn.inputs.refusal import Refused
+from bgn.model.network import Network
 from bgn.model.question import Cases, Choice, Count
+from bgn.model.schema import level_word
+from bgn.model.terms import outputs_of
 from bgn.persist import ModelFile, read
+from bgn.persist.network import ends_out
 
 _SECONDS = 2.0  # for a line beside the equation
 
@@ -27,23 +33,26 @@ _SECONDS = 2.0  # for a line beside the equation
 @click.option("--html", is_flag=True, help="As an HTML table.")
 @click.option("--json", is_flag=True, help="Everything about the model, for machines.")
 @click.option("--digits", type=click.IntRange(1, 17), help="Fewer digits than the model has; the text says so.")
+@class_option
 @width_option
-def show_model(model: str, digits: int | None, width: int | None, **forms: bool) -> None:
+def show_model(model: str, digits: int | None, label: str | None, width: int | None, **forms: bool) -> None:
     """Print the equation of a saved MODEL.
 
     \b
     bgn show model.json
     bgn show model.json --latex > equation.tex
     bgn show model.json --width 20
+    bgn show churn.json --class No
     """
     chosen = [form for form, wanted in forms.items() if wanted]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]}: choose one.")
     file = read_model(model, width)
+    several, file = file.network.link == "softmax", replace(file, network=_seen_from(file.network, label))
     network = file.network
     if chosen != ["json"]:
         show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
-        if not chosen and network.link != "softmax":
+        if not chosen and not several:
             chances, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
             what = "probabilities" if chances else "predictions"
             note(f"{what} lie {told_range(ends, chances)}; see bgn certify.")
@@ -51,11 +60,22 @@ def show_model(model: str, digits: int | None, width: int | None, **forms: bool)
     show_json(_about(file, digits))
 
 
-def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
-    """Return everything about a model in plain types."""
-    network, terms = file.network, bgn.as_terms(file.network)
+def _seen_from(network: Network, label: str | None) -> Network:
+    """Return a model of the same predictions that is told by the score of a class."""
+    if label is None:
+        return network
+    if network.link == "identity":
+        raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
+    number = class_number(network, label, "--class")
+    if network.link == "softmax":
+        return outputs_of(network)[number]
+    return network if number else swapped(network)
+
+
+def _added(network: Network) -> dict[str, Any]:
+    """Return what one output is added up from, in plain types."""
+    terms = bgn.as_terms(network)
     return {
-        "equation": bgn.equation(network, digits=digits, units=file.units),
         "base": terms.base,
         "terms": [
             {
@@ -71,6 +91,22 @@ def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
             }
             for term in terms.terms
         ],
+        "lines": [
+            {"column": line.column, "per_unit": line.slopes[0], "ends": ends_out(line.low, line.high)}
+            for line in terms.linear_terms
+        ],
+    }
+
+
+def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
+    """Return everything about a model in plain types; of several classes, what each adds up."""
+    network, outputs = file.network, outputs_of(file.network)
+    words = map(level_word, network.schema.classes or ())
+    added = {"classes": dict(zip(words, map(_added, outputs), strict=True))} if len(outputs) > 1 else _added(network)
+    reach = None if len(outputs) > 1 else bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict()
+    return {
+        "equation": bgn.equation(network, digits=digits, units=file.units),
+        **added,
         "columns": [
             {
                 "name": column.name,
@@ -85,7 +121,7 @@ def _about(file: ModelFile, digits: int | None) -> dict[str, Any]:
         "feature_names": list(network.names),
         "features_used": [network.names[column] for column in network.features_used],
         "target": network.target_name,
-        "extremes": bgn.extremes(network, "seen", max_seconds=_SECONDS).as_dict(),
+        "extremes": reach,
         "widths": list(network.widths),
         "parameters": network.n_parameters,
         "units": dict(file.units),

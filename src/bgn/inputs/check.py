@@ -128,7 +128,7 @@ def _fitting(values: str, room: int) -> str:
 def _values(facts: ColumnFacts) -> str:
     """Return the range of numbers and dates, or the commonest words."""
     if facts.kind in ("number", "whole number", "date", "time") and facts.low is not None:
-        low, high = (f"{x:.6g}" if isinstance(x, float) else str(x) for x in (facts.low, facts.high))
+        low, high = (_short(x) if isinstance(x, float) else str(x) for x in (facts.low, facts.high))
         return f"{low} to {high}"
     return ", ".join(facts.examples) + (", ..." if facts.different > len(facts.examples) else "")
 
@@ -208,3 +208,8 @@ def serious_notes(table: pa.Table, features: Sequence[str], target: str | None, 
     chosen = next((column for column in columns if column.name == target), None)
     found = serious(columns, chosen)
     return [str(each) for each in found if each.what != "id" or not names or each.columns[0] not in names]
+
+
+def _short(value: float) -> str:
+    """Write a number in six digits, or all before the point."""
+    return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"

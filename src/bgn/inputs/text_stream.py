@@ -124,7 +124,7 @@ def _without_mark(start: bytes) -> str:
 
 def ragged_lines(path: str, separator: str, width: int) -> str:
     """Say which lines of a file have more or fewer fields than its header; nothing where they cannot be found."""
-    places, fields = list[int](), list[int]()
+    places, fields, records = list[int](), list[int](), 0
     with open(path, "rb") as raw:
         zipped = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
@@ -134,6 +134,7 @@ def ragged_lines(path: str, separator: str, width: int) -> str:
         try:
             line = 1
             for record in reader:
+                records += bool(record)
                 if record and len(record) != width:
                     places.append(line)
                     fields.append(len(record))
@@ -142,9 +143,11 @@ def ragged_lines(path: str, separator: str, width: int) -> str:
             return ""
     if not places:
         return ""
-    one, which = len(places) == 1, zip(places[:5], fields, strict=False)
+    one, plural, which = len(places) == 1, "s" * (width != 1), zip(places[:5], fields, strict=False)
     shown = ", ".join([*(f"line {place:,} has {count}" for place, count in which), *["..."] * (len(places) > 5)])
-    told = f"{len(places):,} line{' does' if one else 's do'} not have the header's {width} fields: {shown}"
+    told = f"{len(places):,} line{' does' if one else 's do'} not have the header's {width} field{plural}: {shown}"
+    if len(places) > max(records / 2, 5):
+        return f"{told}; does the line with the names of columns stand further down? Then delete those above it."
     return f"{told}; is a separator or a quote missing, or one too many?"
 
 

@@ -69,7 +69,8 @@ class Statements:
     def body(self) -> Iterator[str]:
         """Yield the statements from inputs, which have names already, to the sums of the outputs."""
         for number, layer in enumerate(self.plan.layers):
-            shared = Counter(each.summation for each in layer.comparisons)
+            summed_up = (each for each in layer.comparisons if self.plan.chosen_levels(number, each) is None)
+            shared = Counter(each.summation for each in summed_up)
             for place, summed in enumerate(layer.sums):
                 if shared[place] > 1 and self._worth_a_name(number, summed):
                     yield self.assign(f"s{number}_{place}", self.summed(number, summed))
