@@ -95,7 +95,7 @@ ONCE = (("parking", "free bgn_accurate"),)
 
 
 def _left_out(name: str, method: str, seed: int, scale: str) -> bool:
-    """Tell what is left out for its time: tables with words have one seed, as do the slowest models on large ones."""
+    """Tell what is left out for its time; tables with words, and the slowest models on large tables, have one seed."""
     slow = method in SLOW and name in LARGE
     once = name in classdata.NUMBERS or (method == "free ebm_pairs" and name in LARGE) or (name, method) in ONCE
     return (name, method) in LEFT_OUT or (slow and scale == "reduced") or (once and seed > 0 and scale == "full")
