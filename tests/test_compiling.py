@@ -7,7 +7,6 @@ import sys
 import numba
 import numpy as np
 import pytest
-from numba.core.compiler import Flags
 
 from bgn import compiling
 from tests.test_compiled import KERNELS, cache_at
@@ -84,18 +83,3 @@ def test_a_list_that_is_gone_ends_no_fit(monkeypatch, tmp_path):
     monkeypatch.setattr(compiling, "_done", set())
     compiling.compile_ahead("numbers")
     assert compiling._done == {"numbers"}
-
-
-def test_what_the_compiler_is_spared_changes_no_answer():
-    """Settings are equal, and have equal hashes, when they were before; afterwards all is as it was."""
-
-    def settings():
-        some = [Flags() for _ in range(4)]
-        some[1].nrt, some[2].nrt, some[3].error_model = True, False, "numpy"  # the third to what it is unless told
-        return [[(a == b, hash(a) == hash(b)) for b in [*some, 0]] for a in some]
-
-    before, methods = settings(), (Flags.__hash__, Flags.__eq__)
-    with compiling._without_waste():
-        assert Flags.__eq__ is not methods[1]
-        assert settings() == before
-    assert (Flags.__hash__, Flags.__eq__) == methods

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from numba import types
-from numba.core.targetconfig import TargetConfig
 
 _LIST = Path(__file__).with_name("loops.txt")
 _MOST_HELPERS = 3
@@ -52,7 +51,7 @@ def compile_ahead(kind: str) -> None:
         if missing:
             _say()
         if helpers > 0 and sys.executable:
-            with _without_waste():
+            with _without_collecting():
                 _deal(missing, helpers)
 
 
@@ -84,28 +83,13 @@ def _kept(line: str) -> bool:
 
 
 @contextlib.contextmanager
-def _without_waste() -> Iterator[None]:
-    """Spare the compiler what changes nothing that it makes.
-
-    Objects are let be: it makes many that stay, and to look through all of them takes a sixth of its time. Its
-    settings, by which it finds what it knows, all have one hash, and those that were set alike are equal: a thirtieth.
-    """
-    settings: Any = TargetConfig
-    enabled, slow_hash, slow_equal, hashes = gc.isenabled(), settings.__hash__, settings.__eq__, dict[type, int]()
-
-    def quick_hash(self: Any) -> int:
-        return hashes[type(self)] if type(self) in hashes else hashes.setdefault(type(self), slow_hash(self))
-
-    def quick_equal(self: Any, other: Any) -> Any:
-        alike = type(self) is type(other) and getattr(self, "_values", self) == getattr(other, "_values", None)
-        return alike or slow_equal(self, other)
-
+def _without_collecting() -> Iterator[None]:
+    """Let objects be: a compiler makes many that stay, and to look through all of them takes a sixth of its time."""
+    enabled = gc.isenabled()
     gc.disable()
-    settings.__hash__, settings.__eq__ = quick_hash, quick_equal
     try:
         yield
     finally:
-        settings.__hash__, settings.__eq__ = slow_hash, slow_equal
         if enabled:
             gc.enable()
 
@@ -168,12 +152,12 @@ def _helper() -> subprocess.Popen[str]:
 
 def help() -> None:
     """Compile the loops that lines of standard input name, and answer each with a line."""
-    with _without_waste():
-        for line in sys.stdin:
-            with contextlib.suppress(Exception):
-                kernel, signature = _loop(line.rstrip("\n"))
-                kernel.compile(signature)
-            print(flush=True)
+    gc.disable()
+    for line in sys.stdin:
+        with contextlib.suppress(Exception):
+            kernel, signature = _loop(line.rstrip("\n"))
+            kernel.compile(signature)
+        print(flush=True)
 
 
 def write_type(kind: Any) -> str:
