@@ -380,6 +380,8 @@ def ending(record):
     os.write(1, f"{end}\\n".encode())
     os.read(0, 1)
     os._exit(0) if end == "_exit" else os.kill(os.getpid(), getattr(signal, end))
+for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):  # a shell may have told its background to ignore some
+    signal.signal(number, signal.SIG_DFL)
 before = handlers()
 BGNRegressor(max_width=2, max_replacements=0, n_jobs=1, cv=None).fit(path, target=0)
 for end in ends:
