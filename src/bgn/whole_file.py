@@ -108,6 +108,8 @@ def _through(path: str | os.PathLike[str]) -> BinaryIO | None:
 
 def _descriptor(path: str | os.PathLike[str]) -> int | None:
     """The number of the open file of this process that a name such as ``/dev/stdout`` leads to."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be the name of a file to write; got a {type(path).__name__}.")
     own = ("/dev/fd", f"/proc/{os.getpid()}/fd")
     name = os.fspath(path)
     for _ in range(_MOST_LINKS):

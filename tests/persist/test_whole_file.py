@@ -111,6 +111,11 @@ def test_places_that_hold_no_file_are_refused(tmp_path: Path) -> None:
     write_whole(tmp_path / ("n" * 255), b"the longest name there is")
 
 
+def test_arguments_in_the_wrong_order_are_said() -> None:
+    with pytest.raises(TypeError, match=r"path must be the name of a file to write; got a ndarray\."):
+        write_whole(np.zeros(3), b"")  # type: ignore[arg-type]
+
+
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     write_whole(path, b"old")
