@@ -24,7 +24,7 @@ from experiments.store import Task
 __all__ = ["PUBLISHED", "REVISION", "cost", "run", "show", "skipped", "tasks"]
 
 REVISION = 1
-PUBLISHED = ("full",)
+PUBLISHED = {"full": None}
 
 
 FOLD_SIZES = (10, 20)

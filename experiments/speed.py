@@ -22,7 +22,7 @@ from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
 REVISION = 1
-PUBLISHED = ("full",)
+PUBLISHED = {"full": None}
 
 Floats = NDArray[np.float64]
 TOY = 200
