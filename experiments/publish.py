@@ -102,4 +102,7 @@ def provenance(name: str, options: Options, runs: list[Run], results: Path = RES
     used = ", ".join(f"{package} {' and '.join(sorted(numbers))}" for package, numbers in sorted(found.items()))
     hours = sum(run.seconds for run in runs) / 3600
     command = f"python -m experiments {name} --{options.scale}" + (f" --seeds {options.seeds}" if options.seeds else "")
-    return f"Made by ``{command}``, {when}: {len(runs):,} runs, {failed} failed, {hours:.1f} hours in all. Versions: {used}.{code.told(name, runs, results)}\n"
+    return (
+        f"Made by ``{command}``, {when}: {len(runs):,} runs, {failed} failed, {hours:.1f} hours in all. "
+        f"Versions: {used}.{code.told(name, runs, results)}\n"
+    )

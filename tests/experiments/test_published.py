@@ -99,7 +99,7 @@ def test_published_tables_are_printed(capsys):
     assert main(["accuracy", "--published"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("Test MSE\n\ntable        whose    BGN, as in the paper")
-    assert "Made by `python -m experiments accuracy --reduced`" in err
+    assert "Made by `python -m experiments accuracy --reduced --seeds 3`" in err
     assert "BGN, size no concern" not in out
     assert main(["accuracy", "--published", "--full", "--datasets", "bike", "--format", "csv"]) == 0
     out = capsys.readouterr().out
