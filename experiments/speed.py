@@ -43,8 +43,6 @@ WIDE_ROWS, FEW = 2_000, 10
 MOST_ROWS = {"figs": 100_000, "ebm": 100_000, "bgn_questions": 1_000_000, "bgn_classes": 1_000_000}
 MOST_ROWS |= {"lightgbm_classes": 1_000_000}
 MOST_COLUMNS = {"figs": 1_000, "ebm": 100}
-# Of what is done in hours, EBMs would take half.
-MOST_CELLS = {"reduced": {"ebm": 100_000}}
 NAMES = {
     "bgn": "BGN", "bgn_questions": "BGN, questions alone", "bgn_classes": "BGN, two classes",
     "lightgbm": "LightGBM", "lightgbm_classes": "LightGBM, two classes", "ebm": "EBM", "figs": "FIGS",
@@ -101,17 +99,9 @@ def tasks(options: Options) -> list[Task]:
     found += [_shared(method, rows, threads) for rows, threads in shared for method in THREADED]
     asked = {"rows": min(100_000, ROWS[scale][-1]), "explained": ASKED[scale], "predicted": PREDICTED[scale]}
     found += [_task(method, asked) for method in ("ask bgn", "ask lightgbm", "ask ebm")]
-    slow = {"ebm"} if scale == "smoke" else set()  # its minutes do not shrink with the rows
-    most = MOST_CELLS.get(scale, {})
-    kept = [
-        task for task in found if _model_of(task) not in slow and _cells(task) <= most.get(task.method, _cells(task))
-    ]
+    slow = set() if scale == "full" else {"ebm"}  # which takes minutes, however few the rows
+    kept = [task for task in found if _model_of(task) not in slow]
     return list({(task.dataset, task.method): task for task in kept}.values())
-
-
-def _cells(task: Task) -> int:
-    """Return rows times columns."""
-    return int(task.parameters["rows"] * task.parameters.get("columns", FEW))
 
 
 def _most(method: str) -> int:
