@@ -57,12 +57,10 @@ class Part(RampRows, CellPart):
     def measure(self) -> Measures:
         n = min(self.n_rows, PROBES)
         probes = self.columns[:, np.arange(n) * self.n_rows // max(n, 1)]
-        reach = [(float(c.min()), float(c.max())) if n else (np.inf, -np.inf) for c in self.columns]
-        low, high = np.array(reach, np.float64).reshape(-1, 2).T
-        whole = np.array([bool((column == np.rint(column)).all()) for column in self.columns], bool)
+        low, high, whole = np.array(self.each(_told_of, self.columns), np.float64).reshape(-1, 3).T
         total = int(self.weight.sum()) if len(self.weight) else self.n_rows
         return Measures(
-            self.n_rows, total, self._total(self.target), self._limbs(self._start), low, high, whole, probes
+            self.n_rows, total, self._total(self.target), self._limbs(self._start), low, high, whole > 0, probes
         )
 
     # -- cuts ----------------------------------------------------------------------------------------------
@@ -309,7 +307,7 @@ class Part(RampRows, CellPart):
         return self._column_sums(centre, scale, values)
 
     def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
-        return self._products(slice(None), centre, scale, self.residual(output) >> shift)
+        return self._products(centre, scale, self.residual(output) >> shift)
 
     def residual_sum(self, output: Output, shift: int) -> int:
         return self._total(self.residual(output) >> shift)
@@ -346,3 +344,10 @@ class Part(RampRows, CellPart):
             found = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
             room *= 4
         return names[:found].copy(), sums[:found].copy()
+
+
+def _told_of(column: NDArray[Any]) -> tuple[float, float, bool]:
+    """The least and the greatest value of a column, and whether all are whole numbers."""
+    if len(column) == 0:
+        return np.inf, -np.inf, True
+    return float(column.min()), float(column.max()), bool((column == np.rint(column)).all())
