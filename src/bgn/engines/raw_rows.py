@@ -158,7 +158,7 @@ class RawRows(RawBlock):
         """The rows of positive weight, hashed; the last reply is remembered."""
         known: tuple[Any, _HashedRows] | None = getattr(self, "_last", None)
         if known is None or known[0] != (seed, exponent):
-            columns, target, hashes, weight = self.columns, self.target, self.hashes(seed), None
+            columns, target, hashes, weight = self.columns, self.target, self.known_hashes(seed), None
             if self.weight is not None:
                 weight = self._whole_weight(exponent or 0)
                 keep = weight > 0
@@ -166,6 +166,13 @@ class RawRows(RawBlock):
                     columns, target, hashes, weight = columns[:, keep], target[keep], hashes[keep], weight[keep]
             rows = _HashedRows(columns, target, hashes, None if exponent is None else weight)
             known = self._last = (seed, exponent), rows
+        return known[1]
+
+    def known_hashes(self, seed: int) -> Any:
+        """A hash of every row's content; the last ones are remembered."""
+        known: tuple[int, Any] | None = getattr(self, "_hashed", None)
+        if known is None or known[0] != seed:
+            known = self._hashed = seed, self.hashes(seed)
         return known[1]
 
     # -- what depends on where the rows are ------------------------------------------------------------------

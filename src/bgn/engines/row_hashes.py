@@ -89,6 +89,16 @@ def find_edge(counts: Integers, fetch: Callable[[int], list[Inside]], share: flo
     return min(ends, key=lambda end: (abs(end[0] - wanted), end[0]))[1] if ends else None
 
 
+def few_of(hashes: Hashes, number: int, last: bool = False) -> NDArray[np.intp]:
+    """Where the so many smallest hashes are, or the largest; of equal ones the first, or the last."""
+    where = np.arange(len(hashes))
+    if len(hashes) > number > 0:  # most need not be put in order
+        edge = np.partition(hashes, -number if last else number - 1)[-number if last else number - 1]
+        where = np.flatnonzero(hashes >= edge if last else hashes <= edge)
+    order = np.argsort(hashes[where], kind="stable")
+    return np.sort(where[order[max(len(order) - number, 0) :] if last else order[:number]])
+
+
 def lowest(hashes: Hashes, weight: Integers | None, share: float) -> NDArray[np.bool_]:
     """Mark the rows of lowest hash that together weigh nearest to `share` of all; equal rows go together.
 

@@ -18,7 +18,7 @@ from bgn.model.neuron import Neuron, Projection
 # From so many rows, or values, on threads share directions and columns, and from so many rows on rows.
 _ROWS_FOR_SHARING = 1 << 12
 _VALUES_FOR_SHARING = 1 << 21
-_ROWS_FOR_THREADS = 1 << 18
+_ROWS_FOR_THREADS = 1 << 16
 _COLUMNS_FOR_SHARING = 1 << 9
 # More pieces of rows than threads: one that wakes late finds something left to do.
 _PIECES = 4

@@ -65,7 +65,7 @@ class RowsInMemory(OneBlock):
 
     def hashes(self, seed: int) -> Hashes:
         """A hash of every row's content."""
-        return np.asarray(self._rows.hashes(seed))
+        return np.asarray(self._rows.known_hashes(seed))
 
     def encoded(self, chosen: NDArray[Any]) -> Floats:
         """Some of the rows as a network reads them."""
