@@ -14,7 +14,7 @@ NAME_LETTERS = (24, 18, 14, 10, 7)  # of a column, from plenty of room to little
 _SIZES = (10.0, 9.0, 8.0, READABLE)
 _NAMES = 0.55  # share of the width of axes that names of bars may take
 _NARROW = 3.4  # inches of axes that want a small legend above them
-_WORDS = re.compile(r"(?<![≥≤<>=+]) +")  # a sign stays with what follows
+_WORDS = re.compile(r"(?<![≥≤<>=+±]) +")  # a sign stays with what follows
 _LINE, _BETWEEN = 1.2, 0.45  # height of a line, and what parts two names, in sizes of letters
 
 

@@ -165,7 +165,8 @@ def draw(
     columns += [_term_boxes(network, terms, importance, lines, sheet), [output]]
     slopes = [slope_of(term) for term in terms.linear_terms]
     room = max((text_width(f"+{weight}") for weight in [*weights, *slopes]), default=0.0) + 4.0
-    found: Sequence[Line] = _lines(network, terms, [box for column in columns for box in column], importance, weights, room)
+    boxes = tuple(box for column in columns for box in column)
+    found: Sequence[Line] = _lines(network, terms, boxes, importance, weights, room)
     if network.depth == 1:
         columns, found = grouping.gathered(columns, found, sheet)
     boxes, width, height = placed(columns, room, sheet)
