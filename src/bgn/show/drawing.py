@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.classes import as_told
 from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
 from bgn.export.condition import describe
@@ -149,7 +150,7 @@ def draw(
     """
     from bgn.show import grouping  # which lays out as this module does
 
-    network = network_of(model, plain=False)
+    network = as_told(network_of(model, plain=False))
     exact = as_terms(network)
     check_digits(digits)
     terms = exact if digits is None else rounded(exact, digits)
