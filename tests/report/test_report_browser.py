@@ -493,11 +493,12 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
 
 
 def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> None:
-    for link, bounds in (("identity", None), ("logistic", None), ("identity", (-0.5, 0.75))):
+    cases = [("identity", None, None), ("logistic", None, None), ("identity", (-0.5, 0.75), None)]
+    for link, bounds, classes in [*cases, ("logistic", None, ("ja", "nein"))]:
         network, rows, target = small()
-        network = network.changed(link=link, bounds=bounds)
+        network = network.changed(link=link, bounds=bounds, schema=replace(network.schema, classes=classes))
         target = target if link == "identity" else (target > np.median(target)) * 1.0
-        page = opened(network, rows, target)
+        page = opened(network, rows, target if classes is None else np.array(classes)[target.astype(int)])
         for question, name, number in ((1, "amount", 0.3), (3, "threshold", 0.7), (2, "amount", 1e-7)):
             page.fill(f"#edit-lines [aria-label='{name} of question {question}']", str(number))
             page.press(f"#edit-lines [aria-label='{name} of question {question}']", "Tab")
@@ -505,7 +506,9 @@ def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> No
         found = edited(page, tmp_path)
         data = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).editing.rows")
         expected = found.network.predict(np.array([row["values"] for row in data]))
+        expected = expected if classes is None else 1.0 - expected  # the page tells of "ja", the file of "nein"
         np.testing.assert_allclose(got, expected, rtol=0 if link == "identity" else 1e-13)
+        assert found.network.schema.classes == classes
         assert bgn.load(tmp_path / "edited.json") == found.network
         assert len(found.edits) == 3
 

@@ -12,6 +12,7 @@ import bgn
 from bgn.cli.explain import output_of, score_name
 from bgn.cli.source import DataFile, ModelRows, class_option, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.classes import as_told
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.step import Bools, Floats
@@ -48,6 +49,7 @@ def compare(
 
     if (groups is None) == (other is None):
         raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
+    file = replace(file, network=as_told(file.network))
     output = output_of(file.network, label)
     if other is not None:
         tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]

@@ -14,7 +14,7 @@ import click
 import bgn
 from bgn.cli.source import DataFile, grouped, json_option, model_and_data, one_of, preparation_of, reads_data
 from bgn.cli.terminal import show, show_json
-from bgn.explain.classes import class_labels, class_number, probabilities_of
+from bgn.explain.classes import class_labels, class_number, is_turned, probabilities_of
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.cases import is_flag
@@ -115,6 +115,8 @@ def _wanted(file: ModelFile, at_least: float | None, at_most: float | None, to: 
     wanted: dict[str, Any] = {}
     if to is not None:
         wanted["to"] = class_labels(network)[class_number(network, to, "--to")]
+    elif is_turned(network):
+        wanted["to"] = class_labels(network)[0]
     if at_least is not None or at_most is not None:
         wanted["probability"] = (0.0 if at_least is None else at_least, 1.0 if at_most is None else at_most)
     return wanted

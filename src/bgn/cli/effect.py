@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ import numpy as np
 import bgn
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.classes import class_labels, class_number
+from bgn.explain.classes import as_told, class_labels, class_number
 from bgn.explain.subject import decoded
 from bgn.export.remarks import ends
 from bgn.export.text import Text
@@ -42,6 +43,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
     bgn effect model.json houses.csv income
     bgn effect penguins.json penguins.csv bill_length_mm --class Adelie
     """
+    file = replace(file, network=as_told(file.network))
     of = _class_of(file, label)
     if column not in file.network.names and data.name in file.network.names:
         raise Refused(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")

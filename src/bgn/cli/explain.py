@@ -13,7 +13,7 @@ import bgn
 from bgn.cli.output import table_writer
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.classes import class_labels, class_number, probabilities_of
+from bgn.explain.classes import as_told, class_labels, class_number, probabilities_of
 from bgn.explain.subject import decoded
 from bgn.export.remarks import bounds
 from bgn.inputs.refusal import Refused
@@ -62,6 +62,7 @@ def explain(
     bgn explain model.json new.csv --background houses.csv
     bgn explain model.json houses.csv -o values.csv
     """
+    file = replace(file, network=as_told(file.network))
     rows = data.complete_rows(file)
     explained = rows.X[rows.chosen(row)]
     if row is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from bgn.explain.classes import as_told
 from bgn.export.class_table import PROBABILITY, class_table
 from bgn.export.condition import describe
 from bgn.export.html import Html
@@ -117,7 +118,7 @@ def _heaviest(terms: Terms, most: int | None) -> tuple[Terms, str]:
 
 def _outputs(model: Any) -> list[Terms] | TermTable:
     """Return what is written of a model: one equation, one table of classes or, with slopes, an equation per class."""
-    network = network_of(model, plain=False)
+    network = as_told(network_of(model, plain=False))
     if network.link == "softmax":
         return as_table(network) if network.slopes is None else list(map(as_terms, outputs_of(network)))
     return [as_terms(network)]

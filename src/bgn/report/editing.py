@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.classes import swapped
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.above import ANSWERS
@@ -23,7 +24,8 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     network = facts.network
     if network.depth > 1 or network.link == "softmax" or network.slopes is not None or not facts.terms.terms:
         return None
-    content = ANSWERS["plain_content"](facts.original.changed(members=None), _units(facts), facts.edits)
+    saved = swapped(facts.original) if facts.turned else facts.original
+    content = ANSWERS["plain_content"](saved.changed(members=None), _units(facts), facts.edits)
     questions = [_question(facts, term) for term in facts.terms.terms]
     return {"file": content, "questions": questions, "rows": rows}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from bgn.explain.classes import as_told
 from bgn.export.equation import equation
 from bgn.model.terms import network_of, outputs_of
 from bgn.report.svg import drawing
@@ -15,7 +16,7 @@ _MOST = 100  # questions that a card shows
 
 def picture(model: Any) -> str:
     """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
-    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(model))
+    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(as_told(network_of(model, plain=False))))
     return f'<div style="overflow-x:auto">{drawings}</div>'
 
 

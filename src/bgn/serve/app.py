@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import bgn
-from bgn.explain.classes import class_labels, probabilities_of
+from bgn.explain.classes import class_labels, probabilities_of, swapped
 from bgn.explain.edit import Editor
 from bgn.explain.subject import decoded, table_row
 from bgn.export.equation import equation
@@ -138,7 +138,8 @@ class ModelApp:
         if self.facts.classes:
             scores = network.raw_score(table)
             chances = probabilities_of(network, scores)[0]
-            best = int(scores[0] > 0) if scores.ndim == 1 else int(scores[0].argmax())
+            second = scores[0] >= 0 if self.facts.turned else scores[0] > 0
+            best = int(second) if scores.ndim == 1 else int(scores[0].argmax())
             words = [clean(level_word(label)) for label in class_labels(self.facts.network)]
             found |= {"label": words[best], "probabilities": chances.tolist()}
         found["prediction"] = np.asarray(network.predict(table))[0].tolist()
@@ -246,7 +247,8 @@ class ModelApp:
         file = self.file
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
         rows = decoded(self._network, self.facts.judged_rows[:5])
-        save(editor.network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
+        network = swapped(editor.network) if self.facts.turned else editor.network
+        save(network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
 
 
 def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:
