@@ -20,6 +20,7 @@ from bgn.engines.protocol import NO_OUTPUT, Floats, Integers, Loss, Measures, Ou
 from bgn.engines.ramp_rows import RampRows
 from bgn.engines.regions import Regions, merge_regions, region_keys
 from bgn.engines.requests import CellPart
+from bgn.engines.shared_rows import told_of
 from bgn.model.neuron import Neuron, Projection
 
 PROBES = 64
@@ -57,7 +58,7 @@ class Part(RampRows, CellPart):
     def measure(self) -> Measures:
         n = min(self.n_rows, PROBES)
         probes = self.columns[:, np.arange(n) * self.n_rows // max(n, 1)]
-        low, high, whole = np.array(self.each(_told_of, self.columns), np.float64).reshape(-1, 3).T
+        low, high, whole = np.array(self.each(told_of, self.columns), np.float64).reshape(-1, 3).T
         total = int(self.weight.sum()) if len(self.weight) else self.n_rows
         return Measures(
             self.n_rows, total, self._total(self.target), self._limbs(self._start), low, high, whole > 0, probes
@@ -344,10 +345,3 @@ class Part(RampRows, CellPart):
             found = kernels.region_sums(self.codes, keys, self.target, self.weight, *span, place)
             room *= 4
         return names[:found].copy(), sums[:found].copy()
-
-
-def _told_of(column: NDArray[Any]) -> tuple[float, float, bool]:
-    """The least and the greatest value of a column, and whether all are whole numbers."""
-    if len(column) == 0:
-        return np.inf, -np.inf, True
-    return float(column.min()), float(column.max()), bool((column == np.rint(column)).all())

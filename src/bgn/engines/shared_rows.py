@@ -180,3 +180,10 @@ def line_of(columns: NDArray[Any], projection: Projection) -> Line:
 def signs(centre: Floats, scale: Floats) -> Integers:
     """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
     return np.where(centre == 0.0, scale, 0.0).astype(np.int64)
+
+
+def told_of(column: NDArray[Any]) -> tuple[float, float, bool]:
+    """The least and the greatest value of a column, and whether all are whole numbers."""
+    if len(column) == 0:
+        return np.inf, -np.inf, True
+    return float(column.min()), float(column.max()), bool((column == np.rint(column)).all())
