@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import bgn
-from bgn.explain.classes import as_told, is_turned, swapped
 from bgn.explain.evaluate.judged import JudgedRows
-from bgn.inputs.yes_no import affirmed
+from bgn.model.told import affirmed, as_told, is_turned, swapped
 from tests.command import call
 from tests.networks import town, town_rows
 from tests.optional import pandas as pd

@@ -6,6 +6,7 @@ These need Playwright and Debian's Chromium (``make browser``); where either is 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd

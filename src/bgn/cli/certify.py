@@ -10,8 +10,8 @@ import bgn
 from bgn.cli.explain import output_of, score_name
 from bgn.cli.source import class_option, json_option, read_model, width_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.classes import as_told
 from bgn.model.network import Network
+from bgn.model.told import as_told
 from bgn.printable import clean
 from bgn.show.labels import cell
 

@@ -12,10 +12,10 @@ import bgn
 from bgn.cli.explain import output_of, score_name
 from bgn.cli.source import DataFile, ModelRows, class_option, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.classes import as_told
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.step import Bools, Floats
+from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import term_labels

@@ -9,10 +9,10 @@ import click
 from bgn.cli.card import scores, short
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.classes import is_turned
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
+from bgn.model.told import is_turned
 from bgn.persist import ModelFile
 from bgn.printable import clean
 

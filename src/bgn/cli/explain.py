@@ -13,13 +13,14 @@ import bgn
 from bgn.cli.output import table_writer
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.classes import as_told, class_labels, class_number, probabilities_of
+from bgn.explain.classes import class_labels, class_number, probabilities_of
 from bgn.explain.subject import decoded
 from bgn.export.remarks import bounds
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.terms import as_terms, outputs_of
+from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import cell

@@ -14,12 +14,13 @@ from bgn.cli.card import REASONS
 from bgn.cli.certify import told_range
 from bgn.cli.source import class_option, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.classes import as_told, class_number, swapped
+from bgn.explain.classes import class_number
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
 from bgn.model.question import Cases, Choice, Count
 from bgn.model.schema import level_word
 from bgn.model.terms import outputs_of
+from bgn.model.told import as_told, swapped
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bgn.inputs.refusal import did_you_mean
-from bgn.inputs.yes_no import affirmed
-from bgn.model.members import Members
 from bgn.model.network import Network
 from bgn.model.schema import Level, level_word
 from bgn.model.step import Floats
 from bgn.model.terms import outputs_of
+from bgn.model.told import swapped
 
 # Rows that are evaluated at a time.
 _BLOCK = 1 << 16
@@ -56,35 +54,6 @@ def score_of(network: Network, label: Any, argument: str = "of") -> Network:
     if len(outputs) > 1:
         return outputs[number]
     return outputs_of(network if number == 1 else swapped(network))[0]
-
-
-def swapped(network: Network) -> Network:
-    """Return a network of two classes with the first as its second: it predicts the same.
-
-    Rows of which both are equally probable are an exception: of them the first is predicted.
-    """
-    schema = replace(network.schema, classes=class_labels(network)[::-1])
-    slopes, members = None if network.slopes is None else -network.slopes, network.members
-    if members is not None:
-        own = None if members.slopes is None else -members.slopes
-        members = Members(-members.weights, -members.bases, own, members.ranges)
-    return network.changed(
-        output_weights=-network.output_weights, base=-network.base, slopes=slopes, schema=schema, members=members
-    )
-
-
-def is_turned(network: Network) -> bool:
-    """Return whether the first of two classes says yes and the second no, as "ja" and "nein" do."""
-    classes = network.schema.classes
-    return network.link == "logistic" and classes is not None and affirmed(classes) == 0
-
-
-def as_told(network: Network) -> Network:
-    """Return a network as people are told of it: of two classes that say yes and no, yes is the second.
-
-    Classes stand in the order of their letters, as scikit-learn has them, which puts "yes" second but "ja" first.
-    """
-    return swapped(network) if is_turned(network) else network
 
 
 def probabilities_of(network: Network, scores: Floats) -> Floats:

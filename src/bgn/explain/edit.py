@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.explain import edits
-from bgn.explain.classes import as_told, is_turned, swapped
 from bgn.explain.subject import gap_of, rows_and_target
 from bgn.inputs.tables import rows_of
 from bgn.model.edits import Edit
@@ -18,6 +17,7 @@ from bgn.model.network import Network, on_gpu
 from bgn.model.neuron import Neuron
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
+from bgn.model.told import as_told, is_turned, swapped
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 

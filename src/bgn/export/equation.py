@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bgn.explain.classes import as_told
 from bgn.export.class_table import PROBABILITY, class_table
 from bgn.export.condition import describe
 from bgn.export.html import Html
@@ -19,6 +18,7 @@ from bgn.export.text import Text, Written
 from bgn.model.decimals import sum_of
 from bgn.model.term_table import TermTable, as_table
 from bgn.model.terms import Terms, as_terms, network_of, outputs_of
+from bgn.model.told import as_told
 from bgn.pipelines import is_wrapped, see_through
 from bgn.printable import clean
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.classes import as_told, is_turned
 from bgn.export.class_card import MOST_POINTS, ClassCard, class_card, common_unit
 from bgn.export.condition import describe
 from bgn.export.layouts import PageLayout, layout_of
@@ -25,6 +24,7 @@ from bgn.export.text import Text
 from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.link import LINKS
 from bgn.model.terms import Term, Terms, as_terms, network_of, outputs_of
+from bgn.model.told import as_told, is_turned
 from bgn.printable import clean
 from bgn.require import require
 
@@ -178,14 +178,12 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     >>> network.predict([[70.0, 30.0]]), float(card.prediction(4 + 3))
     (array([1.93]), 1.93)
     """
-    given = network_of(model, plain=False)
-    whole = as_told(given)
+    given, whole = network_of(model, plain=False), as_told(network_of(model, plain=False))
     if whole.slopes is not None:
         raise ValueError("model must predict by questions alone; this one has slopes, which no points can stand for.")
     if whole.link == "softmax":
         return class_card(whole)
-    terms = as_terms(whole)
-    (network,) = outputs_of(whole)
+    terms, (network,) = as_terms(whole), outputs_of(whole)
     weights = network.output_weights.tolist()
     with localcontext(EXACT):
         amounts = [term.amount for term in terms.terms]
@@ -194,8 +192,8 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     _check(points, unit, exact=not weights or whole_numbers([network.base, *weights]) is not None)
     order = _by_columns(terms.terms, points)
     ordered = replace(terms, terms=tuple(terms.terms[k] for k in order))
-    start, each = terms.start.normalize(EXACT), unit.normalize(EXACT)
-    return Scorecard(tuple(points[k] for k in order), start, each, ordered, is_turned(given))
+    each = tuple(points[k] for k in order)
+    return Scorecard(each, terms.start.normalize(EXACT), unit.normalize(EXACT), ordered, is_turned(given))
 
 
 def _check(points: Sequence[int], unit: Decimal, exact: bool) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.classes import swapped
 from bgn.export.condition import describe
 from bgn.export.text import Signs
 from bgn.model.above import ANSWERS
 from bgn.model.schema import level_word
 from bgn.model.terms import Term
+from bgn.model.told import swapped
 from bgn.printable import clean
 from bgn.report.facts import Facts
 

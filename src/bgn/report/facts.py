@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.conformal import Intervals
-from bgn.explain.classes import as_told, is_turned
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
@@ -26,6 +25,7 @@ from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, outputs_of
+from bgn.model.told import as_told, is_turned
 from bgn.printable import clean
 from bgn.report.labels import PageLabels
 from bgn.report.quantities import Quantity

@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from bgn.explain.classes import as_told
 from bgn.export.equation import equation
 from bgn.model.terms import network_of, outputs_of
+from bgn.model.told import as_told
 from bgn.report.svg import drawing
 from bgn.show.drawing import draw
 

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 import bgn
-from bgn.explain.classes import class_labels, probabilities_of, swapped
+from bgn.explain.classes import class_labels, probabilities_of
 from bgn.explain.edit import Editor
 from bgn.explain.subject import decoded, table_row
 from bgn.export.equation import equation
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.told import swapped
 from bgn.persist import ModelFile, save
 from bgn.persist.edits import edits_out
 from bgn.printable import clean

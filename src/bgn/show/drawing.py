@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.classes import as_told
 from bgn.explain.importance import Importance
 from bgn.explain.importance import importance as measure
 from bgn.export.condition import describe
@@ -28,6 +27,7 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.question import Condition
 from bgn.model.terms import Terms, as_terms, network_of
+from bgn.model.told import as_told
 from bgn.show.labels import shortened
 
 # Sizes in points for letters of 10 points.

@@ -1,10 +1,14 @@
-"""Words that say yes or no, in the languages that tables are written in."""
+"""Which of two classes people are told of: the one that says yes, in the languages that tables are written in."""
 # ruff: noqa: RUF001  (letters of other alphabets that look like ours)
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+from bgn.model.members import Members
+from bgn.model.network import Network
 
 
 def _words(text: str) -> frozenset[str]:
@@ -46,3 +50,32 @@ def affirmed(labels: Sequence[Any]) -> int | None:
         if len(denied) < len(words[no]) and denied and denied == [each for each in words[yes] if each not in _WITH]:
             return yes
     return None
+
+
+def swapped(network: Network) -> Network:
+    """Return a network of two classes with the first as its second: it predicts the same.
+
+    Rows of which both are equally probable are an exception: of them the first is predicted.
+    """
+    schema = replace(network.schema, classes=(network.schema.classes or (0, 1))[::-1])
+    slopes, members = None if network.slopes is None else -network.slopes, network.members
+    if members is not None:
+        own = None if members.slopes is None else -members.slopes
+        members = Members(-members.weights, -members.bases, own, members.ranges)
+    return network.changed(
+        output_weights=-network.output_weights, base=-network.base, slopes=slopes, schema=schema, members=members
+    )
+
+
+def is_turned(network: Network) -> bool:
+    """Return whether the first of two classes says yes and the second no, as "ja" and "nein" do."""
+    classes = network.schema.classes
+    return network.link == "logistic" and classes is not None and affirmed(classes) == 0
+
+
+def as_told(network: Network) -> Network:
+    """Return a network as people are told of it: of two classes that say yes and no, yes is the second.
+
+    Classes stand in the order of their letters, as scikit-learn has them, which puts "yes" second but "ja" first.
+    """
+    return swapped(network) if is_turned(network) else network
