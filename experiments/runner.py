@@ -257,7 +257,8 @@ def results(batches: list[list[Task]], device: str, jobs: int, backend: str) -> 
         for tasks in batches:
             yield execute(tasks, device)
         return
-    with _backend(backend, jobs):
+    with _backend(backend, jobs), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")  # and is replaced
         parallel = Parallel(return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
         yield from parallel(delayed(execute)(tasks, device) for tasks in batches)
 
