@@ -54,3 +54,33 @@ def test_a_straight_line_is_followed_to_the_last_bit():
     assert network.predict([[value]])[0] >= 4.3
     assert value == pytest.approx(33.0, rel=1e-9)
     assert counterfactual(network, [3.0], at_least=6.1).unreachable
+
+
+def digits(value: float) -> int:
+    return len(repr(float(value)).replace("-", "").replace(".", "").strip("0"))
+
+
+@pytest.mark.parametrize("link", ["identity", "logistic"])
+def test_a_change_is_told_in_few_digits_that_will_do(link):
+    rng = np.random.default_rng(0)
+    told = 0
+    for _ in range(12):
+        layer = Layer([[1.0, 0.0], [1.0, 0.7]], rng.normal(0, 20, 2))
+        slopes, base = rng.normal(0, 0.07, 2), -rng.uniform(1, 3)
+        network = Network([layer], rng.normal(0, 0.4, 2), base, slopes=slopes, ranges=[[-200.0, 200.0]] * 2, link=link)
+        wanted = {"at_least": 1.0} if link == "identity" else {"probability": (0.77, 1.0)}
+        found = counterfactual(
+            network, rng.normal(0, 30, 2).round(1), costs=[1.0, 1.3], bounds={0: (-200, 200), 1: (-200, 200)}, **wanted
+        )
+        if not found.found or found.told is None:
+            continue
+        told, short = told + 1, found.told
+        reached = network.predict([short.x])[0]
+        assert reached == short.prediction >= (1.0 if link == "identity" else 0.77)
+        assert found.cost < short.cost <= 1.0021 * found.cost
+        assert short.gap == pytest.approx(1.0 - found.cost / short.cost)
+        for name, (_, new) in short.changes.items():
+            assert digits(new) <= min(6, digits(found.changes[name][1]))
+        assert f"optimal to within {max(short.gap, 0.001):.1%}" in repr(found)
+        assert found.as_dict()["told"]["changes"] == short.as_dict()["changes"]
+    assert told > 5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import combinations
 
 import matplotlib
 
@@ -26,6 +25,7 @@ from bgn.show.curve import histogram
 from bgn.show.drawing import draw, text_width
 from bgn.show.labels import shorten, shortened, term_labels
 from tests.networks import grown, random_network
+from tests.plots.figures import assert_apart
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -47,31 +47,6 @@ def _closed():
 
 def table(network: bgn.Network, rows: int = 60, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(rows, network.n_inputs))
-
-
-def texts(ax: object) -> list[tuple[str, object]]:
-    """Return every text on the axes that shows, with its box on the canvas."""
-    ax.figure.canvas.draw()
-    labels = list(ax.texts)
-    for axis, ends in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())) if ax.axison else ():
-        ticks = zip(axis.get_majorticklabels(), axis.get_majorticklocs(), strict=True)
-        labels += [axis.label, *(label for label, at in ticks if min(ends) <= at <= max(ends))]
-    return [(one.get_text(), one.get_window_extent()) for one in labels if one.get_text() and one.get_visible()]
-
-
-def assert_apart(ax: object) -> None:
-    """No two texts of the axes may touch, and none may leave the figure."""
-    found = texts(ax)
-    for (first, a), (second, b) in combinations(found, 2):
-        width = min(a.x1, b.x1) - max(a.x0, b.x0)
-        height = min(a.y1, b.y1) - max(a.y0, b.y0)
-        assert width <= 0.5 or height <= 0.5, f"{first!r} and {second!r} overlap by {width:.1f} x {height:.1f} pixels"
-    canvas = ax.figure.bbox
-    for text, box in found:
-        assert box.x0 >= canvas.x0 - 1, text
-        assert box.x1 <= canvas.x1 + 1, text
-        assert box.y0 >= canvas.y0 - 1, text
-        assert box.y1 <= canvas.y1 + 1, text
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 30])

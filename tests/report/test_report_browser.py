@@ -6,6 +6,7 @@ These need Playwright and Debian's Chromium (``make browser``); where either is 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -228,7 +229,7 @@ def test_sliders_fields_and_lights(opened) -> None:
     assert value(page) == network.predict([full])[0]
     terms = bgn.as_terms(network)
     for i, new in ((0, 0.75), (1, -1.25), (0, 2.0)):
-        page.locator(f"#s{i}").fill(str(new))
+        page.locator(f"#s{i}").fill(f"{new:g}")
         full[order[i]] = float(page.input_value(f"#c{i}"))
         assert value(page) == network.predict([full])[0]
         lit = [line.get_attribute("class") == "lit" for line in page.locator(".terms tbody tr").all()]
@@ -493,11 +494,12 @@ def test_edits_by_hand_are_those_of_the_library(opened, tmp_path) -> None:
 
 
 def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> None:
-    for link, bounds in (("identity", None), ("logistic", None), ("identity", (-0.5, 0.75))):
+    cases = [("identity", None, None), ("logistic", None, None), ("identity", (-0.5, 0.75), None)]
+    for link, bounds, classes in [*cases, ("logistic", None, ("ja", "nein"))]:
         network, rows, target = small()
-        network = network.changed(link=link, bounds=bounds)
+        network = network.changed(link=link, bounds=bounds, schema=replace(network.schema, classes=classes))
         target = target if link == "identity" else (target > np.median(target)) * 1.0
-        page = opened(network, rows, target)
+        page = opened(network, rows, target if classes is None else np.array(classes)[target.astype(int)])
         for question, name, number in ((1, "amount", 0.3), (3, "threshold", 0.7), (2, "amount", 1e-7)):
             page.fill(f"#edit-lines [aria-label='{name} of question {question}']", str(number))
             page.press(f"#edit-lines [aria-label='{name} of question {question}']", "Tab")
@@ -505,7 +507,9 @@ def test_an_edited_page_predicts_as_the_saved_model_does(opened, tmp_path) -> No
         found = edited(page, tmp_path)
         data = page.evaluate("JSON.parse(document.getElementById('bgn-data').textContent).editing.rows")
         expected = found.network.predict(np.array([row["values"] for row in data]))
+        expected = expected if classes is None else 1.0 - expected  # the page tells of "ja", the file of "nein"
         np.testing.assert_allclose(got, expected, rtol=0 if link == "identity" else 1e-13)
+        assert found.network.schema.classes == classes
         assert bgn.load(tmp_path / "edited.json") == found.network
         assert len(found.edits) == 3
 

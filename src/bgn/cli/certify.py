@@ -11,6 +11,7 @@ from bgn.cli.explain import output_of, score_name
 from bgn.cli.source import class_option, json_option, read_model, width_option
 from bgn.cli.terminal import show, show_json
 from bgn.model.network import Network
+from bgn.model.told import as_told
 from bgn.printable import clean
 from bgn.show.labels import cell
 
@@ -51,7 +52,7 @@ def certify(
     bgn certify model.json --column income --within all
     bgn certify penguins.json --class Adelie
     """
-    network = read_model(model, width).network
+    network = as_told(read_model(model, width).network)
     about: dict[str, Any] = {"within": within, "gaps": not no_gaps, "max_seconds": max_seconds}
     about["output"] = output = output_of(network, label)
     ends, found = bgn.extremes(network, **about), bgn.certify(network, columns or None, **about)

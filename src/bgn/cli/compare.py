@@ -15,6 +15,7 @@ from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.step import Bools, Floats
+from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import term_labels
@@ -48,6 +49,7 @@ def compare(
 
     if (groups is None) == (other is None):
         raise click.UsageError("name a column with --groups, or another file with --with: one of the two.")
+    file = replace(file, network=as_told(file.network))
     output = output_of(file.network, label)
     if other is not None:
         tables = [data.complete_rows(file).X, replace(data, name=other).complete_rows(file).X]

@@ -20,6 +20,7 @@ from bgn.inputs.refusal import Refused
 from bgn.model.cases import is_flag
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.told import is_turned
 from bgn.persist import ModelFile
 from bgn.printable import clean
 
@@ -115,6 +116,8 @@ def _wanted(file: ModelFile, at_least: float | None, at_most: float | None, to: 
     wanted: dict[str, Any] = {}
     if to is not None:
         wanted["to"] = class_labels(network)[class_number(network, to, "--to")]
+    elif is_turned(network):
+        wanted["to"] = class_labels(network)[0]
     if at_least is not None or at_most is not None:
         wanted["probability"] = (0.0 if at_least is None else at_least, 1.0 if at_most is None else at_most)
     return wanted
@@ -157,15 +160,18 @@ def _solver_aside() -> Iterator[None]:
 
 def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     """Print one answer."""
-    told = _prediction(answer.prediction, None if answer.label is None else level_word(answer.label), wanted)
+    shown = answer if answer.told is None else answer.told  # in few digits
+    told = _prediction(shown.prediction, None if shown.label is None else level_word(shown.label), wanted)
     if not answer.found:
         said = "unreachable: the best attainable is" if answer.unreachable else "none found in time; the nearest is"
         show(f"{said} {told}" if answer.x is not None else "unreachable: no row obeys the limits")
         return
-    proof = "proven cheapest" if answer.optimal else f"at most {answer.gap:.1%} dearer than the cheapest"
-    show(f"prediction then {told} at cost {answer.cost:.4g}, {proof}")
-    widest = max((len(clean(name)) for name in answer.changes), default=0)
-    for name, (old, new) in answer.changes.items():
+    proof = "proven cheapest" if shown.optimal else f"at most {shown.gap:.1%} dearer than the cheapest"
+    if answer.optimal and shown is not answer:
+        proof = f"proven cheapest to within {max(shown.gap, 0.001):.1%}"
+    show(f"prediction then {told} at cost {shown.cost:.4g}, {proof}")
+    widest = max((len(clean(name)) for name in shown.changes), default=0)
+    for name, (old, new) in shown.changes.items():
         show(f"  {clean(name):<{widest}}  {_written(old)} -> {_written(new)}")
 
 

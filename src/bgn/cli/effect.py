@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from bgn.export.text import Text
 from bgn.inputs.refusal import Refused, check_there
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
 from bgn.printable import clean
@@ -42,6 +44,7 @@ def effect(file: ModelFile, data: DataFile, column: str, which: str | None, labe
     bgn effect model.json houses.csv income
     bgn effect penguins.json penguins.csv bill_length_mm --class Adelie
     """
+    file = replace(file, network=as_told(file.network))
     of = _class_of(file, label)
     if column not in file.network.names and data.name in file.network.names:
         raise Refused(f"DATA comes before COLUMN: bgn effect MODEL {column} {data.name!r}.")

@@ -20,6 +20,7 @@ from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.terms import as_terms, outputs_of
+from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import cell
@@ -62,6 +63,7 @@ def explain(
     bgn explain model.json new.csv --background houses.csv
     bgn explain model.json houses.csv -o values.csv
     """
+    file = replace(file, network=as_told(file.network))
     rows = data.complete_rows(file)
     explained = rows.X[rows.chosen(row)]
     if row is None:

@@ -14,12 +14,13 @@ from bgn.cli.card import REASONS
 from bgn.cli.certify import told_range
 from bgn.cli.source import class_option, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
-from bgn.explain.classes import class_number, swapped
+from bgn.explain.classes import class_number
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
 from bgn.model.question import Cases, Choice, Count
 from bgn.model.schema import level_word
 from bgn.model.terms import outputs_of
+from bgn.model.told import as_told, swapped
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
 
@@ -51,7 +52,8 @@ def show_model(model: str, digits: int | None, label: str | None, width: int | N
     several, file = file.network.link == "softmax", replace(file, network=_seen_from(file.network, label))
     network = file.network
     if chosen != ["json"]:
-        show(bgn.equation(network, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
+        written = network if several and label is None else bgn.as_terms(network)
+        show(bgn.equation(written, format=chosen[0] if chosen else "text", digits=digits, units=file.units))
         if not chosen and not several:
             chances, ends = network.link == "logistic", bgn.extremes(network, "seen", max_seconds=_SECONDS)
             what = "probabilities" if chances else "predictions"
@@ -63,7 +65,7 @@ def show_model(model: str, digits: int | None, label: str | None, width: int | N
 def _seen_from(network: Network, label: str | None) -> Network:
     """Return a model of the same predictions that is told by the score of a class."""
     if label is None:
-        return network
+        return as_told(network)
     if network.link == "identity":
         raise Refused("--class is for classes, and the model predicts numbers; leave it out.")
     number = class_number(network, label, "--class")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from bgn.model.network import Network
 from bgn.model.schema import Level, level_word
 from bgn.model.step import Floats
 from bgn.model.terms import outputs_of
+from bgn.model.told import swapped
 
 # Rows that are evaluated at a time.
 _BLOCK = 1 << 16
@@ -54,13 +54,6 @@ def score_of(network: Network, label: Any, argument: str = "of") -> Network:
     if len(outputs) > 1:
         return outputs[number]
     return outputs_of(network if number == 1 else swapped(network))[0]
-
-
-def swapped(network: Network) -> Network:
-    """Return a network of two classes with the first as its second: it predicts the same."""
-    schema = replace(network.schema, classes=class_labels(network)[::-1])
-    slopes = None if network.slopes is None else -network.slopes
-    return network.changed(output_weights=-network.output_weights, base=-network.base, slopes=slopes, schema=schema)
 
 
 def probabilities_of(network: Network, scores: Floats) -> Floats:

@@ -17,6 +17,7 @@ from bgn.model.network import Network, on_gpu
 from bgn.model.neuron import Neuron
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
+from bgn.model.told import as_told, is_turned, swapped
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -92,26 +93,26 @@ class Editor:
 
     def threshold(self, question: int, value: float, why: str = "") -> Editor:
         """Return the editor with another threshold in a question of the equation, counted from 1."""
-        return self._done(lambda: edits.threshold(self.network, question, value),
+        return self._done(lambda: self._as_told(edits.threshold, question, value),
                           f"threshold of {self._told(question)} set to {value:g}", why)  # fmt: skip
 
     def amount(self, question: int, value: float, why: str = "") -> Editor:
         """Return the editor with another amount for a question; rows that answer no stay as they are."""
-        return self._done(lambda: edits.amount(self.network, question, value),
+        return self._done(lambda: self._as_told(edits.amount, question, value),
                           f"amount of {self._told(question)} set to {value:g}", why)  # fmt: skip
 
     def level(self, question: int, level: Any, yes: bool, why: str = "") -> Editor:
         """Return the editor with a level of a category, or its gap (None), answered yes or no by a question."""
-        return self._done(lambda: edits.level(self.network, question, level, yes),
+        return self._done(lambda: self._as_told(edits.level, question, level, yes),
                           f"{self._told(question)} answered {'yes' if yes else 'no'} for {level!r}", why)  # fmt: skip
 
     def drop(self, question: int, answer: bool = False, why: str = "") -> Editor:
         """Return the editor without a question, as if it were always answered no, or yes."""
-        return self._done(lambda: edits.drop(self.network, question, answer), f"{self._told(question)} dropped", why)
+        return self._done(lambda: self._as_told(edits.drop, question, answer), f"{self._told(question)} dropped", why)
 
     def merge(self, first: int, second: int, threshold: float | None = None, why: str = "") -> Editor:
         """Return the editor with two questions about the same sum made one, asked as the first is."""
-        return self._done(lambda: edits.merge(self.network, first, second, threshold),
+        return self._done(lambda: self._as_told(edits.merge, first, second, threshold),
                           f"{self._told(second)} merged into {self._told(first)}", why)  # fmt: skip
 
     def add(self, asked: Any, relation: str, value: Any, amount: float, missing: bool = False, why: str = "") -> Editor:
@@ -119,7 +120,7 @@ class Editor:
 
         Coefficients by column ask of their sum; `missing` is the answer where a column has a gap.
         """
-        return self._done(lambda: edits.add(self.network, asked, relation, value, amount, missing),
+        return self._done(lambda: self._as_told(edits.add, asked, relation, value, amount, missing),
                           f"{asked} {relation} {value} added, worth {amount}", why)  # fmt: skip
 
     def forbid(self, column: Any, why: str = "") -> Editor:
@@ -131,7 +132,7 @@ class Editor:
 
     def round(self, digits: int, why: str = "") -> Editor:
         """Return the editor with amounts, start and thresholds of so many significant digits."""
-        return self._done(lambda: edits.round_to(self.network, digits), f"rounded to {digits} digits", why)
+        return self._done(lambda: self._as_told(edits.round_to, digits), f"rounded to {digits} digits", why)
 
     def undo(self) -> Editor:
         """Return the editor as it was before the last change."""
@@ -157,8 +158,14 @@ class Editor:
 
     # -- inside ----------------------------------------------------------------------------------------------
 
+    def _as_told(self, change: Callable[..., Network], *arguments: Any) -> Network:
+        """Return the network after a change of its equation, which may tell of the first of two classes."""
+        turned = is_turned(self.network)
+        found = change(as_told(self.network), *arguments)
+        return swapped(found) if turned else found
+
     def _told(self, question: int) -> str:
-        edits.line(self.network, question)
+        edits.line(as_told(self.network), question)
         return f"question {question}"
 
     def _done(self, change: Callable[[], Network], what: str, why: str) -> Editor:
@@ -172,7 +179,10 @@ class Editor:
         changed = np.flatnonzero(np.abs(change_of) > _ROUNDING * reach)
         sides = None
         if self.cutoff is not None:
-            sides = np.flatnonzero((predictions >= self.cutoff) != (self.predictions >= self.cutoff))
+            yes = [
+                (1.0 - each if is_turned(network) else each) >= self.cutoff for each in (self.predictions, predictions)
+            ]
+            sides = np.flatnonzero(yes[0] != yes[1])
         errors = [None if self.target is None else error(network, each, self.target)
                   for each in (self.predictions, predictions)]  # fmt: skip
         edit = Edit(what, why, len(self.rows), len(changed), None if sides is None else len(sides), *errors)

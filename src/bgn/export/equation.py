@@ -18,6 +18,7 @@ from bgn.export.text import Text, Written
 from bgn.model.decimals import sum_of
 from bgn.model.term_table import TermTable, as_table
 from bgn.model.terms import Terms, as_terms, network_of, outputs_of
+from bgn.model.told import as_told
 from bgn.pipelines import is_wrapped, see_through
 from bgn.printable import clean
 
@@ -117,7 +118,7 @@ def _heaviest(terms: Terms, most: int | None) -> tuple[Terms, str]:
 
 def _outputs(model: Any) -> list[Terms] | TermTable:
     """Return what is written of a model: one equation, one table of classes or, with slopes, an equation per class."""
-    network = network_of(model, plain=False)
+    network = as_told(network_of(model, plain=False))
     if network.link == "softmax":
         return as_table(network) if network.slopes is None else list(map(as_terms, outputs_of(network)))
     return [as_terms(network)]

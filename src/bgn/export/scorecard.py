@@ -24,6 +24,7 @@ from bgn.export.text import Text
 from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.link import LINKS
 from bgn.model.terms import Term, Terms, as_terms, network_of, outputs_of
+from bgn.model.told import as_told, is_turned
 from bgn.printable import clean
 from bgn.require import require
 
@@ -46,12 +47,15 @@ class Scorecard:
         What a point is worth; 0 where there are no questions.
     terms : Terms
         The questions, in the order of `points`: those about the same columns together.
+    evenly : bool
+        Whether the class that the card tells is predicted where both are equally probable.
     """
 
     points: tuple[int, ...]
     start: Decimal
     unit: Decimal
     terms: Terms = field(repr=False)
+    evenly: bool = field(default=False, repr=False)
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -85,9 +89,9 @@ class Scorecard:
         return float(LINKS["logistic"](np.array([float(self.prediction(total))]))[0])
 
     def likely_from(self) -> int | None:
-        """Return the lowest total at which the second class is predicted; None where no total reaches it."""
-        totals = range(sum(self.points) + 1)
-        return next((total for total in totals if self.prediction(total) > 0), None)
+        """Return the lowest total at which the class of the card is predicted; None where no total reaches it."""
+        scores = ((total, self.prediction(total)) for total in range(sum(self.points) + 1))
+        return next((total for total, score in scores if score > 0 or (self.evenly and score == 0)), None)
 
     def totals(self) -> tuple[int, ...]:
         """Return totals to print: all from 0 to the largest where they are few, else every second, fifth, tenth, ..."""
@@ -174,13 +178,12 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     >>> network.predict([[70.0, 30.0]]), float(card.prediction(4 + 3))
     (array([1.93]), 1.93)
     """
-    whole = network_of(model, plain=False)
+    given, whole = network_of(model, plain=False), as_told(network_of(model, plain=False))
     if whole.slopes is not None:
         raise ValueError("model must predict by questions alone; this one has slopes, which no points can stand for.")
     if whole.link == "softmax":
         return class_card(whole)
-    terms = as_terms(model)
-    (network,) = outputs_of(model)
+    terms, (network,) = as_terms(whole), outputs_of(whole)
     weights = network.output_weights.tolist()
     with localcontext(EXACT):
         amounts = [term.amount for term in terms.terms]
@@ -189,7 +192,8 @@ def scorecard(model: Any) -> Scorecard | ClassCard:
     _check(points, unit, exact=not weights or whole_numbers([network.base, *weights]) is not None)
     order = _by_columns(terms.terms, points)
     ordered = replace(terms, terms=tuple(terms.terms[k] for k in order))
-    return Scorecard(tuple(points[k] for k in order), terms.start.normalize(EXACT), unit.normalize(EXACT), ordered)
+    each = tuple(points[k] for k in order)
+    return Scorecard(each, terms.start.normalize(EXACT), unit.normalize(EXACT), ordered, is_turned(given))
 
 
 def _check(points: Sequence[int], unit: Decimal, exact: bool) -> None:

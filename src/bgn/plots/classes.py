@@ -10,12 +10,12 @@ import numpy as np
 from bgn.explain.classes import class_number
 from bgn.explain.evaluate.judged import JudgedRows, OneClass, network_with_classes
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, SECOND, THIRD, axes, inches, ink, label, plain
+from bgn.plots.room import legend, name_axes
+from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, plain
 from bgn.printable import clean
 
 # Told apart with any kind of colour vision; the first three are those of the other figures.
 _COLOURS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
-_NARROW = 3.4  # inches of axes that want a small legend
 _SHARED = """
     Parameters
     ----------
@@ -58,14 +58,6 @@ def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[s
         yield clean(judged.words[k], 24), colour, judged.of_class(k)
 
 
-def _legend(ax: Any, **where: Any) -> None:
-    """Name the lines, letter by letter: a dollar sign is no mathematics."""
-    size = {"fontsize": 7} if inches(ax) < _NARROW else {}
-    legend = ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9, **size, **where)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
-
-
 def _unit_square(ax: Any) -> None:
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
 
@@ -95,8 +87,8 @@ def roc(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = None
         told = f"{name}: AUC {area:.3f} ± {error:.3f}"
         ax.plot(across, up, color=colour, linewidth=1.8, label=told)
     _unit_square(ax)
-    label(ax, "1 - specificity (false positives)", "sensitivity (true positives)")
-    _legend(ax, loc="lower right")
+    name_axes(ax, "1 - specificity (false positives)", "sensitivity (true positives)")
+    legend(ax, loc="lower right")
     return ax
 
 
@@ -118,8 +110,8 @@ def precision_recall(model: Any, X: Any, y: Any, *, of: Any = None, sample_weigh
         share = np.average(one.member, weights=one.weight)
         ax.axhline(share, color=colour, linestyle=":", linewidth=1.4)
     _unit_square(ax)
-    label(ax, "recall", "precision")
-    _legend(ax, loc="lower left")
+    name_axes(ax, "recall", "precision")
+    legend(ax, loc="lower left")
     return ax
 
 
@@ -135,7 +127,7 @@ def calibration(
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
         raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
     drawn = list(_drawn(model, X, y, of, sample_weight))
-    ax = axes(ax, 4.6, 4.6 + 0.25 * len(drawn))
+    ax = axes(ax, 4.6, 4.6 + 0.4 * len(drawn))
     plain(ax)
     ax.plot([0, 1], [0, 1], color=ink(0.5), linestyle=":", linewidth=1.4)
     for name, colour, one in drawn:
@@ -147,8 +139,8 @@ def calibration(
             linewidth=1.6, markersize=4, elinewidth=1.2, capsize=2.5, label=told,
         )  # fmt: skip
     _unit_square(ax)
-    label(ax, "predicted probability", "share that is")
-    _legend(ax, loc="upper left", bbox_to_anchor=(-0.05, -0.16), borderaxespad=0.0)  # below: curves are everywhere
+    name_axes(ax, "predicted probability", "share that is")
+    legend(ax, above=True)  # curves are everywhere
     return ax
 
 
@@ -173,8 +165,8 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=colour, alpha=0.35)
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=colour, linewidth=1.6, label=told)
     ax.set(xlim=(-0.02, 1.02))
-    label(ax, f"predicted probability of {clean(judged.words[chosen], 24)}", "share of the class's rows")
-    _legend(ax)
+    name_axes(ax, f"predicted probability of {clean(judged.words[chosen], 24)}", "share of the class's rows")
+    legend(ax)
     return ax
 
 
@@ -200,6 +192,6 @@ def decision_curve(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight:
         ax.plot(thresholds, benefit, color=colour, linewidth=1.8, label=f"{name}: act above the threshold")
         highest = max(highest, float(share), float(benefit.max()))
     ax.set(xlim=(-0.01, 1.0), ylim=(-0.25 * highest, 1.1 * highest))
-    label(ax, "threshold of the probability", "net benefit per row")
-    _legend(ax)
+    name_axes(ax, "threshold of the probability", "net benefit per row")
+    legend(ax)
     return ax

@@ -9,7 +9,8 @@ import numpy as np
 from bgn.explain.compare import told
 from bgn.export.numbers import amounts
 from bgn.export.text import Signs
-from bgn.plots.style import DOWN, UP, axes, fold_label, ink, name_bars, plain, widest
+from bgn.plots.room import bars_that_fit, beside_names, name_axes, name_bars, widest
+from bgn.plots.style import DOWN, UP, axes, ink, plain
 from bgn.printable import clean
 from bgn.show.labels import shortened, term_labels
 
@@ -44,29 +45,31 @@ def comparison(found: Any, *, by: str = "columns", most: int = 12, digits: int =
     """
     if by not in ("columns", "questions"):
         raise ValueError(f"by must be 'columns' or 'questions'; got {by!r}.")
-    names = shortened(found.network.schema).names if by == "columns" else term_labels(found.network)
-    parts = told(found, dict(enumerate(names)), by)
-    if len(parts) > most:
-        rest = parts[most - 1 :]
-        parts = [*parts[: most - 1], (f"{len(rest)} others", sum(value for _, value in rest))]
-    labels, values = [name for name, _ in parts], [value for _, value in parts]
-    room = ax is None
-    ax = axes(ax, 4.6 + widest(labels), 1.0 + 0.32 * max(len(parts), 1))
+
+    def parts(letters: int) -> list[tuple[str, float]]:
+        network = found.network
+        names = shortened(network.schema, letters).names if by == "columns" else term_labels(network, letters)
+        each = told(found, dict(enumerate(names)), by)
+        if len(each) <= shown:
+            return each
+        return [*each[: shown - 1], (f"{len(each) - shown + 1} others", sum(value for _, value in each[shown - 1 :]))]
+
+    room, shown = ax is None, bars_that_fit(ax, most)
+    values, labels = [value for _, value in parts(24)], [name for name, _ in parts(24)]
+    ax = axes(ax, 4.6 + widest(labels), 1.0 + 0.32 * max(len(values), 1))
     plain(ax)
     ax.grid(visible=False, axis="y")
-    ax.barh(range(len(parts)), values, color=[UP if value > 0 else DOWN for value in values], height=0.65, zorder=2)
-    name_bars(ax, labels, room)
-    ax.set_ylim(len(parts) - 0.4, -0.6)
+    ax.barh(range(len(values)), values, color=[UP if value > 0 else DOWN for value in values], height=0.65, zorder=2)
+    size = name_bars(ax, lambda letters: [name for name, _ in parts(letters)], room)
+    ax.set_ylim(len(values) - 0.4, -0.6)
     for place, (value, text) in enumerate(zip(values, amounts(values, values or [1.0], digits), strict=True)):
         ax.annotate(
             ("+" if value > 0 else "") + Signs().number(text), (max(value, 0.0), place), xytext=(4, 0),
-            textcoords="offset points", va="center", color=ink(), fontsize=9,
+            textcoords="offset points", va="center", color=ink(), fontsize=min(9.0, size),
         )  # fmt: skip
     reach = max(np.abs(values).max(initial=0.0), 1e-300)
     ax.set_xlim(-1.05 * reach * (min([0.0, *values]) < 0), 1.3 * reach)
     first, second = map(clean, found.names)
     gap = Signs().number(amounts([found.gap], [found.gap or 1.0], digits + 1)[0])
-    ax.set_xlabel(f"mean score of {second} less that of {first}: {gap}", parse_math=False)
-    if not room:
-        fold_label(ax)
+    name_axes(ax, f"mean score of {second} less that of {first}: {gap}", share=beside_names(room))
     return ax

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import FIRST, axes, ink, label, plain
+from bgn.plots.room import READABLE, inches, is_narrow, name_axes, name_colours
+from bgn.plots.style import FIRST, axes, ink, plain
 from bgn.show.curve import band, band_of_levels, corners, few_wholes, histogram, levels_of, stepping
 from bgn.show.labels import shorten, shortened
 
-_SLANTED = 9  # levels whose words have room beside each other
+_SLANTED_PER_INCH = 2.0  # levels whose words have room beside each other
 _PIXELS = 200
 
 
@@ -65,10 +67,10 @@ def effect(model: Any, feature: Any, X: Any, *, cmap: str = "cividis", ax: Any =
     names = [schema.names[column] for column in columns]
     if isinstance(found, Effect):
         (_curve if found.column.levels is None else _dots)(ax, found, rows[:, columns[0]])
-        label(ax, names[0], target)
+        name_axes(ax, names[0], target)
     else:
         _map(ax, found, rows[:, columns], cmap, target)
-        label(ax, *names)
+        name_axes(ax, names[0], names[1])
     return ax
 
 
@@ -102,10 +104,14 @@ def _dots(ax: Any, found: Effect, column: Floats) -> None:
     ends = band_of_levels(found, column)
     if ends is not None:
         ax.vlines(places, *ends, color=FIRST, alpha=0.5, linewidth=3, zorder=2)
-    if len(words) <= _SLANTED:
-        ax.set_xticks(places, shorten(words), rotation=30, ha="right", rotation_mode="anchor", parse_math=False)
+    narrow = is_narrow(ax)
+    if len(words) <= _SLANTED_PER_INCH * inches(ax)[0]:
+        told, size = shorten(words, 14 if narrow else 24), READABLE if narrow else None
+        ax.set_xticks(places, told, rotation=30, ha="right", rotation_mode="anchor", parse_math=False, fontsize=size)
     else:
-        ax.set_xticks(places, shorten(words, 16), rotation=90, fontsize=8, parse_math=False)
+        size = READABLE if narrow else 8.0
+        every = math.ceil(len(words) * 1.3 * size / (72.0 * inches(ax)[0]))  # where all of them have no room
+        ax.set_xticks(places[::every], shorten(words, 16)[::every], rotation=90, fontsize=size, parse_math=False)
     _bars(ax, places, np.full(len(words), 0.8), counts, "center")
 
 
@@ -130,4 +136,4 @@ def _map(ax: Any, found: PairEffect, columns: Floats, cmap: str, target: str) ->
             axis.set_ticks(places[-1], shorten(list(map(level_word, part.column.levels))), parse_math=False)
     values = found(asked[0][np.newaxis, :], asked[1][:, np.newaxis])
     shown = ax.pcolormesh(*places, values, cmap=cmap, shading="nearest", rasterized=True)
-    ax.figure.colorbar(shown, ax=ax).set_label(target, parse_math=False)
+    name_colours(ax, shown, target)

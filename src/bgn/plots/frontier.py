@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bgn.explain import frontier as sizes
+from bgn.plots.room import legend, name_axes
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, plain
 
 _COLOURS = {"training": FIRST, "validation": SECOND, "test": THIRD}
@@ -60,8 +61,8 @@ def frontier(
         measured = rows + " rows" if found.name(rows) == rows else found.name(rows)
         ax.axhline(error, color=ink(0.6), linestyle=dash, linewidth=1.4, label=f"{name}, {measured}")
     ax.axvline(found.chosen, color=ink(0.5), linestyle="--", linewidth=1.2, label=f"chosen: {found.chosen}")
-    ax.set(xlabel="yes/no questions", ylabel="log loss" if classes else "mean squared error")
+    name_axes(ax, "yes/no questions", "log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
-    ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9)  # lines may run behind it
+    legend(ax)
     return ax

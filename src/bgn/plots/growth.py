@@ -7,6 +7,7 @@ from typing import Any
 
 from bgn.explain.frontier import history_of
 from bgn.pipelines import through_pipelines
+from bgn.plots.room import is_narrow, legend, name_axes
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 
@@ -67,9 +68,9 @@ def growth(model: Any, *, ax: Any = None) -> Any:
     errors = [value for _, each in reached for value in (each.train_loss, each.validation_loss) if value > 0]
     if max(errors, default=0.0) > 10 * min(errors, default=0.0):
         ax.set_yscale("log")
-    ax.set(xlabel="neurons", ylabel="log loss" if classes else "mean squared error")
+    name_axes(ax, "neurons", "log loss" if classes else "mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(facecolor=ax.get_facecolor(), edgecolor="none", framealpha=0.9)  # lines may run behind it
+    legend(ax)
     return ax
 
 
@@ -95,11 +96,12 @@ def _layer_ends(records: list[Any]) -> dict[int, int]:
 
 
 def _mark_layers(ax: Any, ends: dict[int, int]) -> None:
-    """Say where each layer begins, when there are several."""
+    """Say where each layer begins, when there are several, where no legend stands."""
+    height = -10 if is_narrow(ax) else 3
     for count, start in enumerate(ends.values(), start=1):
         if len(ends) > 1:
             ax.axvline(start + 0.5, color=ink(0.3), linewidth=0.8)
             ax.annotate(
-                f"layer {count}", (start + 0.5, 1.0), xycoords=("data", "axes fraction"), xytext=(3, -10),
+                f"layer {count}", (start + 0.5, 1.0), xycoords=("data", "axes fraction"), xytext=(3, height),
                 textcoords="offset points", fontsize=8, color=ink(0.7),
             )  # fmt: skip

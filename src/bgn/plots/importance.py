@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from bgn.export.html import colour
 from bgn.model.step import Floats
 from bgn.model.terms import as_terms, network_of
-from bgn.plots.style import FIRST, axes, ink, largest, name_bars, plain, widest
+from bgn.plots.room import bars_that_fit, beside_names, name_axes, name_bars, widest
+from bgn.plots.style import FIRST, axes, ink, largest, plain
 from bgn.show.drawing import importance_of, percent
 from bgn.show.labels import shortened, term_labels
 
@@ -46,13 +49,12 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
     if of not in ("features", "neurons"):
         raise ValueError(f"of must be 'features' or 'neurons'; got {of!r}.")
     values: Floats = getattr(found, of)
-    names = term_labels(model) if of == "neurons" else shortened(network_of(model, plain=False).schema).names
     colours = [FIRST] * len(values)
     for position, term in enumerate(as_terms(model).terms if of == "neurons" else ()):
         colours[term.neuron] = colour(position)
-    order = largest(values, most)
-    labels = [names[i] for i in order]
-    ax, room = axes(ax, 4.6 + widest(labels), 0.9 + 0.3 * max(len(order), 1)), ax is None
+    order = largest(values, bars_that_fit(ax, most))
+    labels = partial(_labels, model, of, order)
+    ax, room = axes(ax, 4.6 + widest(labels(24)), 0.9 + 0.3 * max(len(order), 1)), ax is None
     plain(ax)
     ax.grid(visible=False, axis="y")
     ax.barh(range(len(order)), values[order], color=[colours[i] for i in order], height=0.65, zorder=2)
@@ -61,14 +63,22 @@ def importance(model: Any, X: Any, *, of: str = "features", most: int = 20, ax: 
         errors = 2.0 * found.standard_error[order]
         ax.errorbar(reach, range(len(order)), xerr=errors, fmt="none", ecolor=ink(0.6), capsize=3, zorder=3)
         reach = reach + errors
-    name_bars(ax, labels, room)
+    size = name_bars(ax, labels, room)
     ax.set_ylim(len(order) - 0.4, -0.6)
     total = values.sum() or 1.0
     for place, i in enumerate(order):
         ax.annotate(
             percent(values[i] / total), (reach[place], place), xytext=(4, 0), textcoords="offset points", va="center",
-            color=ink(), fontsize=9,
+            color=ink(), fontsize=min(9.0, size),
         )  # fmt: skip
     ax.set_xlim(0, 1.12 * max(reach.max(initial=0.0), 1e-300))
-    ax.set_xlabel("mean absolute SHAP value" if found.kind == "shap" else "importance as in the paper")
+    measured = "mean absolute SHAP value" if found.kind == "shap" else "importance as in the paper"
+    name_axes(ax, measured, share=beside_names(room))
     return ax
+
+
+def _labels(model: Any, of: str, order: Iterable[int], letters: int) -> list[str]:
+    """Return what the bars are called, columns by so many letters at most."""
+    schema = network_of(model, plain=False).schema
+    names = term_labels(model, letters) if of == "neurons" else shortened(schema, letters).names
+    return [names[i] for i in order]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from bgn.plots.room import READABLE
 from bgn.plots.style import axes, ink
-from bgn.show.drawing import PAD, Drawing, draw, importance_of, percent
+from bgn.show.drawing import PAD, WIDE, Drawing, Sheet, draw, importance_of, percent
+
+# From plenty of room to little: short names, short lines, columns close together; then few boxes.
+_TIGHTER = (Sheet(18, 36, 36, 0.6), Sheet(14, 24, 24, 0.45), Sheet(10, 18, 18, 0.35), Sheet(8, 13, 13, 0.25))
+_FEWER = (12, 10, 8, 7, 6, 5, 4, 3)
 
 
 def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = None) -> Any:
@@ -23,7 +30,8 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
     digits : int, optional
         Fewer digits than the model has; the drawing then says that it is rounded.
     ax : matplotlib Axes, optional
-        Where to draw; a figure of a fitting size otherwise.
+        Where to draw; a figure of a fitting size otherwise. In little room names are short, and the least important
+        parts share a box, so that letters can be read.
 
     Returns
     -------
@@ -38,19 +46,40 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
     >>> [text.get_text() for text in ax.texts][2:5]
     ['income', 'age', 'income ≥ 65.46']
     """
-    drawing = draw(model, None if X is None else importance_of(model, X), digits)
-    ax = axes(ax, drawing.width / 72 + 0.3, drawing.height / 72 + 0.3)
+    found = None if X is None else importance_of(model, X)
+    drawing = draw(model, found, digits)
+    if ax is None:
+        ax = axes(None, drawing.width / 72 + 0.3, drawing.height / 72 + 0.3)
+        ax.set_axis_off()
+    else:
+        ax.set_axis_off()
+        ax.figure.draw_without_rendering()  # so that a layout gives the axes their place
+        drawing = _readable(lambda sheet: draw(model, found, digits, sheet=sheet), ax)
     ax.set(xlim=(-4, drawing.width + 4), ylim=(drawing.height + 4, -4))
-    ax.set_axis_off()
-    _paint(ax, drawing, size=10.0 * min(1.0, _scale(ax, drawing)))
+    _paint(ax, drawing, size=10.0 * min(1.0, *_scales(ax, drawing)))
     return ax
 
 
-def _scale(ax: Any, drawing: Drawing) -> float:
-    """Return how many points of the figure a point of the drawing gets, the smaller of the two directions."""
+def _scales(ax: Any, drawing: Drawing) -> tuple[float, float]:
+    """Return how many points of the figure a point of the drawing gets, across and down."""
     box = ax.get_window_extent()
     points = 72 / ax.figure.dpi
-    return float(min(box.width * points / drawing.width, box.height * points / drawing.height))
+    return float(box.width * points / (drawing.width + 8)), float(box.height * points / (drawing.height + 8))
+
+
+def _readable(drawn: Callable[[Sheet], Drawing], ax: Any) -> Drawing:
+    """Return the roomiest drawing whose letters can be read in the axes, or else the smallest there is."""
+    needed = READABLE / 10.0
+    drawing = drawn(WIDE)
+    for sheet in (WIDE, *_TIGHTER):
+        drawing = drawn(sheet)
+        if _scales(ax, drawing)[0] < needed:
+            continue
+        for most in (None, *_FEWER):
+            drawing = drawn(replace(sheet, most=most))
+            if _scales(ax, drawing)[1] >= needed:
+                return drawing
+    return drawing
 
 
 def _paint(ax: Any, drawing: Drawing, size: float) -> None:

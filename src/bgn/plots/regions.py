@@ -12,7 +12,8 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
-from bgn.plots.style import axes, ink, label
+from bgn.plots.room import name_axes, name_colours
+from bgn.plots.style import axes, ink
 from bgn.printable import clean
 from bgn.require import require
 from bgn.show.labels import shortened
@@ -74,7 +75,7 @@ def regions(
         _flat(ax, polygons, values, cmap, schema.target or "prediction")
     xlim, ylim = map(_range, np.concatenate(polygons).T)
     ax.set(xlim=xlim, ylim=ylim)
-    label(ax, *(schema.names[column] for column in pair))
+    name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
     if points and not steps:
         shown = rows[np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(int)]
         ax.scatter(*shown[:, pair].T, s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
@@ -136,7 +137,7 @@ def _flat(ax: Any, polygons: list[Floats], values: Floats, cmap: str, target: st
     collections = require("matplotlib.collections", extra="plot")
     filled = collections.PolyCollection(polygons, array=values, cmap=cmap, edgecolor="white", linewidth=0.7)
     ax.add_collection(filled)
-    ax.figure.colorbar(filled, ax=ax).set_label(target, parse_math=False)
+    name_colours(ax, filled, target)
 
 
 def _steps(ax: Any, polygons: list[Floats], values: Floats, lines: Floats, cmap: str, target: str) -> None:

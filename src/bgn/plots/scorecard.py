@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bgn.export.class_card import ClassCard
@@ -10,9 +12,13 @@ from bgn.export.numbers import percent, plain
 from bgn.export.scorecard import Scorecard
 from bgn.export.scorecard import scorecard as card_of
 from bgn.export.text import Signs
-from bgn.plots.style import axes, folded, inches, widest
+from bgn.model.terms import Terms
+from bgn.plots.room import NAME_LETTERS, READABLE, folded, inches, widest
+from bgn.plots.style import axes
+from bgn.show.labels import shortened
 
-_WIDEST = 60  # letters of a question per line
+_WIDEST = 372.0  # points of a question per line, in letters of 10 points
+_SPACED = 1.3  # height of a line in sizes of its letters
 _LINE, _WIDTH = 0.26, 8.0  # inches
 _COLUMN = 0.11  # share of the width that a column of points takes at least
 
@@ -41,40 +47,83 @@ def scorecard(model: Any, *, ax: Any = None) -> Any:
     ['question', 'points if yes', 'income ≥ 65.5', '3', 'age < 20']
     """
     card = model if isinstance(model, Scorecard | ClassCard) else card_of(model)
-    head, rows, notes, totals = _of_classes(card) if isinstance(card, ClassCard) else _of_one(card)
-    width = _WIDTH if ax is None else min(_WIDTH, inches(ax))
-    size = max(6.0, min(10.0, 1.8 * width))
-    # From the right, as wide as their longest entries; what is left of the width is for the words.
-    columns = zip(head[1:], *(row[1:] for row in rows), strict=True)
-    wide = [max(_COLUMN, (widest(own) * size / 10.0 + 0.12) / width) for own in columns]
-    places = [0.98 - sum(wide[k + 1 :]) for k in range(len(wide))]
-    letters = min(_WIDEST, int((places[0] - wide[0]) * width * 72.0 / (0.55 * size)))
-    wrapped = [(folded(first, max(letters, 12)), *others) for first, *others in rows]
-    heights = [first.count("\n") + 1 for first, *_ in wrapped]
-    notes = [line for note in notes for line in folded(note, int(width * 72.0 / (0.5 * size))).split("\n")]
-    lines = sum(heights) + 1 + len(notes) + (len(totals) and 4)
-    ax = axes(ax, _WIDTH, 0.6 + _LINE * lines)
+    laid = _laid(card, _WIDTH, None) if ax is None else _laid(card, min(_WIDTH, inches(ax)[0]), inches(ax)[1])
+    ax = axes(ax, _WIDTH, 0.6 + _LINE * laid.lines)
     ax.axis("off")
     ax.set_xlim(0, 1)
-    ax.set_ylim(-lines, 0)
-    _row(ax, -0.5, head, places, fontsize=size, weight="bold")
+    ax.set_ylim(-laid.lines, 0)
+    _row(ax, -0.5, laid.head, laid.places, fontsize=laid.size, weight="bold")
     ax.axhline(-1, color="grey", linewidth=0.8)
     at = -1.0
-    for row, height in zip(wrapped, heights, strict=True):
-        _row(ax, at - height / 2, row, places, fontsize=size)
+    for row in laid.rows:
+        height = _height(row)
+        _row(ax, at - height / 2, row, laid.places, fontsize=laid.size)
         at -= height
     ax.axhline(at, color="grey", linewidth=0.8)
-    for note in notes:
-        ax.text(0.0, at - 0.5, note, va="center", fontsize=0.9 * size)
+    for note in laid.notes:
+        ax.text(0.0, at - 0.5, note, va="center", fontsize=laid.small)
         at -= 1
-    for k, (total, worth) in enumerate(totals):
-        place = (k + 0.5) / len(totals)
-        ax.text(place, at - 1.2, total, ha="center", va="center", fontsize=size, weight="bold")
-        ax.text(place, at - 2.4, worth, ha="center", va="center", fontsize=0.9 * size)
+    for k, (total, worth) in enumerate(laid.totals):
+        place = (k + 0.5) / len(laid.totals)
+        ax.text(place, at - 1.2, total, ha="center", va="center", fontsize=laid.size, weight="bold")
+        ax.text(place, at - 2.4, worth, ha="center", va="center", fontsize=laid.small)
     return ax
 
 
-def _row(ax: Any, height: float, cells: Any, places: list[float], **style: Any) -> None:
+@dataclass(frozen=True)
+class _Laid:
+    """A card in lines that fit: its letters' sizes, where columns of points end, and what is written."""
+
+    size: float
+    places: tuple[float, ...]
+    head: Sequence[str]
+    rows: Sequence[tuple[str, ...]]
+    notes: Sequence[str]
+    totals: Sequence[tuple[str, str]]
+
+    @property
+    def small(self) -> float:
+        return max(0.9 * self.size, min(READABLE, self.size))
+
+    @property
+    def lines(self) -> int:
+        return sum(map(_height, self.rows)) + 1 + len(self.notes) + (4 if self.totals else 0)
+
+
+def _laid(card: Scorecard | ClassCard, width: float, tall: float | None) -> _Laid:
+    """Lay a card out in so many inches; in little room letters are small, names short, and few questions are told."""
+    largest = 10.0 if tall is None else max(READABLE, min(10.0, 1.8 * width))
+    tries = [(largest, None), *((READABLE, letters) for letters in (None, *NAME_LETTERS))]
+    for size, letters in tries:
+        laid = _in_lines(card, width, size, letters)
+        if tall is None or laid.lines <= (fit := int(72.0 * tall / (_SPACED * size))):
+            return laid
+    rows = list(laid.rows)
+    while rows and replace(laid, rows=[*rows, ("",)]).lines > fit:
+        rows.pop()
+    hidden = len(laid.rows) - len(rows)
+    return replace(laid, rows=[*rows, (f"and {hidden} more", *("…" for _ in laid.places))])
+
+
+def _in_lines(card: Scorecard | ClassCard, width: float, size: float, letters: int | None) -> _Laid:
+    """Write a card in lines of so many inches, columns by so many letters at most."""
+    head, rows, notes, totals = _of_classes(card, letters) if isinstance(card, ClassCard) else _of_one(card, letters)
+    # From the right, as wide as their longest entries; what is left of the width is for the words.
+    columns = zip(head[1:], *(row[1:] for row in rows), strict=True)
+    wide = [max(_COLUMN, (widest(own) * size / 10.0 + 0.12) / width) for own in columns]
+    places = tuple(0.98 - sum(wide[k + 1 :]) for k in range(len(wide)))
+    points = min(_WIDEST * size / 10.0, max((places[0] - wide[0]) * width * 72.0, 12.0 * size / 2.0))
+    wrapped = [(folded(first, points, size), *others) for first, *others in rows]
+    told = [line for note in notes for line in folded(note, 72.0 * width, 0.9 * size).split("\n")]
+    return _Laid(size, places, head, wrapped, told, totals)
+
+
+def _height(row: tuple[str, ...]) -> int:
+    """Return how many lines a row takes."""
+    return row[0].count("\n") + 1
+
+
+def _row(ax: Any, height: float, cells: Any, places: Sequence[float], **style: Any) -> None:
     """Write one line: words on the left, numbers to the right."""
     first, *others = cells
     ax.text(0.0, height, first, va="center", **style)
@@ -82,13 +131,20 @@ def _row(ax: Any, height: float, cells: Any, places: list[float], **style: Any) 
         ax.text(place, height, each, ha="right", va="center", **style)
 
 
-def _of_one(card: Scorecard) -> tuple[list[str], list[tuple[str, ...]], list[str], list[tuple[str, str]]]:
+def _short_names(terms: Terms, letters: int | None) -> Terms:
+    """Return the terms with columns called by so many letters at most."""
+    return terms if letters is None else replace(terms, schema=shortened(terms.schema, letters))
+
+
+def _of_one(
+    card: Scorecard, letters: int | None
+) -> tuple[list[str], list[tuple[str, ...]], list[str], list[tuple[str, str]]]:
     """Return head, lines, notes and totals of a card of a number or of two classes."""
-    style = Signs()
-    words = [describe(term.condition, card.terms, style) for term in card.terms.terms]
+    style, terms = Signs(), _short_names(card.terms, letters)
+    words = [describe(term.condition, terms, style) for term in terms.terms]
     rows: list[tuple[str, ...]] = [(word, str(own)) for word, own in zip(words, card.points, strict=True)]
     unit, start = style.number(plain(card.unit)), style.number(plain(card.start))
-    notes = [f"{card.terms.target} = {start} + {unit} \N{MULTIPLICATION SIGN} total"]
+    notes = [f"{terms.target} = {start} + {unit} \N{MULTIPLICATION SIGN} total"]
     if card.of_class:
         notes.append(f"total, and below it the probability of {card.target}")
     worth = [_short(card, total) for total in card.totals()]
@@ -102,9 +158,11 @@ def _short(card: Scorecard, total: int) -> str:
     return percent(card.probability(total)).replace("below ", "<").replace("above ", ">").replace(" %", "%")
 
 
-def _of_classes(card: ClassCard) -> tuple[list[str], list[tuple[str, ...]], list[str], list[tuple[str, str]]]:
+def _of_classes(
+    card: ClassCard, letters: int | None
+) -> tuple[list[str], list[tuple[str, ...]], list[str], list[tuple[str, str]]]:
     """Return head, lines, notes and no totals of a card of several classes."""
-    asked, style = card.table.asked, Signs()
+    asked, style = _short_names(card.table.asked, letters), Signs()
     words = ["always", *(describe(term.condition, asked, style) for term in asked.terms)]
     numbers = [[style.number(str(each)) for each in own] for own in (card.start, *card.points)]
     rows = [(word, *own) for word, own in zip(words, numbers, strict=True)]

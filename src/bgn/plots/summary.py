@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from bgn.model.step import Floats
-from bgn.plots.style import axes, ink, largest, plain, two_tone, widest
+from bgn.plots.room import bars_that_fit, beside_names, name_axes, name_bars, widest
+from bgn.plots.style import axes, ink, largest, plain, two_tone
 from bgn.show.labels import shortened
 
 
@@ -41,11 +42,14 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
     ['b', 'a']
     """
     sizes = np.abs(explanation.values).mean(axis=0)
-    order = largest(sizes, most)
+    order = largest(sizes, bars_that_fit(ax, most))
     rows = np.linspace(0, len(explanation.values) - 1, min(points, len(explanation.values))).astype(int)
-    names = shortened(explanation.network.schema).names
-    labels = [names[i] for i in order]
-    ax = axes(ax, 5.8 + widest(labels), 1.2 + 0.42 * max(len(order), 1))
+
+    def labels(letters: int) -> list[str]:
+        names = shortened(explanation.network.schema, letters).names
+        return [names[i] for i in order]
+
+    ax, room = axes(ax, 5.8 + widest(labels(24)), 1.2 + 0.42 * max(len(order), 1)), ax is None
     plain(ax)
     ax.axvline(0.0, color=ink(0.5), linewidth=1.0)
     dots, colours = None, two_tone().with_extremes(bad=ink(0.5))
@@ -58,12 +62,13 @@ def summary(explanation: Any, *, most: int = 12, points: int = 1000, ax: Any = N
             values, place + _swarm(values, sizes[order[0]]), c=_ranks(data), cmap=colours, vmin=0.0, vmax=1.0,
             s=9, plotnonfinite=True, linewidth=0, zorder=2, rasterized=len(rows) * len(order) > 5000,
         )  # fmt: skip
-    ax.set_yticks(range(len(order)), labels, parse_math=False)
+    size = name_bars(ax, labels, room)
     ax.set_ylim(max(len(order), 1) - 0.5, -0.5)
-    ax.set_xlabel("SHAP value: change of the prediction")
+    name_axes(ax, "SHAP value: change of the prediction", share=beside_names(room))
     if dots is not None:
         bar = ax.figure.colorbar(dots, ax=ax, ticks=[0.0, 1.0], shrink=0.8, aspect=25, pad=0.02)
-        bar.ax.set_yticklabels(["low value", "high value"])
+        word = " value" if room else "\nvalue"
+        bar.ax.set_yticklabels([f"low{word}", f"high{word}"], fontsize=size)
         bar.outline.set_visible(False)
     return ax
 

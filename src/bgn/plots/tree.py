@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from bgn.explain.frontier import history_of
 from bgn.pipelines import through_pipelines
+from bgn.plots.room import legend, name_axes
 from bgn.plots.style import FIRST, SECOND, axes, ink, plain
 
 
@@ -68,8 +69,8 @@ def tree_comparison(
     ax.axhline(
         float(np.mean((truth - target.mean()) ** 2)), color=ink(0.5), linestyle=":", linewidth=1.2, label="mean of y"
     )
-    ax.set(xlabel="yes/no questions", ylabel="test mean squared error")
+    name_axes(ax, "yes/no questions", "test mean squared error")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylim(bottom=0)
-    ax.legend(frameon=False)
+    legend(ax)
     return ax

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,8 @@ def columns_of_amounts(network: Network, terms: Terms) -> dict[str, Any] | None:
 
 def judged_rows(facts: Facts) -> JudgedRows:
     """Return what the network says of the rows to judge by."""
-    return JudgedRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
+    found = JudgedRows.encoded(facts.network, facts.judged_rows, facts.judged_target)
+    return replace(found, evenly=int(facts.turned))
 
 
 def quality(facts: Facts) -> list[dict[str, Any]]:

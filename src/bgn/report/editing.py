@@ -11,6 +11,7 @@ from bgn.export.text import Signs
 from bgn.model.above import ANSWERS
 from bgn.model.schema import level_word
 from bgn.model.terms import Term
+from bgn.model.told import swapped
 from bgn.printable import clean
 from bgn.report.facts import Facts
 
@@ -23,7 +24,8 @@ def editing(facts: Facts, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
     network = facts.network
     if network.depth > 1 or network.link == "softmax" or network.slopes is not None or not facts.terms.terms:
         return None
-    content = ANSWERS["plain_content"](facts.original.changed(members=None), _units(facts), facts.edits)
+    saved = swapped(facts.original) if facts.turned else facts.original
+    content = ANSWERS["plain_content"](saved.changed(members=None), _units(facts), facts.edits)
     questions = [_question(facts, term) for term in facts.terms.terms]
     return {"file": content, "questions": questions, "rows": rows}
 

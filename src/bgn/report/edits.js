@@ -46,10 +46,11 @@
 
   // -- models: neurons and outputs as the file has them, the lines that are left, and what was done -------------
 
+  const turn = data.turned ? -1 : 1;  // where the page tells the first of two classes, the file the second
   const first = {
     neurons: editing.file.network.layers[0],
-    weights: editing.file.network.output_weights,
-    base: editing.file.network.base,
+    weights: editing.file.network.output_weights.map((weight) => turn * weight),
+    base: turn * editing.file.network.base,
     lines: editing.questions.map((each, k) => ({ ...each, number: k + 1 })),
     log: editing.file.edits ?? [],
     done: [],  // as a server is told
@@ -236,12 +237,12 @@
     const state = now();
     const made = copy(editing.file);
     made.network.layers = [state.neurons];
-    made.network.output_weights = state.weights;
-    made.network.base = state.base;
+    made.network.output_weights = state.weights.map((weight) => turn * weight);
+    made.network.base = turn * state.base;
     made.edits = state.log;
     const levels = made.schema.columns;
     const word = (value, j) => (Array.isArray(levels) && levels[j].levels ? levels[j].levels[value] : value);
-    const predict = predictor(state);
+    const predict = predictor({ ...state, weights: made.network.output_weights, base: made.network.base });
     made.checks = editing.rows.filter((row) => !row.values.includes(null)).slice(0, 5)
       .map((row) => ({ inputs: row.values.map(word), prediction: predict(row.values) }));
     return JSON.stringify(made, null, 1);

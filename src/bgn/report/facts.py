@@ -25,6 +25,7 @@ from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, outputs_of
+from bgn.model.told import as_told, is_turned
 from bgn.printable import clean
 from bgn.report.labels import PageLabels
 from bgn.report.quantities import Quantity
@@ -66,6 +67,7 @@ class Facts:
     edits: tuple[Edit, ...] = ()
     names: tuple[Names, Names] = (None, None)
     learnt: int | None = None
+    turned: bool = False
 
     @classmethod
     def of(
@@ -73,9 +75,9 @@ class Facts:
         units: Mapping[str, str] | None = None,
     ) -> Facts:  # fmt: skip
         """Check the arguments of a report and work out what it needs."""
-        original = clipped_network(model)
-        told = PageLabels.of(original.schema, labels, units)
-        network, coded = original.changed(schema=told.schema), of_codes(original)
+        turned, original = is_turned(clipped_network(model)), as_told(clipped_network(model))
+        called = PageLabels.of(original.schema, labels, units)
+        network, coded = original.changed(schema=called.schema), of_codes(original)
         rows, target = _rows_and_target(original, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
@@ -85,7 +87,8 @@ class Facts:
         holds = replace(terms, schema=coded.schema).holds(rows).mean(axis=0)
         measured = _mean_importance(coded, rows)
         return cls(
-            model, network, coded, terms, rows, target, *tests, held_out, predictions, holds, *measured, original, told
+            model, network, coded, terms, rows, target, *tests, held_out, predictions, holds, *measured, original,
+            called, turned=turned,
         )  # fmt: skip
 
     @property
@@ -108,7 +111,7 @@ class Facts:
     def intervals(self) -> Intervals | None:
         """How sure predictions are, where the model knows, without groups or folds."""
         found = getattr(self.model, "intervals_", None)
-        if found is None or found.network != self.original or found.folds or set(found.calibrations) != {None}:
+        if found is None or as_told(found.network) != self.original or found.folds or set(found.calibrations) != {None}:
             return None
         return found if np.isfinite(found.calibrations[None].quantile(SHARE)) else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -76,6 +76,7 @@ def _pointed(facts: Facts, amounts: ModelCard) -> ModelCard:
     except ValueError:
         return amounts
     assert isinstance(card, Scorecard)  # of one score
+    card = replace(card, evenly=facts.turned)
     if max(card.points) > _MOST_POINTS:
         return amounts
     by_neuron = {term.neuron: points for term, points in zip(card.terms.terms, card.points, strict=True)}

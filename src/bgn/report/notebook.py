@@ -7,6 +7,7 @@ from typing import Any
 
 from bgn.export.equation import equation
 from bgn.model.terms import network_of, outputs_of
+from bgn.model.told import as_told
 from bgn.report.svg import drawing
 from bgn.show.drawing import draw
 
@@ -15,7 +16,7 @@ _MOST = 100  # questions that a card shows
 
 def picture(model: Any) -> str:
     """Return the drawing of a network, or of a fitted estimator's, as HTML, for ``Network._repr_html_``."""
-    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(model))
+    drawings = "".join(drawing(draw(each), repr(each)) for each in outputs_of(as_told(network_of(model, plain=False))))
     return f'<div style="overflow-x:auto">{drawings}</div>'
 
 

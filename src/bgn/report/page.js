@@ -13,10 +13,10 @@
     return several ? found : [1 - found, found];
   }
 
-  // Of equally probable classes the first.
+  // Of equally probable classes the first in the model's file.
   function best(row) {
     const found = score(row);
-    return several ? found.indexOf(Math.max(...found)) : Number(found > 0);
+    return several ? found.indexOf(Math.max(...found)) : Number(data.turned ? found >= 0 : found > 0);
   }
 
   // What the panel below asks for: the prediction, or in per cent the probability of the class that is chosen.

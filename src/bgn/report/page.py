@@ -285,6 +285,7 @@ def _data(
         "unit": facts.quantity.suffix,
         "scale": _scale(facts),
         "classes": classes.words_of(facts.network) if facts.classes else None,
+        "turned": facts.turned,
         "interval": _interval(facts),
         "members": _members(facts),
         "starts": starts(facts, settings.most_rows),

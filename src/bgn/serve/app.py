@@ -22,6 +22,7 @@ from bgn.export.equation import equation
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.told import swapped
 from bgn.persist import ModelFile, save
 from bgn.persist.edits import edits_out
 from bgn.printable import clean
@@ -138,7 +139,8 @@ class ModelApp:
         if self.facts.classes:
             scores = network.raw_score(table)
             chances = probabilities_of(network, scores)[0]
-            best = int(scores[0] > 0) if scores.ndim == 1 else int(scores[0].argmax())
+            second = scores[0] >= 0 if self.facts.turned else scores[0] > 0
+            best = int(second) if scores.ndim == 1 else int(scores[0].argmax())
             words = [clean(level_word(label)) for label in class_labels(self.facts.network)]
             found |= {"label": words[best], "probabilities": chances.tolist()}
         found["prediction"] = np.asarray(network.predict(table))[0].tolist()
@@ -167,11 +169,13 @@ class ModelApp:
         row, wanted = asked.row(body.get("row"), network), self._wanted(body)
         limits = _limits(network, row, set(asked.columns(body.get("stay", []), network, "stay")))
         found = bgn.counterfactual(network, table_row(network, row), **wanted, **limits, max_seconds=_SECONDS)
-        moved = [(network.names.index(name), old, new) for name, (old, new) in found.changes.items()]
-        shown = found.prediction if found.x is not None else float("nan")
-        values = None if found.x is None else network.schema.encode([found.x], gaps=True)[0]
+        told = found if found.told is None else found.told  # in few digits
+        moved = [(network.names.index(name), old, new) for name, (old, new) in told.changes.items()]
+        shown = told.prediction if told.x is not None else float("nan")
+        values = None if told.x is None else network.schema.encode([told.x], gaps=True)[0]
         return {
             "found": found.found, "proven": found.optimal, "unreachable": found.unreachable,
+            "within": 0.0 if told is found else told.gap,
             "prediction": None if shown != shown else shown,
             "changes": [{"column": j, "name": clean(self.facts.network.names[j]), "from": self._told(j, old),
                          "to": self._told(j, new)} for j, old, new in moved],
@@ -246,7 +250,8 @@ class ModelApp:
         file = self.file
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
         rows = decoded(self._network, self.facts.judged_rows[:5])
-        save(editor.network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
+        network = swapped(editor.network) if self.facts.turned else editor.network
+        save(network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
 
 
 def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:

@@ -97,7 +97,7 @@
         return;
       }
       if (!found.changes.length) { note.textContent = "The prediction is there already."; return; }
-      note.textContent = `These changes together give ${reached}${found.proven ? ", proven to be the cheapest" : ""}:`;
+      note.textContent = `These changes together give ${reached}${found.proven ? ", proven to be the cheapest" : ""}${found.proven && found.within ? ` to within ${(100 * Math.max(found.within, 0.001)).toFixed(1)}%` : ""}:`;
       for (const each of found.changes) {
         const item = document.createElement("li");
         const name = document.createElement("b");

@@ -27,16 +27,34 @@ from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
 from bgn.model.question import Condition
 from bgn.model.terms import Terms, as_terms, network_of
+from bgn.model.told import as_told
 from bgn.show.labels import shortened
 
 # Sizes in points for letters of 10 points.
 _ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0
-_LETTERS_PER_LINE = 48
-_MOST_LETTERS, _MOST_LINES = 80, 8  # of a line that cannot be broken between cases, and of a box
+_MOST_LINES = 8  # of a box
 MOST_DRAWN = 24
 """Questions that are drawn one by one; more are drawn by the columns that they are about."""
 _LETTERS = dict.fromkeys(" .,:;|'!()[]/", 3.6) | dict.fromkeys("fijltIr", 4.0) | dict.fromkeys("mwMWQ@%≥≤<>+=≈", 9.0)
 _LETTERS |= dict.fromkeys("0123456789", 6.4) | {"\N{MINUS SIGN}": 9.0}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """How much room a drawing has: letters of a name and of a line, space between columns, and boxes of a column.
+
+    A line of several cases is broken between them where it has more letters than `case`. What `most` boxes of a column
+    do not hold shares the last of them; the columns of a deep network are drawn whole.
+    """
+
+    name: int = 24
+    case: int = 48
+    line: int = 80
+    spacing: float = 1.0
+    most: int | None = None
+
+
+WIDE = Sheet()
 
 
 @dataclass(frozen=True)
@@ -108,7 +126,11 @@ def importance_of(model: Any, X: Any) -> Importance:
 
 
 def draw(
-    model: Any, importance: Importance | None = None, digits: int | None = None, lines: Sequence[float] | None = None
+    model: Any,
+    importance: Importance | None = None,
+    digits: int | None = None,
+    lines: Sequence[float] | None = None,
+    sheet: Sheet = WIDE,
 ) -> Drawing:
     """Lay a network of one output out.
 
@@ -116,6 +138,7 @@ def draw(
     is that of its output weight, and a connection's that of its weight, whatever the units. Numbers are whole;
     with fewer `digits` the output says so. `lines` is how far each linear term moves predictions, in the measure of the
     importances. More than :data:`MOST_DRAWN` questions of one layer are drawn by the columns that they are about.
+    `sheet` is how much room there is.
 
     Examples
     --------
@@ -125,26 +148,30 @@ def draw(
     >>> [box.label for box in draw(network).boxes]
     ['a', 'b', 'a + 0.5 b ≥ 4  75%', 'a ≥ 3  25%', '0.0 + Σ']
     """
-    network = network_of(model, plain=False)
+    from bgn.show import grouping  # which lays out as this module does
+
+    network = as_told(network_of(model, plain=False))
     exact = as_terms(network)
     check_digits(digits)
     terms = exact if digits is None else rounded(exact, digits)
     note = f" (rounded to {digits} digits)" if terms != exact else ""
-    terms = replace(terms, schema=shortened(terms.schema))
+    terms = replace(terms, schema=shortened(terms.schema, sheet.name))
     base, *weights = map(Signs().number, aligned([terms.start, *(term.amount for term in terms.terms)]))
     title = "" if terms.schema.target is None else f"{terms.target} {'≈' if note else '='} "
-    output = make_box("output", network.depth, 0, f"{title}{base} + Σ{note}")
+    output = make_box("output", network.depth, 0, f"{title}{base} + Σ{note}", sheet=sheet)
     if network.depth == 1 and len(terms.terms) > MOST_DRAWN:
-        from bgn.show.grouping import grouped_drawing  # which lays out as this module does
-
-        return grouped_drawing(network, terms, importance, lines, output)
-    columns = [features_of(network, terms, importance)]
-    columns += [[_neuron(each, terms) for each in conditions] for conditions in terms.hidden]
-    columns.append(_term_boxes(network, terms, importance, lines))
+        return grouping.grouped_drawing(network, terms, importance, lines, output, sheet)
+    columns = [features_of(network, terms, importance, sheet)]
+    columns += [[_neuron(each, terms, sheet) for each in conditions] for conditions in terms.hidden]
+    columns += [_term_boxes(network, terms, importance, lines, sheet), [output]]
     slopes = [slope_of(term) for term in terms.linear_terms]
     room = max((text_width(f"+{weight}") for weight in [*weights, *slopes]), default=0.0) + 4.0
-    boxes, width, height = placed([*columns, [output]], room)
-    return Drawing(boxes, _lines(network, terms, boxes, importance, weights, room), width, height)
+    boxes = tuple(box for column in columns for box in column)
+    found: Sequence[Line] = _lines(network, terms, boxes, importance, weights, room)
+    if network.depth == 1:
+        columns, found = grouping.gathered(columns, found, sheet)
+    boxes, width, height = placed(columns, room, sheet)
+    return Drawing(boxes, tuple(found), width, height)
 
 
 def slope_of(term: LinearTerm) -> str:
@@ -154,45 +181,46 @@ def slope_of(term: LinearTerm) -> str:
 
 def make_box(
     kind: str, layer: int, index: int, text: str, share: float | None = None, ink: str | None = None,
-    members: tuple[int, ...] = (),
+    members: tuple[int, ...] = (), sheet: Sheet = WIDE,
 ) -> Box:  # fmt: skip
     """Return a box with its size but no place yet."""
-    lines = _lines_of(text)
+    lines = _lines_of(text, sheet)
     widest = max(map(text_width, lines)) + (0.0 if share is None else text_width(f"  {percent(share)}"))
     height = _BOX + LINE * (len(lines) - 1)
     return Box(kind, layer, index, "\n".join(lines), share, ink, 0.0, 0.0, widest + 2 * PAD, height, members)
 
 
-def _lines_of(text: str) -> list[str]:
+def _lines_of(text: str, sheet: Sheet) -> list[str]:
     """Break a long question between its cases, and a long case between its words; what is left out is marked."""
     lines: list[str] = []
     for part in text.split(", or "):
         part = f"or {part}" if lines else part
-        if lines and len(lines[-1]) + len(part) < _LETTERS_PER_LINE:
+        if lines and len(lines[-1]) + len(part) < sheet.case:
             lines[-1] += f", {part}"
         else:
             lines = [*lines[:-1], *(f"{line}," for line in lines[-1:]), part]
-    broken = [each for line in lines for each in wrap(line, _MOST_LETTERS, break_on_hyphens=False) or [line]]
+    broken = [each for line in lines for each in wrap(line, sheet.line, break_on_hyphens=False) or [line]]
     return broken if len(broken) <= _MOST_LINES else [*broken[: _MOST_LINES - 1], f"{broken[_MOST_LINES - 1]} …"]
 
 
-def features_of(network: Network, terms: Terms, importance: Importance | None) -> list[Box]:
+def features_of(network: Network, terms: Terms, importance: Importance | None, sheet: Sheet) -> list[Box]:
     """Return one box per feature that the network uses, the most important first."""
     if importance is None:
-        return [make_box("feature", -1, i, terms.names[i]) for i in network.features_used]
+        return [make_box("feature", -1, i, terms.names[i], sheet=sheet) for i in network.features_used]
     shares = importance.relative_features.tolist()
     used = sorted(network.features_used, key=lambda i: -shares[i])
-    return [make_box("feature", -1, i, terms.names[i], shares[i]) for i in used]
+    return [make_box("feature", -1, i, terms.names[i], shares[i], sheet=sheet) for i in used]
 
 
-def _neuron(condition: Condition, terms: Terms) -> Box:
+def _neuron(condition: Condition, terms: Terms, sheet: Sheet) -> Box:
     """Return the box of a neuron below the last layer."""
     name = terms.hidden_names[condition.layer, condition.neuron]
-    return make_box("neuron", condition.layer, condition.neuron, f"{name}: {describe(condition, terms, Signs())}")
+    text = f"{name}: {describe(condition, terms, Signs())}"
+    return make_box("neuron", condition.layer, condition.neuron, text, sheet=sheet)
 
 
 def _term_boxes(
-    network: Network, terms: Terms, importance: Importance | None, lines: Sequence[float] | None
+    network: Network, terms: Terms, importance: Importance | None, lines: Sequence[float] | None, sheet: Sheet
 ) -> list[Box]:
     """Return one box per neuron of the last layer and per linear term, the most important first."""
     weights = np.abs(network.output_weights) if importance is None else importance.neurons
@@ -203,17 +231,17 @@ def _term_boxes(
         text, share = describe(term.condition, terms, Signs()), float(weights[term.neuron] / total)
         # Beside slopes whose size is not known, a share of the questions alone would mislead.
         known = share if lines is not None or not terms.linear_terms else None
-        box = make_box("neuron", network.depth - 1, term.neuron, text, known, colour(position))
+        box = make_box("neuron", network.depth - 1, term.neuron, text, known, colour(position), sheet=sheet)
         boxes.append((share, box))
     for place, (line, size) in enumerate(zip(terms.linear_terms, straight, strict=True)):
         text = Signs().scaled(terms.names[line.column], *ends(line))
         text = text if text.startswith("per unit") else f"per unit of {text}"
         known = size / total if lines is not None else None
-        boxes.append((size / total, make_box("line", network.depth, place + 1, text, known)))
+        boxes.append((size / total, make_box("line", network.depth, place + 1, text, known, sheet=sheet)))
     return [box for _, box in sorted(boxes, key=lambda pair: -pair[0])]
 
 
-def placed(columns: Sequence[Sequence[Box]], room: float) -> tuple[tuple[Box, ...], float, float]:
+def placed(columns: Sequence[Sequence[Box]], room: float, sheet: Sheet) -> tuple[tuple[Box, ...], float, float]:
     """Put the columns side by side, each spread over the height; return the boxes, the width and the height.
 
     Between the terms and the output there is `room` for amounts.
@@ -227,7 +255,8 @@ def placed(columns: Sequence[Sequence[Box]], room: float) -> tuple[tuple[Box, ..
             found.append(replace(box, x=x, y=y + room_above, width=width))
             y += 2.0 * room_above
         # Room for lines to fan out: more where more rows meet.
-        x += width + max(min(70.0 + 3.0 * len(column), 150.0), room + 30.0 if column is columns[-2] else 0.0)
+        fan = sheet.spacing * min(70.0 + 3.0 * len(column), 150.0)
+        x += width + max(fan, room + 30.0 * sheet.spacing if column is columns[-2] else 0.0)
     last = found[-1]
     return tuple(found), last.x + last.width, height
 

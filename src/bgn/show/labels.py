@@ -89,10 +89,13 @@ def _shortened(column: Column, length: int) -> Column:
     return replace(column, name=f"{title} = {word}", level_of=(title, word))
 
 
-def term_labels(model: Any) -> list[str]:
-    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank."""
+def term_labels(model: Any, length: int = 24) -> list[str]:
+    """Return the condition of every neuron of the last layer, in order; those that add nothing are blank.
+
+    Columns and levels are called by about `length` letters at most.
+    """
     terms = as_terms(model)
-    terms = replace(terms, schema=shortened(terms.schema))
+    terms = replace(terms, schema=shortened(terms.schema, length))
     labels = [""] * network_of(model, plain=False).widths[-1]
     for term in terms.terms:
         labels[term.neuron] = describe(term.condition, terms, Signs())

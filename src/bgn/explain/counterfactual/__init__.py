@@ -12,7 +12,7 @@ import numpy as np
 from bgn.explain.classes import class_labels, probabilities_of
 from bgn.explain.counterfactual.goals import predicted, read_goals
 from bgn.explain.counterfactual.problem import Limits
-from bgn.explain.counterfactual.proof import cheapest_row, nearest_miss, neat
+from bgn.explain.counterfactual.proof import brief, cheapest_row, nearest_miss, neat
 from bgn.explain.counterfactual.tasks import Task, read_tasks
 from bgn.explain.crossings import compile_search
 from bgn.explain.subject import clipped_network
@@ -61,6 +61,9 @@ class Counterfactual(Tabular):
         How far the prediction is from the wanted ones, with classes in scores; 0 where found.
     label : label or None
         With classes, the one that the network predicts for `x`.
+    told : Counterfactual or None
+        The same change in fewer digits, as texts tell it, where straight lines ask for many: the network has confirmed
+        that it will do, and it costs up to two thousandths more, which is its `gap`.
     """
 
     found: bool
@@ -75,6 +78,7 @@ class Counterfactual(Tabular):
     plain: Floats | None = field(default=None, repr=False)
     miss: float = field(default=0.0, repr=False)
     label: Any = None
+    told: Counterfactual | None = field(default=None, repr=False)
 
     def _columns(self) -> Columns:
         moves = list(self.changes.values())
@@ -93,22 +97,26 @@ class Counterfactual(Tabular):
             "optimal": self.optimal,
             "gap": self.gap if np.isfinite(self.gap) else None,
             "unreachable": self.unreachable,
+            **({} if self.told is None else {"told": self.told.as_dict()}),
             "alternatives": [answer.as_dict() for answer in self.alternatives],
         }
 
     def __repr__(self) -> str:
         if self.unreachable and self.x is None:
             return "Counterfactual(unreachable: no row obeys the limits)"
-        value = f"{self.prediction:.6g}"
-        if self.label is not None:
-            value = f"{level_word(self.label)}, probability {self.prediction:.4g}"
+        shown = self if self.told is None else self.told
+        value = f"{shown.prediction:.6g}"
+        if shown.label is not None:
+            value = f"{level_word(shown.label)}, probability {shown.prediction:.4g}"
         if self.unreachable:
             return f"Counterfactual(unreachable: the best attainable is {value})"
         if not self.found:
             return f"Counterfactual(not found in time; the nearest so far is {value})"
-        moves = ", ".join(f"{name} {_written(old)} -> {_written(new)}" for name, (old, new) in self.changes.items())
-        proof = "optimal" if self.optimal else f"gap {self.gap:.1%}"
-        return f"Counterfactual({moves or 'no change'}: {value} at cost {self.cost:.6g}, {proof})"
+        moves = ", ".join(f"{name} {_written(old)} -> {_written(new)}" for name, (old, new) in shown.changes.items())
+        proof = "optimal" if shown.optimal else f"gap {shown.gap:.1%}"
+        if self.optimal and shown is not self:
+            proof = f"optimal to within {max(shown.gap, 0.001):.1%}"
+        return f"Counterfactual({moves or 'no change'}: {value} at cost {shown.cost:.6g}, {proof})"
 
 
 def _written(value: Any) -> str:
@@ -237,7 +245,11 @@ def _answer(task: Task, fewest: bool, deadline: float) -> Counterfactual:
         row = neat(problem, row)
         cost = problem.cost(row)
         gap = 0.0 if proven else min(max((cost - bound) / cost, 0.0), 1.0) if cost > 0 else 0.0
-        return _record(task, row, True, proven, gap)
+        answer, short = _record(task, row, True, proven, gap), brief(problem, row)
+        if (short == row).all():
+            return answer
+        dearer = problem.cost(short)
+        return replace(answer, told=_record(task, short, True, False, (dearer - (1.0 - gap) * cost) / dearer))
     nearest, sure = nearest_miss(problem, deadline)
     return _record(task, nearest, False, proven and sure, 0.0 if proven and sure else np.inf)
 

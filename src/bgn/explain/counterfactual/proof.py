@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -18,6 +19,8 @@ _SAME = 1e-6
 _INSETS = (*((each, each) for each in (0.0, 1e-13, 1e-11, 1e-9, 1e-7)), (0.0, 1e-9), (0.0, 1e-5), (1e-5, 1e-5))
 # A column without bounds is searched this many times farther than the farthest threshold in its way.
 _FAR = 100.0
+# What values of few digits may cost more than the cheapest, relatively, and how many digits are few.
+_ROUNDED, _FEW_DIGITS = 0.002, 5
 
 
 def cheapest_row(problem: Problem, deadline: float) -> tuple[Floats | None, float, bool]:
@@ -154,6 +157,28 @@ def neat(problem: Problem, row: Floats) -> Floats:
             trial[column] = value
             if problem.cost(trial) <= ceiling and problem.fits(trial):
                 row = trial
+                break
+    return row
+
+
+def brief(problem: Problem, row: Floats) -> Floats:
+    """Write every changed value of many digits with the fewest that cost little more and still do.
+
+    Where a straight line passes what is wanted, the cheapest value has all the digits there are.
+    """
+    ceiling = problem.cost(row) * (1 + _ROUNDED)
+    for column in np.flatnonzero(row != problem.x):
+        exact, away = row[column], np.sign(row[column] - problem.x[column])
+        if float(f"{exact:.{_FEW_DIGITS}g}") == exact:
+            continue
+        for digits in range(1, 16):
+            near = float(f"{exact:.{digits}g}")
+            unit = 10.0 ** (math.floor(math.log10(abs(exact))) - digits + 1) if exact else 0.0
+            values = (near, float(f"{near + away * unit:.{digits}g}"))  # the nearest, and one that goes farther
+            trials = [np.where(np.arange(len(row)) == column, value, row) for value in values]
+            good = [trial for trial in trials if problem.cost(trial) <= ceiling and problem.fits(trial)]
+            if good:
+                row = good[0]
                 break
     return row
 

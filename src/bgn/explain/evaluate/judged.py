@@ -34,12 +34,15 @@ class JudgedRows:
         Up to a number per row the logarithm of the probabilities.
     weight : ndarray of float64, shape (rows,)
         What every row counts for.
+    evenly : int
+        Which of two equally probable classes is said.
     """
 
     classes: tuple[Any, ...]
     codes: NDArray[np.intp]
     scores: Floats
     weight: Floats
+    evenly: int = 0
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> JudgedRows:
@@ -84,7 +87,14 @@ class JudgedRows:
     @cached_property
     def predicted(self) -> NDArray[np.intp]:
         """The most probable class of every row; of equally probable ones the first."""
+        if self.evenly:
+            return (self.scores[:, 1] >= self.scores[:, 0]).astype(np.intp)
         return self.scores.argmax(axis=1)
+
+    def turned(self) -> JudgedRows:
+        """Return the same, of two classes, with the first as the second."""
+        scores = np.stack([np.zeros(len(self.scores)), -self.scores[:, 1]], axis=1)
+        return JudgedRows(self.classes[::-1], 1 - self.codes, scores, self.weight, 1 - self.evenly)
 
     def is_class(self, k: int) -> Bools:
         """Which rows are of a class."""

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.explain.classes import class_number, score_of, swapped
+from bgn.explain.classes import class_number, score_of
 from bgn.explain.shap.coalitions import SortedColumns, averages, games, shapley_weights
 from bgn.model.network import Network
 from bgn.model.schema import Level, level_word
 from bgn.model.step import Floats
+from bgn.model.told import swapped
 from bgn.require import require
 from bgn.tabular import Columns, Tabular
 
