@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.numerals import DoubtfulColumns, Met
-from bgn.inputs.refusal import listed, option
+from bgn.inputs.refusal import listed, option, option_of
 
 GapCounts = dict[str, dict[str, int]]
 """How often each word says missing, column by column."""
@@ -29,9 +29,13 @@ def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table
     """Return columns of text as what all of their cells can be read as, and what was met on the way."""
     table, gaps = without_gaps(table, form.gaps)
     doubtful = DoubtfulColumns(separator, form.decimal if isinstance(form.decimal, str) else None)
-    columns = {}
+    columns, told_of = {}, form.decimal if isinstance(form.decimal, Mapping) else {}
+    codes = [name for name in table.column_names if name not in told_of and cells.are_codes(table.column(name))]
     for name in table.column_names:
         text, (decimal, thousands) = table.column(name), form.marks(name)
+        if name in codes:
+            columns[name] = text
+            continue
         columns[name] = cells.guess(text, decimal or ".", form.date_format)
         if columns[name] is text:
             doubtful.add(name, _different(text), (decimal, thousands))
@@ -48,7 +52,7 @@ def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table
     told = (
         f"column{'s' * (len(infinite) > 1)} {listed(infinite)}: numbers beyond what a float can hold count as missing."
     )
-    notes = (*_gap_notes(gaps), *met.notes, *([told] if infinite else []), *_break_notes(columns))
+    notes = (*_gap_notes(gaps), *_code_notes(codes), *met.notes, *([told] if infinite else []), *_break_notes(columns))
     return pa.table(columns), replace(met, notes=notes, gaps=form.gaps)
 
 
@@ -67,6 +71,15 @@ def _break_notes(columns: Mapping[str, pa.ChunkedArray]) -> list[str]:
     found = [name for name, text in words.items() if pc.any(pc.match_substring_regex(text, r"[\r\n]")).as_py()]
     told = f"column{'s' * (len(found) > 1)} {listed(found)}: some cells have line breaks. If that is not meant, a quote"
     return [f"{told} is left open, and rows are missing."] if found else []
+
+
+def _code_notes(codes: Sequence[str]) -> list[str]:
+    """Say which columns of digits are read as words."""
+    if not codes:
+        return []
+    column = "column" if len(codes) == 1 else "columns"
+    remedy = f"{option_of('decimal', codes[0], '.')} if they are numbers"
+    return [f"{column} {listed(codes)}: codes that begin with zeros are read as words ({remedy})."]
 
 
 def _gap_notes(gaps: Mapping[str, Mapping[str, int]]) -> list[str]:
