@@ -25,6 +25,9 @@ PYTEST := $(BIN)/python -m pytest $(SHARED)
 # Tests that need PyTorch run where this version can be had; the rest never notice.
 TORCH ?= torch==2.13.0
 
+# Models that the studies compare with and no extra can bring: one asks for packages of years ago, the other is compiled.
+RIVALS ?= fasterrisk==0.1.10 pygbrs==0.1.0
+
 .PHONY: help demo test portable without lowest lint fuzz docs bench experiments browser engines clean
 
 help:
@@ -108,12 +111,14 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) -e '.[dev]'
 	$(PIP) '$(TORCH)' || echo "No $(TORCH) to be had: the tests that need PyTorch will be skipped."
+	@for each in $(RIVALS); do $(PIP) --no-deps $$each || echo "No $$each to be had: its tests will be skipped."; done
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.lowest: pyproject.toml .ci/lowest.py | $(BIN)/python
 	$(BIN)/python .ci/lowest.py | grep -v '^torch=' > $(VENV)/lowest.txt
 	$(PIP) -c $(VENV)/lowest.txt -e '.[dev]'
 	$(PIP) -c $(VENV)/lowest.txt '$(TORCH)' || echo "No $(TORCH) to be had: the tests that need PyTorch will be skipped."
+	@for each in $(RIVALS); do $(PIP) --no-deps $$each || echo "No $$each to be had: its tests will be skipped."; done
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(BIN)/python

@@ -5,7 +5,8 @@ A **study** is a module of this package named in ``STUDIES``, with one line on w
 ``REVISION``
     An integer, part of every run's key. Raise it when `run` changes so that its figures change.
 ``tasks(options) -> list[Task]``
-    What has to be run. ``options.scale`` is ``"smoke"`` (seconds), ``"reduced"`` or ``"full"``;
+    What has to be run. ``options.scale`` is ``"smoke"`` (seconds), ``"reduced"`` (all studies
+    in an hour or two on two cores) or ``"full"``;
     ``options.seeds`` is how many, or None for the study's own choice. Everything that decides a result
     stands in the task, never elsewhere. The runner picks among them by ``--datasets`` and ``--methods``. A task may be
     another study's (``Task("accuracy", ...)`` in ``bounds``): that study's `run` does it, and the run is shared.
@@ -24,7 +25,8 @@ and may have
 ``cost(task) -> float``
     About how long it takes, in any unit, to start the longest first and to say how much time is left.
 ``PUBLISHED``
-    The scales whose runs ``python -m experiments publish`` takes for the documentation; ``("reduced",)`` without it.
+    The scales whose runs ``python -m experiments publish`` takes for the documentation, each with its number of seeds
+    (None for the study's own choice at that scale); ``{"reduced": None}`` without it.
 ``code(task) -> str or None``
     Which part of bgn decides the figures of a task, ``"growth"`` or ``"baselines"``; None for other packages alone.
     Without it: growth for methods whose name, or its last word, begins with ``bgn``, baselines for what needs torch.

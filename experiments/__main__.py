@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("name", nargs="?", help="a study, or: all, merge, publish, recheck")
     found.add_argument("more", nargs="*", metavar="FILE", help="for merge: stores; for publish and recheck: studies")
     size = found.add_mutually_exclusive_group()
-    meanings = ("a toy", "smaller grids than the paper's (the default)", "everything")
+    meanings = ("a toy", "smaller grids than the paper's and few seeds (the default)", "everything")
     for scale, meaning in zip(SCALES, meanings, strict=True):
         size.add_argument(f"--{scale}", dest="scale", action="store_const", const=scale, help=meaning)
     found.add_argument("--datasets", nargs="+", metavar="NAME", help="only these tables")
@@ -140,6 +140,8 @@ def _command(args: argparse.Namespace) -> int:
     with Store(path, read_only=args.status and path.is_file()) as store:
         estimate = Estimate(run for name in names for run in runner.alike(published_runs(name).values(), args.device))
         failed = [_study(name, options, store, args, estimate, names[k + 1 :]) for k, name in enumerate(names)]
+        if args.status and len(names) > 1:
+            _told_of_all(names, options, store, estimate, args.jobs)
     return 1 if any(failed) else 0
 
 
@@ -172,22 +174,36 @@ def _study(
     return len(work.failed)
 
 
+def _told_of_all(names: tuple[str, ...], options: Options, store: Store, estimate: Estimate, jobs: int) -> None:
+    """Say how long all studies take together; a run that several of them share is done once."""
+    missing = {key: task for name in names for key, task in runner.look(name, options, store).missing.items()}
+    left = remaining(estimate.wall(([task] for task in missing.values()), jobs))
+    print(f"all: {len(missing)} missing, shared ones counted once; {left} with {jobs} jobs")
+
+
 def _published(names: tuple[str, ...], options: Options, args: argparse.Namespace) -> int:
     """Print the tables of the published runs; with --output, write them and the figures too.
 
     Of the scale that is asked for, or, without one, of the first at which a study is published.
     """
     _make_folder(args.output)
-    asked = {name: replace(options, scale=args.scale or next(iter(scales(name)))) for name in names}
+    asked = {name: _as_published(name, options, args.scale) for name in names}
     found = {name: complete(runner.compare(name, each, published_runs(name))) for name, each in asked.items()}
     if not any(found.values()):
         raise ValueError(f"no runs of {' or '.join(names)} with --{options.scale} are published.")
     for name, runs in found.items():
-        told = provenance(name, asked[name].scale, list(runs.values()))
+        told = provenance(name, asked[name], list(runs.values()))
         print(f"{name}: {told.replace('``', '`')}", file=sys.stderr)
         if runs:
             _show(name, list(runs.values()), args.format, args.output)
     return 0
+
+
+def _as_published(name: str, options: Options, scale: str | None) -> Options:
+    """Return options with the scale and the number of seeds at which a study is published, where none is asked for."""
+    found = scales(name)
+    own = next(iter(found.values())) if scale is None else found.get(scale, Options(scale))
+    return replace(options, scale=own.scale, seeds=options.seeds or own.seeds)
 
 
 def _recheck(args: argparse.Namespace) -> int:

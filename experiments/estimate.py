@@ -9,6 +9,9 @@ from experiments.store import Run, Task
 
 # A method's own times decide once it has run for so many seconds (of those elsewhere); before, those of all methods.
 _TRUSTED = 20.0
+# Those of all methods decide once they have run for so many; before, those elsewhere. Short runs tell more of how long
+# packages take to load than of how fast this machine is.
+_TRUSTED_TOGETHER = 60.0
 # Longer runs do not come first for the estimate's sake.
 _SHORT = 30.0
 
@@ -52,8 +55,9 @@ class Estimate:
         spent, paid = (sum(each[k] for each in self._here.values()) for k in (0, 1))
         if not paid and not self._known:
             return float("nan")
-        speed = spent / paid if paid else 1.0
-        trusted = min(_TRUSTED, paid) or 1.0
+        doubt = _TRUSTED_TOGETHER if self._known else 0.0
+        speed = (spent + doubt) / (paid + doubt)
+        trusted = _TRUSTED if self._known else min(_TRUSTED, paid)
         total = 0.0
         for task in tasks:
             own = self._here.get(_method(task), (0.0, 0.0))
@@ -75,9 +79,12 @@ class Estimate:
 
 
 def in_order(batches: Iterable[list[Task]], estimate: Estimate) -> list[list[Task]]:
-    """Return batches as they are best done: a short one of every method, then the longest first."""
+    """Return batches as they are best done: of every method the longest of the short ones, then the longest first."""
     ordered = sorted(batches, key=estimate.cost, reverse=True)
-    first = {_method(batch[0]): batch for batch in ordered if estimate.cost(batch) <= _SHORT}  # the last, the shortest
+    first: dict[tuple[str, str], list[Task]] = {}
+    for batch in ordered:
+        if estimate.cost(batch) <= _SHORT:
+            first.setdefault(_method(batch[0]), batch)
     chosen = {id(batch) for batch in first.values()}
     return [*first.values(), *(batch for batch in ordered if id(batch) not in chosen)]
 

@@ -19,7 +19,7 @@ def publish(
 ) -> list[Path]:
     """Add the runs of a store to the published ones, and put their lines in order; return the files.
 
-    A study that is published at other scales than ``"reduced"`` names them in its ``PUBLISHED``. A published run
+    What is published of a study, at which scales and with how many seeds, its ``PUBLISHED`` says. A published run
     stays unless it failed; with `replace`, one of the store that succeeded takes its place, and runs that no scale of
     the study names any more are dropped.
     """
@@ -45,7 +45,8 @@ def publish(
 
 def scales(name: str) -> dict[str, Options]:
     """Return the scales at which a study is published."""
-    return {scale: Options(scale) for scale in getattr(runner.study(name), "PUBLISHED", ("reduced",))}
+    found = getattr(runner.study(name), "PUBLISHED", {"reduced": None})
+    return {scale: Options(scale, seeds) for scale, seeds in found.items()}
 
 
 def published_runs(name: str, results: Path = RESULTS) -> dict[str, Run]:
@@ -62,10 +63,10 @@ def pages(name: str, runs: Mapping[str, Run], folder: Path) -> list[Path]:
     """
     written = []
     seen: set[str] = set()
-    for scale, options in scales(name).items():
+    for options in scales(name).values():
         done = complete(runner.compare(name, options, runs))
         if not done.keys() <= seen:
-            written += _pages(name, scale, list(done.values()), folder)
+            written += _pages(name, options, list(done.values()), folder)
         seen |= done.keys()
     return written
 
@@ -77,16 +78,16 @@ def complete(work: runner.Work) -> dict[str, Run]:
     return {key: run for key, run in found.items() if (run.task.dataset, run.task.method) not in lacking}
 
 
-def _pages(name: str, scale: str, runs: list[Run], folder: Path) -> list[Path]:
+def _pages(name: str, options: Options, runs: list[Run], folder: Path) -> list[Path]:
     """Write the tables, figures and provenance of one study at one scale."""
-    within = folder / scale
+    within = folder / options.scale
     written = [path for shown in runner.study(name).show(runs) for path in tables.write(shown, within, ("rst", "svg"))]
     origin = within / f"{name}-origin.rst"
-    write_whole(origin, provenance(name, scale, runs).encode("utf-8"))
+    write_whole(origin, provenance(name, options, runs).encode("utf-8"))
     return [*written, origin]
 
 
-def provenance(name: str, scale: str, runs: list[Run], results: Path = RESULTS) -> str:
+def provenance(name: str, options: Options, runs: list[Run], results: Path = RESULTS) -> str:
     """Return which command made a table, when, and with what, and whether it is older than the code."""
     if not runs:
         return "No runs yet.\n"
@@ -100,7 +101,8 @@ def provenance(name: str, scale: str, runs: list[Run], results: Path = RESULTS) 
                 found.setdefault(package, set()).add(number)
     used = ", ".join(f"{package} {' and '.join(sorted(numbers))}" for package, numbers in sorted(found.items()))
     hours = sum(run.seconds for run in runs) / 3600
+    command = f"python -m experiments {name} --{options.scale}" + (f" --seeds {options.seeds}" if options.seeds else "")
     return (
-        f"Made by ``python -m experiments {name} --{scale}``, {when}: {len(runs):,} runs, {failed} failed, "
-        f"{hours:.1f} hours in all. Versions: {used}.{code.told(name, runs, results)}\n"
+        f"Made by ``{command}``, {when}: {len(runs):,} runs, {failed} failed, {hours:.1f} hours in all. "
+        f"Versions: {used}.{code.told(name, runs, results)}\n"
     )

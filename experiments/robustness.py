@@ -27,7 +27,7 @@ from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Measured, Table, by
 
 REVISION = 1
-PUBLISHED = ("full",)
+PUBLISHED = {"full": None}
 
 TABLES = ("housing", "bike", "telco_churn", "pima_diabetes")
 ROWS, SIZE, ALIKE = 4000, 10, 0.95

@@ -25,6 +25,7 @@ from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
 import bgn
+from bgn.compiling import compile_ahead
 from bgn.require import require
 from experiments import STUDIES, code, data
 from experiments.estimate import Estimate, duration, in_order, remaining
@@ -105,8 +106,8 @@ def perform(
 ) -> Work:  # fmt: skip
     """Do what is missing of a study, and return what there is then.
 
-    The longest runs come first, so that none is left alone at the end; before them a short one of every method, from
-    which the estimate of the time left learns how fast this machine is.
+    The longest runs come first, so that none is left alone at the end; before them one of every method that takes half
+    a minute at most, from which the estimate of the time left learns how fast this machine is.
 
     Parameters
     ----------
@@ -139,6 +140,8 @@ def perform(
     batches = in_order(_batches({key: task for key, task in work.missing.items() if reasons[key] is None}), estimate)
     left, after = {id(batch): batch for batch in batches}, list(later)
     waiting = {task: id(batch) for batch in batches for task in batch}
+    if here:
+        _compile(task for batch in batches for task in batch)
     begun = time.perf_counter()
     count = len(work.done)
     for runs in results(batches, options.device, jobs, backend):
@@ -232,6 +235,13 @@ def _check_extras(name: str, tasks: Iterable[Task]) -> None:
                 raise ValueError(f"{name}, {task.method}: {error} --methods leaves methods out.") from None
 
 
+def _compile(tasks: Iterable[Task]) -> None:
+    """Compile what growth needs, once and not in every process, so that no run's time holds it."""
+    if any(code.part(task) == "growth" for task in tasks):
+        for kind in ("numbers", "classes"):
+            compile_ahead(kind)
+
+
 def _batches(tasks: dict[str, Task]) -> list[list[Task]]:
     """Return tasks in lists that are done in one go."""
     groups: dict[Any, list[Task]] = {}
@@ -247,7 +257,8 @@ def results(batches: list[list[Task]], device: str, jobs: int, backend: str) -> 
         for tasks in batches:
             yield execute(tasks, device)
         return
-    with _backend(backend, jobs):
+    with _backend(backend, jobs), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")  # and is replaced
         parallel = Parallel(return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
         yield from parallel(delayed(execute)(tasks, device) for tasks in batches)
 

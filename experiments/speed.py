@@ -7,8 +7,14 @@ are compared, so trust the ratios, not the seconds.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,26 +28,27 @@ from experiments.store import Run, Task
 from experiments.tables import FAILED, MISSING, Cell, Figure, Table, by
 
 REVISION = 1
-PUBLISHED = ("full",)
+PUBLISHED = {"full": None}
 
 Floats = NDArray[np.float64]
 TOY = 200
 ROWS = {"smoke": (TOY,), "reduced": (10_000, 100_000, 1_000_000)}
-ROWS["full"] = (*ROWS["reduced"], 10_000_000, 100_000_000)
+ROWS["full"] = (*ROWS["reduced"], 10_000_000)
 COLUMNS = {"smoke": (12,), "reduced": (100, 1_000, 5_000), "full": (100, 1_000, 5_000, 10_000)}
-THREADS = {"smoke": (1,), "reduced": (1, 2), "full": (1, 2, 4, 8)}
+THREADS = {"smoke": (1,), "reduced": (1, 2), "full": (1, 2, 4, 8, 16)}
+# On one thread these would take an hour.
+MOST: dict[str, list[tuple[int, int]]] = {"smoke": [], "reduced": [], "full": [(100_000_000, 16)]}
 WIDE_ROWS, FEW = 2_000, 10
 # Fits of more rows, or of more columns, would take hours.
 MOST_ROWS = {"figs": 100_000, "ebm": 100_000, "bgn_questions": 1_000_000, "bgn_classes": 1_000_000}
 MOST_ROWS |= {"lightgbm_classes": 1_000_000}
 MOST_COLUMNS = {"figs": 1_000, "ebm": 100}
-# Of what is done in hours, EBMs would take half.
-MOST_CELLS = {"reduced": {"ebm": 100_000}}
 NAMES = {
     "bgn": "BGN", "bgn_questions": "BGN, questions alone", "bgn_classes": "BGN, two classes",
     "lightgbm": "LightGBM", "lightgbm_classes": "LightGBM, two classes", "ebm": "EBM", "figs": "FIGS",
 }  # fmt: skip
 WIDE = ("bgn", "lightgbm", "ebm", "figs")
+THREADED = ("bgn", "lightgbm")
 ASKED = {"smoke": 50, "reduced": 10_000, "full": 10_000}
 PREDICTED = {"smoke": 1_000, "reduced": 1_000_000, "full": 1_000_000}
 _CHANGED = 20  # rows whose predictions are to be changed
@@ -81,36 +88,38 @@ def model(method: str, threads: int, toy: bool = False) -> Any:
 def tasks(options: Options) -> list[Task]:
     """Return fits by rows, by columns and by threads, and what is asked of fitted models."""
     scale = options.scale
-    found = [_fit(method, rows, FEW, 1) for rows in ROWS[scale] for method in NAMES if rows <= _most(method)]
+    found = [_fit(method, rows, FEW) for rows in ROWS[scale] for method in NAMES if rows <= _most(method)]
     found += [
-        _fit(method, min(WIDE_ROWS, ROWS[scale][-1]), columns, 1)
+        _fit(method, min(WIDE_ROWS, ROWS[scale][-1]), columns)
         for columns in COLUMNS[scale] for method in WIDE
         if columns <= MOST_COLUMNS.get(method, columns)
     ]  # fmt: skip
     rows = min(1_000_000, ROWS[scale][-1])
-    found += [_fit(method, rows, FEW, threads) for threads in THREADS[scale] for method in ("bgn", "lightgbm")]
+    shared = [(rows, threads) for threads in THREADS[scale]] + MOST[scale]
+    found += [_shared(method, rows, threads) for rows, threads in shared for method in THREADED]
     asked = {"rows": min(100_000, ROWS[scale][-1]), "explained": ASKED[scale], "predicted": PREDICTED[scale]}
     found += [_task(method, asked) for method in ("ask bgn", "ask lightgbm", "ask ebm")]
-    slow = {"ebm"} if scale == "smoke" else set()  # its minutes do not shrink with the rows
-    most = MOST_CELLS.get(scale, {})
-    kept = [
-        task for task in found if _model_of(task) not in slow and _cells(task) <= most.get(task.method, _cells(task))
-    ]
+    slow = set() if scale == "full" else {"ebm"}  # which takes minutes, however few the rows
+    kept = [task for task in found if _model_of(task) not in slow]
     return list({(task.dataset, task.method): task for task in kept}.values())
 
 
-def _cells(task: Task) -> int:
-    """Return rows times columns."""
-    return int(task.parameters["rows"] * task.parameters.get("columns", FEW))
-
-
 def _most(method: str) -> int:
-    return MOST_ROWS.get(method, 100_000_000)
+    return MOST_ROWS.get(method, 10_000_000)
 
 
-def _fit(method: str, rows: int, columns: int, threads: int) -> Task:
-    name = method if threads == 1 else f"{threads} threads {method}"
-    return _task(name, {"rows": rows, "columns": columns, "threads": threads})
+def _fit(method: str, rows: int, columns: int) -> Task:
+    return _task(method, {"rows": rows, "columns": columns, "threads": 1})
+
+
+def _shared(method: str, rows: int, threads: int) -> Task:
+    """Return a fit by threads; that of one thread is measured like the others, in a process of its own."""
+    name = f"{threads} thread{'s' * (threads > 1)} {method}"
+    return _task(name, {"rows": rows, "columns": FEW, "threads": threads})
+
+
+def _is_shared(task: Task) -> bool:
+    return " thread" in task.method
 
 
 def _task(method: str, parameters: dict[str, int]) -> Task:
@@ -140,20 +149,45 @@ def code(task: Task) -> str | None:
 
 def run(task: Task) -> dict[str, Any]:
     """Fit a model, or ask a fitted one, and return how long it took."""
-    return _asked(task) if task.method.startswith("ask ") else _fitted(task)
+    if task.method.startswith("ask "):
+        return _asked(task)
+    return _apart(task) if _is_shared(task) else fitted(task)
 
 
-def _fitted(task: Task) -> dict[str, Any]:
+def _apart(task: Task) -> dict[str, Any]:
+    """Fit in a process of its own: a worker of joblib is granted one thread, however many a model asks for."""
+    model(_model_of(task), 1)  # a package that is missing is missed here
+    limited = {f"{name}_NUM_THREADS" for name in ("BLIS", "MKL", "NUMBA", "NUMEXPR", "OMP", "OPENBLAS")}
+    free = {name: value for name, value in os.environ.items() if name not in limited}
+    done = subprocess.run(
+        [sys.executable, "-c", APART, json.dumps(vars(task), default=dict)], env=free, capture_output=True, text=True,
+        check=False, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"the process that fits with threads ended with {done.returncode}: {done.stderr[-500:]}")
+    return json.loads(done.stdout)
+
+
+APART = """
+import json, sys
+from experiments.speed import fitted
+from experiments.store import Task
+print(json.dumps(fitted(Task(**json.loads(sys.argv[1])))))
+"""
+
+
+def fitted(task: Task) -> dict[str, Any]:
+    """Fit a model to made-up rows in this process; return how long it took and how it does on others."""
     rows, columns, threads = (task.parameters[name] for name in ("rows", "columns", "threads"))
     X, y = made_up(rows, columns, task.seed)
     X_test, y_test = made_up(10_000, columns, task.seed + 1)
     if task.method.endswith("classes"):
         y, y_test = (y > 1.5).astype(int), (y_test > 1.5).astype(int)
-    fitted = model(_model_of(task), threads, rows == TOY)
-    few = {"max_width": 3, "cv": None} if "bgn" in task.method else {}
-    clone(fitted).set_params(**few).fit(X[:1000, :FEW], y[:1000])  # what is compiled or loaded once is there then
-    wall, processor = _seconds(lambda: fitted.fit(X, y))
-    error = float(np.mean((np.asarray(fitted.predict(X_test), np.float64) - y_test) ** 2))
+    found = model(_model_of(task), threads, rows == TOY)
+    few = {"bgn": {"max_width": 3, "cv": None}, "ebm": {"max_rounds": 2}}.get(_model_of(task).partition("_")[0], {})
+    clone(found).set_params(**few).fit(X[:1000, :FEW], y[:1000])  # what is compiled or loaded once is there then
+    wall, processor = _seconds(lambda: found.fit(X, y))
+    error = float(np.mean((np.asarray(found.predict(X_test), np.float64) - y_test) ** 2))
     return {"fit_seconds": wall, "fit_processor_seconds": processor, "test_error": error}
 
 
@@ -198,14 +232,14 @@ def _best(call: Callable[[], object]) -> float:
 def show(runs: Sequence[Run]) -> list[Table | Figure]:
     """Return the processor's seconds by rows, columns and threads, ratios beside them, and what is asked."""
     fits = [run for run in runs if not run.task.method.startswith("ask ")]
-    single = [run for run in fits if run.task.parameters["threads"] == 1]
+    single = [run for run in fits if not _is_shared(run.task)]
     by_rows = [run for run in single if run.task.parameters["columns"] == FEW]
     wide = [run for run in single if run.task.parameters["columns"] != FEW]
     found = [
         _grid("speed-rows", f"Seconds to fit {FEW} columns", "rows", by_rows, [*NAMES]),
         _grid("speed-columns", f"Seconds to fit {WIDE_ROWS:,} rows", "columns", wide, WIDE),
         _ratios(by_rows),
-        _threads(fits),
+        _threads([run for run in fits if _is_shared(run.task) and run.error is None]),
         _answers([run for run in runs if run.task.method.startswith("ask ")]),
     ]  # fmt: skip
     return [table for table in found if table.rows]
@@ -243,18 +277,18 @@ def _ratios(runs: Sequence[Run]) -> Table:
 
 
 def _threads(runs: Sequence[Run]) -> Table:
-    """Return the wall's seconds by threads, at as many rows as were fitted on more than one."""
-    rows = max((run.task.parameters["rows"] for run in runs if run.task.parameters["threads"] > 1), default=None)
-    some = [run for run in runs if (run.task.parameters["rows"], run.task.parameters["columns"]) == (rows, FEW)]
-    body = []
-    for method in ("bgn", "lightgbm"):
-        same = [run for run in some if _model_of(run.task) == method]
-        walls = {run.task.parameters["threads"]: run.figures.get("fit_seconds") for run in same}
-        for threads, seconds in sorted(walls.items()):
-            first = walls.get(1)
-            body.append([NAMES[method], threads, seconds, first / seconds if first and seconds else None])
-    title = f"Threads: {rows or 0:,} rows of {FEW} columns"
-    return Table("speed-threads", title, ("model", "threads", "seconds on the wall", "times as fast as one"), body)
+    """Return the wall's and the processor's seconds by threads."""
+    sizes = sorted({run.task.parameters["rows"] for run in runs})
+    body: list[list[Cell]] = []
+    for rows, method in product(sizes, THREADED):
+        same = [run for run in runs if (run.task.parameters["rows"], _model_of(run.task)) == (rows, method)]
+        found = {run.task.parameters["threads"]: run.figures for run in same}
+        for threads, figures in sorted(found.items()):
+            wall, processor = figures["fit_seconds"], figures["fit_processor_seconds"]
+            times = found[1]["fit_seconds"] / wall if 1 in found else None
+            body.append([f"{rows:,}", NAMES[method], threads, wall, processor, times])
+    header = ("rows", "model", "threads", "seconds on the wall", "processor's seconds", "times as fast as one thread")
+    return Table("speed-threads", f"Threads: {FEW} columns", header, body)
 
 
 def _answers(runs: Sequence[Run]) -> Table:

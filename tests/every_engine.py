@@ -39,13 +39,13 @@ class InBlocks(RowsInMemory):
         edges = np.sort(np.random.default_rng(self.number).integers(0, len(y), self.number - 1))
         edges = [0, *edges.tolist(), len(y), len(y)][: self.number + 2]
         weight = (lambda a, b: None) if sample_weight is None else (lambda a, b: sample_weight[a:b])
-        self._blocks = [RawRows(X[a:b].T, y[a:b], weight(a, b)) for a, b in pairwise(edges)]
+        self._blocks = [RawRows(X[a:b].T, y[a:b], weight(a, b), threads) for a, b in pairwise(edges)]
 
     def replies(self, request: Request[Any, Any]) -> list[Any]:
         return [request.put_to(block) for block in self._blocks]
 
     def engine(self, plan: Plan, held_out: bool) -> CellEngine:
-        parts = [block.part(plan, held_out, self._threads) for block in self._blocks]
+        parts = [block.part(plan, held_out) for block in self._blocks]
         return CellEngine(PartsInMemory(parts), plan.loss)
 
 

@@ -145,8 +145,8 @@ def settings() -> dict[str, dict[str, str]]:
     threads = {f"OMP_NUM_THREADS={k}": {"OMP_NUM_THREADS": str(k)} for k in (1, 2)}
     if platform.machine() not in ("x86_64", "AMD64"):
         return threads
-    torch = [{"ATEN_CPU_CAPABILITY": "default"}, {"ATEN_CPU_CAPABILITY": "avx2"}, {"MKL_CBWR": "COMPATIBLE"}]
-    blas = [{"OPENBLAS_CORETYPE": "Haswell"}, {"OPENBLAS_CORETYPE": "Zen"}]
+    torch = [{"ATEN_CPU_CAPABILITY": "avx2"}, {"ATEN_CPU_CAPABILITY": "default"}, {"MKL_CBWR": "COMPATIBLE"}]
+    blas = [{"OPENBLAS_CORETYPE": "Haswell"}, {"OPENBLAS_CORETYPE": "Nehalem"}]
     plain = [
         {"NPY_DISABLE_CPU_FEATURES": vectors("AVX512 X86_V4")},
         {"NPY_DISABLE_CPU_FEATURES": vectors(), "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2"},

@@ -45,14 +45,14 @@ def test_the_quantile_is_the_definitions(scores, level):
 def test_the_rows_that_validate_are_known_again(seed, weighted, share):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, 9, (120, 2)).astype(float), rng.integers(0, 5, 120).astype(float)
-    weight = rng.integers(0, 3, 120).astype(float) if weighted else None
-    chosen = validating(X, y, weight, row_hashes(X.T, y, seed), share, seed)
+    weight = rng.integers(0, 3, 120) * rng.choice([1.0, 0.3]) if weighted else None
+    chosen = validating(weight, row_hashes(X.T, y, seed), share)
     with Scratch(1) as scratch:
         source, schema = source_of(BGNRegressor(), RowArguments(X, y, weight), scratch, seed)
         roles, _ = assign_roles(source, None, share, seed, 1, columns=schema.columns)
         counts = np.ones(120) if weight is None else weight
-        held = 0 if roles.validation is None else roles.validation.total
-        assert counts[chosen].sum() == held
+        held = 0 if roles.validation is None else roles.validation.total / roles.unit
+        assert counts[chosen].sum() == pytest.approx(held, rel=1e-6)
 
 
 def test_a_fit_keeps_them_and_a_file_too(tmp_path):

@@ -12,10 +12,10 @@ from bgn.conformal import Intervals, calibrated, of_predictions
 from bgn.engines.disk.table import on_disk
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.raw_rows import weight_exponent
-from bgn.engines.requests import RawBlock
-from bgn.engines.row_hashes import find_edge, row_hashes
+from bgn.engines.row_hashes import Hashes, few_of, find_edge, histogram, inside_bin, row_hashes
 from bgn.grow.history import OutOfFold
 from bgn.grow.roles import _few_and_often
+from bgn.inputs.arguments import threads
 from bgn.inputs.per_row import weights
 from bgn.model.network import on_gpu
 from bgn.model.schema import Schema
@@ -48,12 +48,12 @@ class WithIntervals:
         X, y, _ = _in_memory(self, rows, schema)
         weight = None if rows.weight is None else weights(rows.weight, len(X))
         share = self.validation_fraction  # type: ignore[attr-defined]
-        hashes = row_hashes(X.T, y, seed)
-        chosen = np.ones(len(X), dtype=bool) if held_out is not None else validating(X, y, weight, hashes, share, seed)
+        hashes = row_hashes(X.T, y, seed, threads(self.n_jobs))  # type: ignore[attr-defined]
+        chosen = np.ones(len(X), dtype=bool) if held_out is not None else validating(weight, hashes, share)
         if weight is not None:
             chosen &= weight > 0
         few = np.flatnonzero(chosen)
-        few = np.sort(few[np.argsort(hashes[few], kind="stable")[-_MOST_ROWS:]])
+        few = few[few_of(hashes[few], _MOST_ROWS, last=True)]
         if len(few):
             self.validation_rows_ = np.asarray(X[few], dtype=np.float64), np.asarray(y[few], dtype=np.float64)
             self._recalibrate()
@@ -72,13 +72,14 @@ class WithIntervals:
         weight = None if given.weight is None else weights(given.weight, len(X))
         share = self.validation_fraction  # type: ignore[attr-defined]
         total, count = np.zeros((len(X), *np.shape(self.network_.base))), np.zeros(len(X), np.int64)
-        for seed, member in zip(seeds, members, strict=True):
-            without = validating(X, y, weight, row_hashes(X.T, y, seed), share, seed)
+        hashes = [row_hashes(X.T, y, seed, threads(self.n_jobs)) for seed in seeds]  # type: ignore[attr-defined]
+        for own, member in zip(hashes, members, strict=True):
+            without = validating(weight, own, share)
             total[without] += member.network().predict_encoded(np.asarray(X[without], np.float64), scores=True)
             count += without
         seen = np.flatnonzero((count > 0) & (True if weight is None else weight > 0))
         if len(seen):
-            seen = np.sort(seen[np.argsort(row_hashes(X.T, y, seeds[0])[seen], kind="stable")[-_MOST_ROWS:]])
+            seen = seen[few_of(hashes[0][seen], _MOST_ROWS, last=True)]
             means = (total[seen].T / count[seen]).T
             found, targets = self.network_.linked(means), np.asarray(y[seen], np.float64)
             self.intervals_ = of_predictions(self.network_, found, targets)
@@ -113,14 +114,14 @@ class WithIntervals:
         return found.predict(X, level, groups)
 
 
-def validating(X: Any, y: Floats, weight: Floats | None, hashes: Any, share: float, seed: int) -> Bools:
+def validating(weight: Floats | None, hashes: Hashes, share: float) -> Bools:
     """Return which rows validate: those that growth chooses by the same hash of their content."""
-    source = RowsInMemory(X, y, weight, 1)
-    exponent = weight_exponent(source) if source.weighted else None
-    counts = np.sum([each.counts for each in source.ask(RawBlock.survey, seed, exponent)], axis=0)
-    if _few_and_often(counts, float(counts.sum()) / 2 ** (exponent or 0)):
-        return np.zeros(len(X), dtype=bool)
-    edge = find_edge(counts, lambda number: source.ask(RawBlock.inside, seed, exponent, number), share)
-    if edge is None:
-        return np.zeros(len(X), dtype=bool)
-    return np.asarray(hashes <= np.uint64(edge))
+    those, whole, exponent = hashes, None, 0
+    if weight is not None:
+        exponent = weight_exponent(RowsInMemory(np.empty((len(weight), 0)), weight, weight))
+        whole = np.rint(np.ldexp(weight, exponent)).astype(np.int64)
+        those, whole = hashes[whole > 0], whole[whole > 0]
+    counts = histogram(those, whole)
+    often = _few_and_often(counts, float(counts.sum()) / 2**exponent)
+    edge = None if often else find_edge(counts, lambda number: [inside_bin(those, whole, number)], share)
+    return np.zeros(len(hashes), dtype=bool) if edge is None else hashes <= np.uint64(edge)

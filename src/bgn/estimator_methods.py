@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.requests import RowSource
+from bgn.engines.row_hashes import few_of
 from bgn.explain.subject import decoded
 from bgn.model.above import ANSWERS
 from bgn.model.step import Floats
@@ -44,7 +44,7 @@ class AsksItself:
     def _keep_background(self, source: RowSource, seed: int) -> None:
         """Keep some training rows, chosen by their content."""
         if isinstance(source, RowsInMemory):
-            chosen = np.sort(np.argsort(source.hashes(seed), kind="stable")[:_MOST_ROWS])
+            chosen = few_of(source.hashes(seed), _MOST_ROWS)
             self.background_ = decoded(self.network_, source.encoded(chosen))
 
     @property

@@ -63,7 +63,8 @@ def test_a_folder_and_a_known_schema(frame, tmp_path):
     known = FileTable(tmp_path, schema=schema, gaps=True)
     assert known.schema is schema
     assert np.array_equal(matrix(known), schema.encode(X, gaps=True), equal_nan=True)
-    pl.from_pandas(frame[frame.columns[::-1]]).write_parquet(tmp_path / "polars.pq")
+    numbers = frame.astype({"floor": float})  # polars knows no categories of numbers
+    pl.from_pandas(numbers[frame.columns[::-1]]).write_parquet(tmp_path / "polars.pq")
     again = FileTable(tmp_path / "polars.pq", schema=schema, gaps=True)
     assert np.array_equal(matrix(again), schema.encode(X, gaps=True), equal_nan=True)
     X.drop(columns="city").to_parquet(tmp_path / "less.pq")

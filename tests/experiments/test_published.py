@@ -14,7 +14,7 @@ from experiments.__main__ import main
 from experiments.estimate import duration
 from experiments.options import Options
 from experiments.publish import RESULTS
-from experiments.runner import compare
+from experiments.runner import chosen, compare
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = sorted(path.stem for path in RESULTS.glob("*.jsonl"))
@@ -99,7 +99,7 @@ def test_published_tables_are_printed(capsys):
     assert main(["accuracy", "--published"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith("Test MSE\n\ntable        whose    BGN, as in the paper")
-    assert "Made by `python -m experiments accuracy --reduced`" in err
+    assert "Made by `python -m experiments accuracy --reduced --seeds 3`" in err
     assert "BGN, size no concern" not in out
     assert main(["accuracy", "--published", "--full", "--datasets", "bike", "--format", "csv"]) == 0
     out = capsys.readouterr().out
@@ -125,11 +125,14 @@ def test_what_is_not_published_is_said(capsys):
 
 def test_time_left_is_that_of_the_published_runs(tmp_path, capsys):
     assert main(["all", "--status", "--store", str(tmp_path / "none")]) == 0
-    found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", capsys.readouterr().out, re.MULTILINE))
+    out = capsys.readouterr().out
+    found = dict(re.findall(r"^(\w+): 0 done, .*; (.*) left with one job$", out, re.MULTILINE))
     assert found.keys() == STUDIES.keys()
     work = compare("trees", Options("reduced"), records.read(RESULTS / "trees.jsonl"))
     assert not work.missing
     assert found["trees"] == duration(sum(run.seconds for run in work.done.values()))
+    shared = {key for name in STUDIES for key in chosen(name, Options())}  # bounds and timing show fits of accuracy
+    assert f"all: {len(shared)} missing, shared ones counted once" in out
 
 
 def test_all_published_tables_are_printed_at_once(capsys):

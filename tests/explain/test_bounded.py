@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 import bgn
 from bgn import Layer, Network
 from bgn.explain.attainable.domain import read_domain
+from bgn.model.neuron import Neuron, Projection
 from bgn.show.curve import corners
-from tests.networks import problems, table_networks, table_rows, town, town_rows
+from tests.networks import TABLE, problems, table_networks, table_rows, town, town_rows
 from tests.reference.attainable import moves, range_of
 from tests.reference.explain import cheapest_table_row
 
@@ -54,6 +55,14 @@ def test_extremes_and_certificates_of_all_regions(case, shares, within):
         if told.direction == "neither":
             assert told.rises is not None
             assert told.falls is not None
+
+
+def test_a_question_about_gaps_alone_has_no_far_ends():
+    there = Neuron(Projection((0, 4), (0.0, (0.0, 0.0, 0.0)), (-2.6, 0.0)), -1.0)
+    layer = Layer.of([there, Neuron(Projection((0,), (1.7,)), -1.0, missing=False)], 5)
+    network = Network([layer], [1.0, 2.0], 10.0, schema=TABLE).changed(bounds=(None, 11.0))
+    low, high = bgn.certify(network)["age"].rises
+    assert max(abs(low[0]), abs(high[0])) < 1e9
 
 
 @settings(max_examples=60, deadline=None)

@@ -68,11 +68,11 @@ def test_dates_in_python():
 
 
 def test_dates_in_duckdb():
-    duckdb = pytest.importorskip("duckdb")
+    duckdb, pa = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
     network, frame = network_of_dates(), table(dates(300, False))
     given = frame.assign(n=np.arange(len(frame)), **{"sold on": pd.to_datetime(frame["sold on"])})
     with duckdb.connect() as database:
-        database.register("rows", given)
+        database.register("rows", pa.Table.from_pandas(given))
         query = export.to_sql(network, dialect="duckdb", keep=["n"])
         found = database.execute(f"SELECT prediction FROM ({query}) ORDER BY n").fetchall()
     assert [each[0] for each in found] == network.predict(frame).tolist()

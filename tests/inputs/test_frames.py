@@ -143,6 +143,15 @@ def test_blocks_tell_what_the_whole_tells(table, data):
         assert order[0].merged(*order[1:]).schema() == schema_of(frame)
 
 
+def test_a_category_without_levels_says_nothing_of_an_order():
+    sizes = pd.Categorical(["S", "L"], categories=["S", "M", "L"], ordered=True)
+    full, empty = (Kinds.of(pd.DataFrame({"size": values})) for values in (sizes, pd.Categorical([])))
+    for merged in (full.merged(empty), empty.merged(full)):
+        (column,) = merged.schema().columns
+        assert column.ordered
+        assert column.levels == ("S", "M", "L")
+
+
 def test_what_each_kind_of_column_becomes():
     frame = pd.DataFrame(
         {

@@ -229,7 +229,7 @@ def test_sliders_fields_and_lights(opened) -> None:
     assert value(page) == network.predict([full])[0]
     terms = bgn.as_terms(network)
     for i, new in ((0, 0.75), (1, -1.25), (0, 2.0)):
-        page.locator(f"#s{i}").fill(str(new))
+        page.locator(f"#s{i}").fill(f"{new:g}")
         full[order[i]] = float(page.input_value(f"#c{i}"))
         assert value(page) == network.predict([full])[0]
         lit = [line.get_attribute("class") == "lit" for line in page.locator(".terms tbody tr").all()]

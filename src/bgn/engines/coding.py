@@ -161,12 +161,15 @@ def coding_of(columns: Sequence[Column], gaps: NDArray[np.bool_], sample: NDArra
 def _median(values: NDArray[Any], weight: Integers) -> float:
     """The value up to which half of the weight lies, gaps left aside; one that is there."""
     there = ~np.isnan(values)
-    order = np.argsort(values[there], kind="stable")
-    reached = np.cumsum(weight[there][order])
-    if len(order) == 0:
+    values, weight = values[there], weight[there]
+    if len(values) == 0:
         return 0.0
-    middle = int(np.searchsorted(2 * reached, reached[-1]))
-    return float(values[there][order][middle]) + 0.0
+    if (weight == weight[0]).all():  # no need to put all in order
+        middle = (len(values) - 1) // 2
+        return float(np.partition(values, middle)[middle]) + 0.0
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order])
+    return float(values[order][np.searchsorted(2 * reached, reached[-1])]) + 0.0
 
 
 def _commonest(codes: NDArray[Any], weight: Integers, levels: int) -> float:

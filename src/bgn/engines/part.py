@@ -20,6 +20,7 @@ from bgn.engines.protocol import NO_OUTPUT, Floats, Integers, Loss, Measures, Ou
 from bgn.engines.ramp_rows import RampRows
 from bgn.engines.regions import Regions, merge_regions, region_keys
 from bgn.engines.requests import CellPart
+from bgn.engines.shared_rows import told_of
 from bgn.model.neuron import Neuron, Projection
 
 PROBES = 64
@@ -57,12 +58,10 @@ class Part(RampRows, CellPart):
     def measure(self) -> Measures:
         n = min(self.n_rows, PROBES)
         probes = self.columns[:, np.arange(n) * self.n_rows // max(n, 1)]
-        reach = [(float(c.min()), float(c.max())) if n else (np.inf, -np.inf) for c in self.columns]
-        low, high = np.array(reach, np.float64).reshape(-1, 2).T
-        whole = np.array([bool((column == np.rint(column)).all()) for column in self.columns], bool)
+        low, high, whole = np.array(self.each(told_of, self.columns), np.float64).reshape(-1, 3).T
         total = int(self.weight.sum()) if len(self.weight) else self.n_rows
         return Measures(
-            self.n_rows, total, self._total(self.target), self._limbs(self._start), low, high, whole, probes
+            self.n_rows, total, self._total(self.target), self._limbs(self._start), low, high, whole > 0, probes
         )
 
     # -- cuts ----------------------------------------------------------------------------------------------
@@ -309,7 +308,7 @@ class Part(RampRows, CellPart):
         return self._column_sums(centre, scale, values)
 
     def products(self, output: Output, centre: Floats, scale: Floats, shift: int) -> Integers:
-        return self._products(slice(None), centre, scale, self.residual(output) >> shift)
+        return self._products(centre, scale, self.residual(output) >> shift)
 
     def residual_sum(self, output: Output, shift: int) -> int:
         return self._total(self.residual(output) >> shift)

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from bgn.engines.class_part import part_of
 from bgn.engines.coding import Coding
+from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.part import Part
 from bgn.engines.protocol import Integers, Loss
 from bgn.engines.requests import RawBlock, RowSource
 from bgn.engines.row_hashes import Hashes, Inside, histogram, inside_bin, row_hashes
 from bgn.inputs.per_row import check_reach
 
-_AT_ONCE = 1 << 12  # rows
+_AT_ONCE, _GATHERED = 1 << 12, 1 << 14  # rows
 _FRACTIONAL_TOTAL = 2**30
 _FINE_WEIGHT_BITS = 30
 
@@ -83,8 +84,8 @@ class RawRows(RawBlock):
     Arrays here, tensors in :class:`bgn.engines.gpu.raw_rows.RawTensors`, which says what it does otherwise.
     """
 
-    def __init__(self, columns: Any, target: Any, weight: Any = None) -> None:
-        self.columns, self.target, self.weight = columns, target, weight
+    def __init__(self, columns: Any, target: Any, weight: Any = None, threads: int = 1) -> None:
+        self.columns, self.target, self.weight, self.threads = columns, target, weight, threads
 
     def weights(self) -> Weights:
         w = self.weight[self.weight > 0]
@@ -125,18 +126,28 @@ class RawRows(RawBlock):
         index = where[first]
         return Sample(hashes, rows.columns[:, index], plan.loss.targets.steps(rows.target[index]), weight)
 
-    def part(self, plan: Plan, held_out: bool, threads: int = 1) -> Part:
+    def part(self, plan: Plan, held_out: bool) -> Part:
         """The rows that learn, or those that validate, as part of an engine."""
         rows = self._rows(plan.seed, plan.exponent)
         which = self._chosen(rows.hashes, plan, held_out)
-        columns = np.empty((len(rows.columns), int(which.sum())), rows.columns.dtype)
-        for to, column in zip(columns, rows.columns, strict=True):
-            to[:] = column[which]
+        columns = self._gathered(rows.columns, which)
         weight = None if rows.weight is None else rows.weight[which]
         columns = columns if plan.coding is None else plan.coding.columns(columns)
         return part_of(
-            columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss_of(held_out), threads
+            columns, plan.loss.targets.steps(rows.target[which]), weight, plan.loss_of(held_out), self.threads
         )  # fmt: skip
+
+    def _gathered(self, columns: NDArray[Any], which: NDArray[np.bool_]) -> NDArray[Any]:
+        """Some rows of all columns, each column contiguous; a few rows, which may lie together, at a time."""
+        chosen = [start + np.flatnonzero(which[start : start + _GATHERED]) for start in range(0, len(which), _GATHERED)]
+        ends = np.cumsum([0, *map(len, chosen)])
+        gathered = np.empty((len(columns), int(ends[-1])), columns.dtype)
+
+        def fill(k: int) -> None:
+            gathered[:, ends[k] : ends[k + 1]] = columns[:, chosen[k]]
+
+        ThreadPool(self.threads).each(fill, range(len(chosen)))
+        return gathered
 
     def _chosen(self, hashes: Any, plan: Plan, held_out: bool, limit: int | None = None) -> Any:
         """Mark the rows that validate, or the others; of these the ones whose hash is below a limit."""
@@ -147,7 +158,7 @@ class RawRows(RawBlock):
         """The rows of positive weight, hashed; the last reply is remembered."""
         known: tuple[Any, _HashedRows] | None = getattr(self, "_last", None)
         if known is None or known[0] != (seed, exponent):
-            columns, target, hashes, weight = self.columns, self.target, self.hashes(seed), None
+            columns, target, hashes, weight = self.columns, self.target, self.known_hashes(seed), None
             if self.weight is not None:
                 weight = self._whole_weight(exponent or 0)
                 keep = weight > 0
@@ -157,11 +168,18 @@ class RawRows(RawBlock):
             known = self._last = (seed, exponent), rows
         return known[1]
 
+    def known_hashes(self, seed: int) -> Any:
+        """A hash of every row's content; the last ones are remembered."""
+        known: tuple[int, Any] | None = getattr(self, "_hashed", None)
+        if known is None or known[0] != seed:
+            known = self._hashed = seed, self.hashes(seed)
+        return known[1]
+
     # -- what depends on where the rows are ------------------------------------------------------------------
 
     def hashes(self, seed: int) -> Any:
         """A hash of every row's content."""
-        return row_hashes(self.columns, self.target, seed)
+        return row_hashes(self.columns, self.target, seed, self.threads)
 
     def _hash(self, value: int) -> Any:
         """A number to compare hashes with."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.integers import Integers
+from bgn.engines.memory.threads import ThreadPool
 
 Hashes = NDArray[np.uint64]
 # Hashes that fall in one bin, their weights, and the largest hash below the bin (None where there is none).
@@ -33,16 +34,19 @@ def one_of_a_kind(column: NDArray[Any]) -> NDArray[np.float64]:
     return values
 
 
-def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: int) -> Hashes:
+def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: int, threads: int = 1) -> Hashes:
     """Return a 64-bit hash of every row's content, the target included."""
-    values = [*columns, y]
-    with np.errstate(over="ignore"):
-        hashes = np.full(len(y), mix(np.array([seed], dtype=np.uint64) + _GOLDEN)[0])
-        for start in range(0, len(y), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
+    values, hashes = [*columns, y], np.empty(len(y), np.uint64)
+
+    def fill(some: slice) -> None:
+        with np.errstate(over="ignore"):
+            found = mix(np.array([seed], dtype=np.uint64) + _GOLDEN)
             for column in values:
                 bits = one_of_a_kind(column[some]).view(np.uint64)
-                hashes[some] = mix((hashes[some] ^ bits) * _GOLDEN + _GOLDEN)
+                found = mix((found ^ bits) * _GOLDEN + _GOLDEN)
+            hashes[some] = found
+
+    ThreadPool(threads).each(fill, [slice(start, start + _AT_ONCE) for start in range(0, len(y), _AT_ONCE)])
     return hashes
 
 
@@ -83,6 +87,16 @@ def find_edge(counts: Integers, fetch: Callable[[int], list[Inside]], share: flo
         ends.insert(0, (before, max(below)))
     ends = [end for end in ends if end[0] < total]
     return min(ends, key=lambda end: (abs(end[0] - wanted), end[0]))[1] if ends else None
+
+
+def few_of(hashes: Hashes, number: int, last: bool = False) -> NDArray[np.intp]:
+    """Where the so many smallest hashes are, or the largest; of equal ones the first, or the last."""
+    where = np.arange(len(hashes))
+    if len(hashes) > number > 0:  # most need not be put in order
+        edge = np.partition(hashes, -number if last else number - 1)[-number if last else number - 1]
+        where = np.flatnonzero(hashes >= edge if last else hashes <= edge)
+    order = np.argsort(hashes[where], kind="stable")
+    return np.sort(where[order[max(len(order) - number, 0) :] if last else order[:number]])
 
 
 def lowest(hashes: Hashes, weight: Integers | None, share: float) -> NDArray[np.bool_]:

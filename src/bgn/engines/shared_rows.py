@@ -18,7 +18,8 @@ from bgn.model.neuron import Neuron, Projection
 # From so many rows, or values, on threads share directions and columns, and from so many rows on rows.
 _ROWS_FOR_SHARING = 1 << 12
 _VALUES_FOR_SHARING = 1 << 21
-_ROWS_FOR_THREADS = 1 << 18
+_ROWS_FOR_THREADS = 1 << 16
+_COLUMNS_FOR_SHARING = 1 << 9
 # More pieces of rows than threads: one that wakes late finds something left to do.
 _PIECES = 4
 _NO_WEIGHT = np.empty(0, np.int64)
@@ -88,6 +89,21 @@ class SharedRows:
         parts = self._gathered(lambda: np.zeros(shape, np.int64), lambda span, out: kernel(*arguments, *span, out))
         return parts[0] if len(parts) == 1 else np.asarray(sum(parts))
 
+    def _by_column(
+        self, shape: int | tuple[int, ...], kernel: Callable[..., Any], centre: Floats, scale: Floats, *arguments: Any
+    ) -> Integers:
+        """Run one that adds to sums of every column, centred and scaled; threads share columns where these are many."""
+        columns = self.columns
+        if self._pool is None or self.n_columns < _COLUMNS_FOR_SHARING:
+            return self._sum(shape, kernel, columns, centre, scale, *arguments)
+        out, edges = np.zeros(shape, np.int64), np.linspace(0, len(columns), _PIECES * self.threads + 1).astype(int)
+
+        def part(some: slice) -> None:
+            kernel(columns[some], centre[some], scale[some], *arguments, 0, self.n_rows, out[some])
+
+        self.each(part, [slice(*ends) for ends in pairwise(edges.tolist())])
+        return out
+
     def _fill(self, kernel: Callable[..., Any], *arguments: Any) -> Integers:
         """Run a kernel that writes one integer per row."""
         out = np.empty(self.n_rows, np.int64)
@@ -101,7 +117,7 @@ class SharedRows:
     def _column_sums(self, centre: Floats, scale: Floats, values: Integers) -> Integers:
         """Sum of every integer column times `values`."""
         if self.below is None:
-            return self._sum(self.n_columns, kernels.column_sums, self.columns, centre, scale, values)
+            return self._by_column(self.n_columns, kernels.column_sums, centre, scale, values)
         return self._signed_sums(values) * signs(centre, scale)
 
     def _signed_sums(self, values: Integers) -> Integers:
@@ -109,11 +125,11 @@ class SharedRows:
         return 2 * self._sum(self.n_columns, kernels.fired_sums, self.below, values, self.n_columns) - values.sum()
 
     def column_squares(self, centre: Floats, scale: Floats) -> Integers:
-        return self._sum((self.n_columns, 2), kernels.column_squares, self.columns, centre, scale, self.weight)
+        return self._by_column((self.n_columns, 2), kernels.column_squares, centre, scale, self.weight)
 
     def gram(self, column: int, centre: Floats, scale: Floats) -> Integers:
         if self.below is None:
-            return self._products(slice(None), centre, scale, self._column(column, centre, scale))
+            return self._products(centre, scale, self._column(column, centre, scale))
         values = self.columns[column].astype(np.int64)
         sums = self._signed_sums(values * self.weight if len(self.weight) else values)
         sign = signs(centre, scale)
@@ -124,12 +140,9 @@ class SharedRows:
         """One column as integers."""
         return np.rint((self.columns[j].astype(np.float64) - centre[j]) * scale[j]).astype(np.int64)
 
-    def _products(self, which: slice, centre: Floats, scale: Floats, other: Integers) -> Integers:
-        """Limbs of some integer columns times another."""
-        columns = self.columns[which]
-        return self._sum(
-            (len(columns), 2), kernels.column_products, columns, centre[which], scale[which], other, self.weight
-        )
+    def _products(self, centre: Floats, scale: Floats, other: Integers) -> Integers:
+        """Limbs of every integer column times another."""
+        return self._by_column((self.n_columns, 2), kernels.column_products, centre, scale, other, self.weight)
 
     def line(self, projection: Projection) -> Line:
         """What kernels need to project the rows; where categories are looked up, the last few are remembered."""
@@ -167,3 +180,10 @@ def line_of(columns: NDArray[Any], projection: Projection) -> Line:
 def signs(centre: Floats, scale: Floats) -> Integers:
     """What a +1 is as an integer, for columns of +-1; zero where all rows hold the same."""
     return np.where(centre == 0.0, scale, 0.0).astype(np.int64)
+
+
+def told_of(column: NDArray[Any]) -> tuple[float, float, bool]:
+    """The least and the greatest value of a column, and whether all are whole numbers."""
+    if len(column) == 0:
+        return np.inf, -np.inf, True
+    return float(column.min()), float(column.max()), bool((column == np.rint(column)).all())

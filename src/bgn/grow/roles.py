@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bgn.engines.class_part import part_of
 from bgn.engines.coding import Coding, coding_of
 from bgn.engines.memory.engine import MemoryEngine
+from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.protocol import Engine, Integers, Loss
 from bgn.engines.raw_rows import Plan, Sample, weight_exponent
 from bgn.engines.requests import RawBlock, RowSource
@@ -109,7 +110,7 @@ def assign_roles(
             evaluation.close()
     if not source.kept:
         source.close()
-    folds = _folds(sample, plan, cv, 2.0**scaled) if cv else ()
+    folds = _folds(sample, plan, cv, 2.0**scaled, threads) if cv else ()
     searched = train if plan.limit is None and isinstance(train, MemoryEngine) else _engine_of(sample, plan, threads)
     return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach), scaled
 
@@ -159,7 +160,7 @@ def _folding(cv: Folding, rows: float, columns: int, validation_fraction: float)
     return cv
 
 
-def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float) -> tuple[Roles, ...]:
+def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float, threads: int) -> tuple[Roles, ...]:
     """The rows so many times, each time with other rows to validate on; folds without either kind are left out."""
     assert cv is not None
     assert not isinstance(cv, str)
@@ -168,13 +169,16 @@ def _folds(sample: Sample, plan: Plan, cv: Folding, unit: float) -> tuple[Roles,
         shares = [(dealt != fold, dealt == fold) for fold in range(cv)]
     else:
         shares = [(np.isin(sample.hashes, learn), np.isin(sample.hashes, judge)) for learn, judge in cv]
-    folds, judged = [], replace(plan, loss=plan.loss_of(True))
-    for share in shares:
+    judged = replace(plan, loss=plan.loss_of(True))
+    inside = threads if sample.columns.size > _MANY_VALUES else 1  # side by side they have little left to share
+
+    def fold(share: Sequence[NDArray[np.bool_]]) -> Roles:
         some = [_some_of(sample, np.flatnonzero(chosen)) for chosen in share]
-        if all(len(each.weight) for each in some):
-            train, validation = _engine_of(some[0], plan, 1), _engine_of(some[1], judged, 1)
-            folds.append(Roles(train, validation, train, plan.coding, unit))
-    return tuple(folds)
+        train, validation = _engine_of(some[0], plan, inside), _engine_of(some[1], judged, inside)
+        return Roles(train, validation, train, plan.coding, unit)
+
+    there = [share for share in shares if all(chosen.any() for chosen in share)]
+    return tuple(ThreadPool(threads).each(fold, there))
 
 
 def _dealt(sample: Sample, number: int) -> Integers:
@@ -202,6 +206,9 @@ def _few_and_often(counts: Integers, rows: float) -> bool:
 
 def _together(parts: Sequence[Sample]) -> Sample:
     """The sample of all blocks, equal rows put together."""
+    one = parts[0].hashes
+    if len(parts) == 1 and (one[1:] > one[:-1]).all():  # they are
+        return replace(parts[0], columns=np.ascontiguousarray(parts[0].columns))
     hashes, first, number = np.unique(
         np.concatenate([part.hashes for part in parts]), return_index=True, return_inverse=True
     )

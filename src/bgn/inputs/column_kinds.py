@@ -89,6 +89,8 @@ class ColumnKind:
 
     def _with_levels(self, values: Coded) -> ColumnKind:
         observed = values.observed
+        # Without a level, Arrow's arrays before version 25 have no order whatever their type.
+        says_order = not values.loose and (values.ordered or bool(values.levels))
         truth = bool(values.levels) and all(isinstance(level, bool) for level in values.levels)
         words = frozenset(level for level in observed if isinstance(level, str))
         truths = frozenset(level for level in observed if isinstance(level, bool))
@@ -103,7 +105,7 @@ class ColumnKind:
             words=words,
             numbers=numbers,
             truths=truths,
-            orders=frozenset() if values.loose else frozenset([values.levels if values.ordered else None]),
+            orders=frozenset([values.levels if values.ordered else None]) if says_order else frozenset(),
         )
 
     @property

@@ -87,7 +87,7 @@ class RawTensors(RawRows):
             weight.cpu().numpy(),
         )
 
-    def part(self, plan: Plan, held_out: bool, threads: int = 1) -> Any:
+    def part(self, plan: Plan, held_out: bool) -> Any:
         """The rows that learn, or those that validate, as part of an engine."""
         rows = self._rows(plan.seed, plan.exponent)
         index = self._chosen(rows.hashes, plan, held_out).nonzero().squeeze(1)

@@ -56,7 +56,7 @@ class RowsInMemory(OneBlock):
     """Raw rows in memory, as a source."""
 
     def __init__(self, X: NDArray[Any], y: Floats, sample_weight: Floats | None = None, threads: int = 1) -> None:
-        self._rows, self._threads = RawRows(X.T, y, sample_weight), threads
+        self._rows = RawRows(X.T, y, sample_weight, threads)
         super().__init__(self._rows, sample_weight is not None)
 
     def beside(self, threads: int) -> RowsInMemory:
@@ -65,11 +65,11 @@ class RowsInMemory(OneBlock):
 
     def hashes(self, seed: int) -> Hashes:
         """A hash of every row's content."""
-        return np.asarray(self._rows.hashes(seed))
+        return np.asarray(self._rows.known_hashes(seed))
 
     def encoded(self, chosen: NDArray[Any]) -> Floats:
         """Some of the rows as a network reads them."""
         return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)
 
     def engine(self, plan: Plan, held_out: bool) -> MemoryEngine:
-        return MemoryEngine(self._rows.part(plan, held_out, self._threads), plan.loss_of(held_out))
+        return MemoryEngine(self._rows.part(plan, held_out), plan.loss_of(held_out))

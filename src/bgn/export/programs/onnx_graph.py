@@ -48,7 +48,9 @@ class Graph:
         first = f"{self._prefix}n{number}"
         names = [first if count == 1 else f"{first}_{k}" for k in range(count)]
         domain = "ai.onnx.ml" if operator in _LABELS else ""
-        self._nodes.append(self._onnx.helper.make_node(operator, list(inputs), names, domain=domain, **attributes))
+        # Named, since onnxruntime before version 1.22 names what it makes of nodes after them, and each name only once.
+        make = self._onnx.helper.make_node
+        self._nodes.append(make(operator, list(inputs), names, name=first, domain=domain, **attributes))
         return names
 
     def constant(self, values: ArrayLike, kind: Any = np.float64) -> str:

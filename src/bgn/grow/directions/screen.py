@@ -22,6 +22,7 @@ _WORTH = 0.3  # cuts whose plain gain is below this share of the best are not ju
 _BLOCK = 8192
 _SMALLEST = 1e-300  # width of a cell: their number per unit must be a float64
 _FINEST = 2.0**50  # cells between zero and the values: more are not told apart by a float64
+_PIECES = 2  # for every thread: one that wakes late finds something left to do
 _LEVELS = 4  # profiles of a direction: the first, and those of its fullest cell
 
 
@@ -249,5 +250,5 @@ def judge_directions(rows, lines, width, refit, out):
 
 def spread_over_threads(rows: Part, part: Callable[[slice], None], number: int, least: int) -> None:
     """Share `number` items out among the threads, at least so many to each: fewer are not worth the waiting."""
-    size = max(-(-number // rows.threads), least)
+    size = max(-(-number // (_PIECES * rows.threads)), least)
     rows.each(part, [slice(k, k + size) for k in range(0, number, size)])
