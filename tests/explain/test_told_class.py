@@ -106,6 +106,14 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     assert list(fits[0].classes_) == ["ja", "nein"]
     np.testing.assert_array_equal(fits[0].predict_proba(X), fits[1].predict_proba(X))
     assert fits[0].equation().startswith("log-odds of gekauft = ja = ")
+    why, chance = fits[0].explain(X), fits[0].predict_proba(X)[:, 0]
+    np.testing.assert_allclose(why.base_value + why.values.sum(axis=1), np.log(chance / (1.0 - chance)), atol=1e-9)
+    assert why.classes == ("nein", "ja")
+    assert bgn.effect(fits[0], "Jahre", X).target == "probability of gekauft = ja"
+    judged = bgn.evaluate(fits[0], X, np.where(bought, "ja", "nein"))
+    assert judged.scores["sensitivity"] == np.mean(fits[0].predict(X)[bought] == "ja")
+    np.testing.assert_allclose(bgn.extremes(fits[0], "seen", gaps=False).high, chance.max())
+    assert fits[0].counterfactual(X.iloc[0], probability=(0.9, 1.0)).label == "ja"
     path, model = tmp_path / "ja.csv", tmp_path / "ja.json"
     X.assign(gekauft=np.where(bought, "ja", "nein")).to_csv(path, index=False)
     bgn.save(fits[0], model)

@@ -161,7 +161,7 @@ def test_words_for_gaps_are_said_and_can_be_changed() -> None:
     table, met = fitted(text)
     assert table.column("a").to_pylist() == [1, None, 3, 4]
     assert table.column("b").to_pylist() == [None, None, None, "x"]
-    assert "read as missing: '-' (1 in 'a'), '?' (1 in 'b'), 'unknown' (1 in 'b'), 'NA' (1 in 'b')" in met.notes[0]
+    assert "read as missing: '-' (1) in 'a'; '?' (1), 'unknown' (1), 'NA' (1) in 'b'." in met.notes[0]
     table, met = fitted(text, gaps=("-",))
     assert table.column("b").to_pylist() == ["?", "unknown", " NA ", "x"]
     assert table.column("a").null_count == 1
@@ -191,7 +191,7 @@ def test_the_usual_marks_are_gaps_however_they_are_spelt(mark: str) -> None:
     table, met = fitted(f"a|b\n1|x\n{mark}|{mark}\n3|none\n", sep=";")
     assert table.column("a").to_pylist() == [1, None, 3]
     assert table.column("b").to_pylist() == ["x", None, "none"]  # in small letters, none is a value
-    assert met.notes[0].startswith(f"read as missing: {mark!r} (1 in 'a', 1 in 'b')")
+    assert met.notes[0].startswith(f"read as missing: {mark!r} (1) in 'a'; {mark!r} (1) in 'b'. If")
 
 
 def test_codes_keep_their_zeros(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_codes_keep_their_zeros(tmp_path: Path) -> None:
 def test_a_model_keeps_its_words_for_gaps(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,w,y\n" + "".join(f"{i},{'?' if i % 3 else 'x'},{i}\n" for i in range(30)))
     fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "-o", tmp_path / "m.json"
-    assert "read as missing: '?' (20 in 'w')" in call(*fit, "--missing", "drop").err
+    assert "read as missing: '?' (20) in 'w'" in call(*fit, "--missing", "drop").err
     assert "missing" not in call(*fit, "--gaps", "none").err
     assert read(tmp_path / "m.json").preparation.gaps == ()
     assert "lack" not in call("predict", tmp_path / "m.json", tmp_path / "t.csv").err

@@ -12,7 +12,9 @@ from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.numerals import DoubtfulColumns, Met
 from bgn.inputs.refusal import listed, option, option_of
+from bgn.printable import clean
 
+_MOST_TOLD = 6  # columns, and words of each, that a note names
 GapCounts = dict[str, dict[str, int]]
 """How often each word says missing, column by column."""
 
@@ -82,18 +84,18 @@ def _code_notes(codes: Sequence[str]) -> list[str]:
     return [f"{column} {listed(codes)}: codes that begin with zeros are read as words ({remedy})."]
 
 
-def _gap_notes(gaps: Mapping[str, Mapping[str, int]]) -> list[str]:
+def _gap_notes(gaps: GapCounts) -> list[str]:
     """Say which words count as missing, and where."""
-    places: dict[str, list[tuple[int, str]]] = {}
-    for name, said in gaps.items():
-        for word, count in said.items():
-            places.setdefault(word, []).append((-count, name))
-    told = []
-    for word, columns in places.items():
-        first = [f"{-count:,} in {name!r}" for count, name in sorted(columns)[:3]]
-        more = [f"{len(columns) - 3} more columns"] if len(columns) > 3 else []
-        told.append(f"{word!r} ({', '.join(first + more)})")
-    if not told:
+    if not gaps:
         return []
+    most = sorted(gaps, key=lambda name: -sum(gaps[name].values()))[:_MOST_TOLD]
+    told = [f"{_words(gaps[name])} in {clean(name, 40)!r}" for name in gaps if name in most]
+    more = [f"others in {len(gaps) - len(most)} more columns"] if len(gaps) > len(most) else []
     remedy = f"If one of these is a value, list those that are none: {option('gaps')}."
-    return [f"read as missing: {', '.join(told)}. {remedy}"]
+    return [f"read as missing: {'; '.join(told + more)}. {remedy}"]
+
+
+def _words(said: Mapping[str, int]) -> str:
+    """Return words with how often each was met."""
+    words = [f"{word!r} ({count:,})" for word, count in said.items()]
+    return ", ".join(words[:_MOST_TOLD]) + (f" and {len(words) - _MOST_TOLD} others" if len(words) > _MOST_TOLD else "")
