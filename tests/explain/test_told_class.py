@@ -13,6 +13,7 @@ import pytest
 import bgn
 from bgn.explain.evaluate.judged import JudgedRows
 from bgn.model.told import affirmed, as_told, is_turned, swapped
+from bgn.report.facts import Facts
 from tests.command import call
 from tests.networks import town, town_rows
 from tests.optional import pandas as pd
@@ -129,5 +130,9 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     assert "probability of ja" in call("counterfactual", model, path, "--at-least", 0.9).out
     written = bgn.write_report(fits[0], X, np.where(bought, "ja", "nein"), tmp_path / "report.html")
     assert "the probability of “ja”" in written.read_text(encoding="utf-8")
+    facts = Facts.of(fits[0], X, np.where(bought, "ja", "nein"), None, None)
+    sets, own = facts.intervals.predict_encoded(facts.rows, 0.9), fits[0].intervals_.predict_encoded(facts.rows, 0.9)
+    np.testing.assert_array_equal(sets, own[:, ::-1])
+    np.testing.assert_array_equal(facts.judged_target == 1, bought)
     assert bgn.load(model).predict_proba(X).tolist() == fits[0].predict_proba(X).tolist()
     assert io.StringIO(call("predict", model, path).out).readline() == "prediction\n"
