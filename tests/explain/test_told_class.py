@@ -127,6 +127,7 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
         assert "gekauft = ja" in call(command[0], model, *command[1:]).out
     assert "log-odds of gekauft = nein" in call("show", model, "--class", "nein").out
     assert "positive: ja" in call("evaluate", model, path).out
+    assert "score and probability are those of 'nein'" in call("export", model, "--to", "sql").err
     assert "probability of ja" in call("counterfactual", model, path, "--at-least", 0.9).out
     written = bgn.write_report(fits[0], X, np.where(bought, "ja", "nein"), tmp_path / "report.html")
     assert "the probability of “ja”" in written.read_text(encoding="utf-8")
