@@ -149,6 +149,12 @@ class Prepared:
         require("pandas", extra="cli")
         return self.table.to_pandas()
 
+    def target(self) -> Any:
+        """Return the target, at fit, as a pandas series by its name, which models then know it by."""
+        if self.y is None:
+            raise ValueError("target was not named when the table was read: use bgn.preparation.fit(data, target=...).")
+        return require("pandas", extra="cli").Series(self.y, name=self.preparation.schema.target)
+
 
 def fit(
     data: Any,

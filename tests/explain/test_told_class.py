@@ -13,6 +13,7 @@ import pytest
 import bgn
 from bgn.explain.evaluate.judged import JudgedRows
 from bgn.model.told import affirmed, as_told, is_turned, swapped
+from bgn.report.facts import Facts
 from tests.command import call
 from tests.networks import town, town_rows
 from tests.optional import pandas as pd
@@ -106,6 +107,14 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
     assert list(fits[0].classes_) == ["ja", "nein"]
     np.testing.assert_array_equal(fits[0].predict_proba(X), fits[1].predict_proba(X))
     assert fits[0].equation().startswith("log-odds of gekauft = ja = ")
+    why, chance = fits[0].explain(X), fits[0].predict_proba(X)[:, 0]
+    np.testing.assert_allclose(why.base_value + why.values.sum(axis=1), np.log(chance / (1.0 - chance)), atol=1e-9)
+    assert why.classes == ("nein", "ja")
+    assert bgn.effect(fits[0], "Jahre", X).target == "probability of gekauft = ja"
+    judged = bgn.evaluate(fits[0], X, np.where(bought, "ja", "nein"))
+    assert judged.scores["sensitivity"] == np.mean(fits[0].predict(X)[bought] == "ja")
+    np.testing.assert_allclose(bgn.extremes(fits[0], "seen", gaps=False).high, chance.max())
+    assert fits[0].counterfactual(X.iloc[0], probability=(0.9, 1.0)).label == "ja"
     path, model = tmp_path / "ja.csv", tmp_path / "ja.json"
     X.assign(gekauft=np.where(bought, "ja", "nein")).to_csv(path, index=False)
     bgn.save(fits[0], model)
@@ -118,8 +127,13 @@ def test_fits_keep_scikit_learns_order(tmp_path: Path) -> None:
         assert "gekauft = ja" in call(command[0], model, *command[1:]).out
     assert "log-odds of gekauft = nein" in call("show", model, "--class", "nein").out
     assert "positive: ja" in call("evaluate", model, path).out
+    assert "score and probability are those of 'nein'" in call("export", model, "--to", "sql").err
     assert "probability of ja" in call("counterfactual", model, path, "--at-least", 0.9).out
     written = bgn.write_report(fits[0], X, np.where(bought, "ja", "nein"), tmp_path / "report.html")
     assert "the probability of “ja”" in written.read_text(encoding="utf-8")
+    facts = Facts.of(fits[0], X, np.where(bought, "ja", "nein"), None, None)
+    sets, own = facts.intervals.predict_encoded(facts.rows, 0.9), fits[0].intervals_.predict_encoded(facts.rows, 0.9)
+    np.testing.assert_array_equal(sets, own[:, ::-1])
+    np.testing.assert_array_equal(facts.judged_target == 1, bought)
     assert bgn.load(model).predict_proba(X).tolist() == fits[0].predict_proba(X).tolist()
     assert io.StringIO(call("predict", model, path).out).readline() == "prediction\n"

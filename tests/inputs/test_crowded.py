@@ -45,6 +45,12 @@ def test_ids_have_no_levels_and_are_told(library: str) -> None:
     assert "to_numeric" in two
 
 
+def test_numbers_with_marks_are_told() -> None:
+    rows = pd.DataFrame({"fee": [f"{k},50 €" for k in range(ROWS)]})
+    with pytest.warns(UserWarning, match=r"look like numbers: bgn.preparation.fit reads files with such marks"):
+        schema_of(rows)
+
+
 def test_blocks_tell_what_the_whole_tells() -> None:
     rows = table()[["customer", "age"]]
     with pytest.warns(UserWarning, match="'customer'"):

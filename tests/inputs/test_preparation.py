@@ -43,7 +43,8 @@ def test_python_and_the_command_line_do_the_same(rents: pd.DataFrame, tmp_path: 
     options = "--missing", missing, "--categorical", "floor", "--test", 0, "-q"
     call("fit", data, "-t", "rent", *options, "--max-width", 3, "--replacements", 2, "-o", tmp_path / "shell.json")
     ours = bgn.preparation.fit(data, "rent", missing=missing, categorical="floor")
-    model = bgn.BGNRegressor(**QUICK).fit(ours.frame(), pd.Series(ours.y, name="rent"))
+    model = bgn.BGNRegressor(**QUICK).fit(ours.frame(), ours.target())
+    assert model.network_.target_name == "rent"
     bgn.save(model, tmp_path / "python.json", preparation=ours.preparation)
     shell, python = read(tmp_path / "shell.json"), read(tmp_path / "python.json")
     later = ours.preparation.apply(data)

@@ -161,7 +161,7 @@ def test_words_for_gaps_are_said_and_can_be_changed() -> None:
     table, met = fitted(text)
     assert table.column("a").to_pylist() == [1, None, 3, 4]
     assert table.column("b").to_pylist() == [None, None, None, "x"]
-    assert "read as missing: '-' (1 in 'a'), '?' (1 in 'b'), 'unknown' (1 in 'b'), 'NA' (1 in 'b')" in met.notes[0]
+    assert "read as missing: '-' (1) in 'a'; '?' (1), 'unknown' (1), 'NA' (1) in 'b'." in met.notes[0]
     table, met = fitted(text, gaps=("-",))
     assert table.column("b").to_pylist() == ["?", "unknown", " NA ", "x"]
     assert table.column("a").null_count == 1
@@ -169,10 +169,56 @@ def test_words_for_gaps_are_said_and_can_be_changed() -> None:
     assert (table.column("a").null_count, met.notes) == (0, ())
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "k.A.",
+        "K.A.",
+        "k.a.",
+        "keine Angabe",
+        "N/a",
+        "n.d.",
+        ".",
+        "???",
+        "\\N",
+        "#WERT!",
+        "MISSING",
+        "Unbekannt",
+        "\u2014",
+    ],
+)
+def test_the_usual_marks_are_gaps_however_they_are_spelt(mark: str) -> None:
+    table, met = fitted(f"a|b\n1|x\n{mark}|{mark}\n3|none\n", sep=";")
+    assert table.column("a").to_pylist() == [1, None, 3]
+    assert table.column("b").to_pylist() == ["x", None, "none"]  # in small letters, none is a value
+    assert met.notes[0].startswith(f"read as missing: {mark!r} (1) in 'a'; {mark!r} (1) in 'b'. If")
+
+
+def test_codes_keep_their_zeros(tmp_path: Path) -> None:
+    text = "zip|month|late\n01067|01|0012.5\n80331|12|7\n?|03|8\n"
+    table, met = fitted(text)
+    assert table.column("zip").to_pylist() == ["01067", "80331", None]
+    assert table.column("month").to_pylist() == [1, 12, 3]
+    assert table.column("late").to_pylist() == [12.5, 7, 8]
+    assert (
+        "column 'zip': codes that begin with zeros are read as words (decimal={'zip': '.'} if they are" in met.notes[1]
+    )
+    assert fitted(text, decimal={"zip": "."})[0].column("zip").to_pylist() == [1067, 80331, None]
+    longer = fitted("id\n00012345678901234567890\n12345678901234567890123\n")[0]
+    assert longer.column("id").to_pylist()[0] == "00012345678901234567890"
+    rows = [("01067" if i % 2 else "80331", i % 7, 5.0 * (i % 2) + i % 7 / 10) for i in range(60)]
+    (tmp_path / "t.csv").write_text("zip,a,y\n" + "".join(f"{z},{a},{y}\n" for z, a, y in rows))
+    done = call("fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "-o", tmp_path / "m.json")
+    assert "codes that begin with zeros are read as words (--decimal 'zip=.' if they are numbers)" in done.err
+    assert "zip = 01067" in done.out or "zip = 80331" in done.out
+    both = [call("predict", tmp_path / "m.json", "-", stdin=f"zip,a\n{each},3\n").out for each in ("01067", "80331")]
+    assert both[0] != both[1]  # a file of one row without a zero is read alike
+
+
 def test_a_model_keeps_its_words_for_gaps(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,w,y\n" + "".join(f"{i},{'?' if i % 3 else 'x'},{i}\n" for i in range(30)))
     fit = "fit", tmp_path / "t.csv", "-t", "y", "--max-width", 2, "-o", tmp_path / "m.json"
-    assert "read as missing: '?' (20 in 'w')" in call(*fit, "--missing", "drop").err
+    assert "read as missing: '?' (20) in 'w'" in call(*fit, "--missing", "drop").err
     assert "missing" not in call(*fit, "--gaps", "none").err
     assert read(tmp_path / "m.json").preparation.gaps == ()
     assert "lack" not in call("predict", tmp_path / "m.json", tmp_path / "t.csv").err

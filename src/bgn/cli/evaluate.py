@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
+import bgn
 from bgn.cli.card import scores, short
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
-from bgn.model.told import is_turned
 from bgn.persist import ModelFile
 from bgn.printable import clean
 
@@ -59,12 +59,8 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
 
 
 def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json: bool) -> None:
-    from bgn.explain.evaluate import evaluation
-    from bgn.explain.evaluate.judged import JudgedRows
-
     X = decoded(file.network, rows.X)
-    judged = JudgedRows.of(file.network, X, rows.target("predictions are compared with"))
-    found = evaluation(judged.turned() if is_turned(file.network) else judged, threshold)
+    found = bgn.evaluate(file.network, X, rows.target("predictions are compared with"), threshold=threshold)
     words = [level_word(label) for label in found.classes]
     counts = found.confusion.astype(int).tolist()
     if as_json:

@@ -9,12 +9,15 @@ import click
 
 from bgn.cli.source import DataFile, json_option, preparation_of, read_model, width_option
 from bgn.cli.terminal import note, show, show_json
+from bgn.explain.classes import class_labels
 from bgn.explain.subject import decoded
 from bgn.export.plan import plan
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.export.targets import TARGETS
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.refusal import Refused
+from bgn.model.schema import level_word
+from bgn.model.told import is_turned
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.whole_file import check_place
@@ -76,6 +79,9 @@ def export(
         sys.stdout.write(str(written))
     else:
         show(f"{target} written to {clean(out)}")
+    if is_turned(file.network):
+        second = clean(level_word(class_labels(file.network)[1]))
+        note(f"score and probability are those of {second!r}, the second class.")
     for sentence in to_do:
         note(f"to make before: {sentence}")
     if differing is not None:

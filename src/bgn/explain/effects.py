@@ -29,6 +29,7 @@ from bgn.model.network import Network
 from bgn.model.schema import Column
 from bgn.model.step import Floats, any_output
 from bgn.model.terms import network_of, outputs_of
+from bgn.model.told import as_told
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -178,7 +179,7 @@ def effect(
     >>> effect(network.changed(link="logistic"), "age", background).levels.round(4)
     array([0.8686, 0.8747, 0.9102, 0.9458])
     """
-    network = network_of(model, plain=False)
+    network = as_told(network_of(model, plain=False))
     no_table(feature)
     rows = background_of(model, network, background)
     if network.link == "identity" and scale is not None and (network.bounds is None or scale != "score"):
@@ -188,16 +189,13 @@ def effect(
     score = score_of(network, of)
     if network.link == "identity":
         return effect_over(score if scale == "score" else network, feature, rows)
-    asked = columns_of(network, [feature] if isinstance(feature, str) or not isinstance(feature, Iterable) else feature,
-                       "feature")  # fmt: skip
+    several = isinstance(feature, Iterable) and not isinstance(feature, str)
+    asked = columns_of(network, feature if several else [feature], "feature")
     straight = any(term.column in asked for term in network.linear_terms)
     if scale == "score" or (scale is None and straight):
         return with_errors(network, lambda one: _effect_over(score_of(one, of), feature, rows))
     if straight:
-        raise ValueError(
-            "scale must be 'score' for a feature with a linear term: probabilities follow it along a curve, not in "
-            "steps."
-        )
+        raise ValueError("scale must be 'score' for a feature with a linear term: probabilities follow it on a curve.")
     number = 1 if of is None else class_number(network, of, "of")
     return effect_over(network, feature, rows, number)
 

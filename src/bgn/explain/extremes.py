@@ -16,6 +16,7 @@ from bgn.explain.subject import table_row
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of, outputs_of
+from bgn.model.told import as_told
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
@@ -101,7 +102,7 @@ def extremes(
     >>> network.predict([extremes(network).high_row])
     array([5.5])
     """
-    whole, network = network_of(model, plain=False), score_of(model, output)
+    whole, network = as_told(network_of(model, plain=False)), score_of(model, output)
     domain = read_domain(network, within, gaps)
     if not max_seconds > 0:
         raise ValueError(f"max_seconds must be positive; got {max_seconds}.")
@@ -123,7 +124,7 @@ def extremes(
 
 def score_of(model: Any, output: int | None) -> Network:
     """Return the network of one output whose prediction is a model's raw score."""
-    networks = outputs_of(model)
+    networks = outputs_of(as_told(network_of(model, plain=False)))
     if output is None and len(networks) > 1:
         raise ValueError(f"output must be the number of a class, from 0 to {len(networks) - 1}; got None.")
     chosen = output or 0

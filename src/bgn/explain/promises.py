@@ -8,6 +8,7 @@ from typing import Any
 from bgn.explain.certify import certify
 from bgn.inputs.constraints import monotone_columns
 from bgn.model.schema import Schema, level_word
+from bgn.model.told import as_told, is_turned
 from bgn.printable import clean
 
 
@@ -40,13 +41,13 @@ def promises(model: Any, max_seconds: float = 5.0, words: Schema | None = None) 
     network = getattr(model, "network_", None)
     if network is None or network.link == "softmax":
         return []
-    found = []
+    found, turned, network = [], is_turned(network), as_told(network)
     words = network.schema if words is None else words
     classes = words.classes
     what = "the prediction" if classes is None else f"the probability of {clean(level_word(classes[1]))}"
     wanted = monotone_columns(getattr(model, "monotonic_cst", None), network.schema)
     for name, shown, sign in zip(network.names, words.names, wanted, strict=True):
-        if sign:
+        if sign := -sign if turned else sign:
             direction = certify(network, [name], max_seconds=max_seconds)[name].direction
             if direction in ("constant", "increasing" if sign > 0 else "decreasing"):
                 found.append(f"{what} never {'falls' if sign > 0 else 'rises'} as {clean(shown)} rises")

@@ -52,6 +52,18 @@ def is_time(kind: pa.DataType) -> bool:
     return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
+def are_codes(text: pa.ChunkedArray) -> bool:
+    """Return whether all cells are digits, and some begin with a zero: no number is written so, but a code is (01234).
+
+    Two digits (01 to 12) are how forms write months and hours, and are numbers.
+    """
+    bare = trimmed(text)
+    if not pc.all(pc.match_substring_regex(bare.slice(0, _FIRST), "^[0-9]*$"), min_count=0).as_py():
+        return False
+    zeros = pc.match_substring_regex(bare, "^0[0-9]{2,}$")
+    return bool(pc.any(zeros).as_py() and pc.all(pc.match_substring_regex(bare, "^[0-9]*$")).as_py())
+
+
 def guess(text: pa.ChunkedArray, decimal: str = ".", date_format: str | None = None) -> pa.ChunkedArray:
     """Return a column of text as what all of its cells can be read as; words stay as they are."""
     if text.null_count == len(text):

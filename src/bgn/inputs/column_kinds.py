@@ -21,6 +21,7 @@ _TOLD = {
     "number": "numbers", "truth": "true and false", "word": "words", "time": "dates", "duration": "durations",
     "time of day": "times of day",
 }  # fmt: skip
+_MARKED = re.compile(r"(?i:[\s€$£¥%+-]|eur|usd|gbp|chf)*\d[\d.,'\s]*(?i:[\s€$£¥%]|eur|usd|gbp|chf)*")
 _DATED = re.compile(r"\s*(\d{4}-\d\d-\d\d([ T]\d\d:\d\d\S*)?|\d{1,2}:\d\d(:\d\d(\.\d+)?)?)\s*")
 _MANY = 20  # words that look like dates; fewer make a category that can be read
 
@@ -191,6 +192,8 @@ class ColumnKind:
             others, most = sorted(words.difference(numbers)), len(numbers) > len(words) / 2
             told = f" {len(numbers):,} of them are numbers, and {others[0][:40]!r} is not." if most and others else ""
             remedy = "Make numbers of it, for instance with pandas.to_numeric(..., errors='coerce')" if most else ""
+            if not most and sum(bool(_MARKED.fullmatch(word)) for word in words) > len(words) / 2:
+                remedy = "They look like numbers: bgn.preparation.fit reads files with such marks, or mend them"
             warnings.warn(
                 f"column {self.name!r} holds {len(words):,} different words in {self.filled:,} rows, too many to "
                 f"learn from, as ids are: it is not used.{told} {remedy or 'Leave it out'}, or name it in "

@@ -10,8 +10,18 @@ USUAL_GAPS = (
     "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 """What pandas reads as missing, and version 0.1.0 did."""
-GAPS = (*USUAL_GAPS, "-", "--", "?", "na", "n.a.", "N.A.", "unknown", "Unknown", "UNKNOWN")
-"""Cells that count as missing unless told otherwise."""
+_MARKS = (
+    "-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", ".", "..", "...", "?", "??", "???", "\\N", "(null)", "[null]",
+    "(blank)", "(empty)", "(leer)", "#NV", "#DIV/0!", "#VALUE!", "#WERT!", "#REF!", "#BEZUG!", "#NAME?", "#NUM!",
+    "#ZAHL!", "#NULL!", "NaT",
+)  # fmt: skip
+_WORDS = (
+    "N/A", "NA", "NULL", "NaN", "n.a.", "n. a.", "k.A.", "k. A.", "keine Angabe", "n.d.", "n/d", "s/d", "not available",
+    "missing", "fehlt", "unknown", "unbekannt", "onbekend", "inconnu", "desconocido", "sconosciuto",
+)
+_SPELT = (form(word) for word in _WORDS for form in (str, str.lower, str.upper, str.capitalize))
+GAPS = tuple(dict.fromkeys((*USUAL_GAPS, *_MARKS, *_SPELT)))
+"""Cells that count as missing unless told otherwise; ``none`` in small letters often is a value, and is one."""
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,8 @@ def _numbers_as_words(column: SurveyedColumn) -> Iterator[Finding]:
     bare = pc.replace_substring_regex(pc.utf8_trim_whitespace(column.levels), "[,$€£%]", "")
     number = np.asarray(pc.match_substring_regex(bare, r"^[-+]?\d+(\.\d*)?([eE][-+]?\d+)?$"))
     share = column.counts[number].sum() / max(1, column.counts.sum())
-    if share >= 0.8 and len(column.levels) > 5:
+    coded = all(str(each).isdecimal() for each in column.levels)  # codes that begin with zeros
+    if share >= 0.8 and len(column.levels) > 5 and not coded:
         others = [str(word) for word in column.levels.filter(pa.array(~number))[:10].to_pylist()]
         why = f"because of {quoted(others)}" if others else f"written in several ways ({quoted(column.first_words)})"
         told = f"{column.name!r} is {share:.0%} numbers but read as words, {why}."

@@ -130,12 +130,17 @@ def did_you_mean(name: str, there: Sequence[str]) -> str:
     --------
     >>> did_you_mean("Prise", ["rooms", "price"])
     " Did you mean 'price'?"
+    >>> did_you_mean("costs", ["rooms", "monthly costs of the household"])
+    " Did you mean 'monthly costs of the household'?"
     """
     lower: dict[str, str] = {}
     for each in there:
         lower.setdefault(each.strip().lower(), each)
     short = [each for each in lower if len(each) <= _MOST_COMPARED] if len(name) <= _MOST_COMPARED else []
     close = difflib.get_close_matches(name.strip().lower(), short, n=1, cutoff=0.7)
+    if not close and len(bare := name.strip().lower()) > 2:  # the beginning of a long name, or a word of it
+        holding = [each for each in short if each.startswith(bare)] or [each for each in short if bare in each]
+        close = holding if len(holding) == 1 else []
     return f" Did you mean {lower[close[0]]!r}?" if close else ""
 
 

@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 from bgn.inputs import cells
 from bgn.inputs.file_format import FileFormat, Numerals
 from bgn.inputs.numerals import DoubtfulColumns, Met
-from bgn.inputs.refusal import listed, option
+from bgn.inputs.refusal import listed, option, option_of
+from bgn.printable import clean
 
+_MOST_TOLD = 6  # columns, and words of each, that a note names
 GapCounts = dict[str, dict[str, int]]
 """How often each word says missing, column by column."""
 
@@ -29,9 +31,13 @@ def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table
     """Return columns of text as what all of their cells can be read as, and what was met on the way."""
     table, gaps = without_gaps(table, form.gaps)
     doubtful = DoubtfulColumns(separator, form.decimal if isinstance(form.decimal, str) else None)
-    columns = {}
+    columns, told_of = {}, form.decimal if isinstance(form.decimal, Mapping) else {}
+    codes = [name for name in table.column_names if name not in told_of and cells.are_codes(table.column(name))]
     for name in table.column_names:
         text, (decimal, thousands) = table.column(name), form.marks(name)
+        if name in codes:
+            columns[name] = text
+            continue
         columns[name] = cells.guess(text, decimal or ".", form.date_format)
         if columns[name] is text:
             doubtful.add(name, _different(text), (decimal, thousands))
@@ -48,7 +54,7 @@ def guessed(table: pa.Table, form: FileFormat, separator: str) -> tuple[pa.Table
     told = (
         f"column{'s' * (len(infinite) > 1)} {listed(infinite)}: numbers beyond what a float can hold count as missing."
     )
-    notes = (*_gap_notes(gaps), *met.notes, *([told] if infinite else []), *_break_notes(columns))
+    notes = (*_gap_notes(gaps), *_code_notes(codes), *met.notes, *([told] if infinite else []), *_break_notes(columns))
     return pa.table(columns), replace(met, notes=notes, gaps=form.gaps)
 
 
@@ -69,18 +75,27 @@ def _break_notes(columns: Mapping[str, pa.ChunkedArray]) -> list[str]:
     return [f"{told} is left open, and rows are missing."] if found else []
 
 
-def _gap_notes(gaps: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Say which words count as missing, and where."""
-    places: dict[str, list[tuple[int, str]]] = {}
-    for name, said in gaps.items():
-        for word, count in said.items():
-            places.setdefault(word, []).append((-count, name))
-    told = []
-    for word, columns in places.items():
-        first = [f"{-count:,} in {name!r}" for count, name in sorted(columns)[:3]]
-        more = [f"{len(columns) - 3} more columns"] if len(columns) > 3 else []
-        told.append(f"{word!r} ({', '.join(first + more)})")
-    if not told:
+def _code_notes(codes: Sequence[str]) -> list[str]:
+    """Say which columns of digits are read as words."""
+    if not codes:
         return []
+    column = "column" if len(codes) == 1 else "columns"
+    remedy = f"{option_of('decimal', codes[0], '.')} if they are numbers"
+    return [f"{column} {listed(codes)}: codes that begin with zeros are read as words ({remedy})."]
+
+
+def _gap_notes(gaps: GapCounts) -> list[str]:
+    """Say which words count as missing, and where."""
+    if not gaps:
+        return []
+    most = sorted(gaps, key=lambda name: -sum(gaps[name].values()))[:_MOST_TOLD]
+    told = [f"{_words(gaps[name])} in {clean(name, 40)!r}" for name in gaps if name in most]
+    more = [f"others in {len(gaps) - len(most)} more columns"] if len(gaps) > len(most) else []
     remedy = f"If one of these is a value, list those that are none: {option('gaps')}."
-    return [f"read as missing: {', '.join(told)}. {remedy}"]
+    return [f"read as missing: {'; '.join(told + more)}. {remedy}"]
+
+
+def _words(said: Mapping[str, int]) -> str:
+    """Return words with how often each was met."""
+    words = [f"{word!r} ({count:,})" for word, count in said.items()]
+    return ", ".join(words[:_MOST_TOLD]) + (f" and {len(words) - _MOST_TOLD} others" if len(words) > _MOST_TOLD else "")

@@ -9,6 +9,7 @@ import numpy as np
 
 from bgn.explain.classes import class_number
 from bgn.explain.evaluate.judged import JudgedRows, OneClass, network_with_classes
+from bgn.model.told import is_turned
 from bgn.pipelines import through_pipelines
 from bgn.plots.room import legend, name_axes
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, plain
@@ -24,7 +25,8 @@ _SHARED = """
     y : array_like of shape (rows,)
         The labels.
     of : label, optional
-        The class to draw. Unless told, of two the second, and of more all of them, each against the others.
+        The class to draw. Unless told, of two the second ("ja" beside "nein"), and of more all of them, each against
+        the others.
     sample_weight : array_like of shape (rows,), optional
         What every row counts for.
     {more}ax : matplotlib Axes, optional
@@ -46,13 +48,19 @@ def _documented(more: str = "") -> Callable[[Any], Any]:
     return add
 
 
+def _told(model: Any) -> int:
+    """Return which of two classes people are told of."""
+    return int(not is_turned(network_with_classes(model)))
+
+
 def _drawn(model: Any, X: Any, y: Any, of: Any, weight: Any) -> Iterator[tuple[str, str, OneClass]]:
     """Yield name, colour and rows of every class that is drawn."""
     judged = JudgedRows.of(model, X, y, weight)
     if of is not None:
         chosen = [class_number(network_with_classes(model), of, "of")]
     else:
-        chosen = [1] if len(judged.classes) == 2 else list(range(len(judged.classes)))
+        two = len(judged.classes) == 2
+        chosen = [_told(model)] if two else list(range(len(judged.classes)))
     for k in chosen:
         colour = _COLOURS[(0 if len(chosen) == 1 else k) % len(_COLOURS)]
         yield clean(judged.words[k], 24), colour, judged.of_class(k)
@@ -152,7 +160,7 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
     {parameters}
     """
     judged = JudgedRows.of(model, X, y, sample_weight)
-    chosen = 1 if of is None else class_number(network_with_classes(model), of, "of")
+    chosen = _told(model) if of is None else class_number(network_with_classes(model), of, "of")
     if of is None and len(judged.classes) > 2:
         raise ValueError(f"of must name one of the classes, {', '.join(map(repr, judged.classes[:10]))}; got None.")
     ax = axes(ax, 6.0, 3.8)

@@ -113,7 +113,8 @@ class Facts:
         found = getattr(self.model, "intervals_", None)
         if found is None or as_told(found.network) != self.original or found.folds or set(found.calibrations) != {None}:
             return None
-        return found if np.isfinite(found.calibrations[None].quantile(SHARE)) else None
+        known = np.isfinite(found.calibrations[None].quantile(SHARE))
+        return replace(found, network=self.original) if known else None  # whose classes stand as the page has them
 
     @cached_property
     def quantity(self) -> Quantity:

@@ -148,7 +148,7 @@ def counterfactual(
     to : label
         With classes, the one that is to be predicted; of equal scores `predict` takes the first.
     probability : (float, float)
-        With classes, the wanted probability of `to`, or of the second of two, instead.
+        With classes, the wanted probability of `to`, or of the second of two ("ja" beside "nein"), instead.
     costs : sequence, mapping from names, or "fewest"
         Price of one unit of a number, and of a category's change; "fewest" first asks for as few changes as possible.
     bounds : mapping

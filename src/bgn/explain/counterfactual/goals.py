@@ -16,6 +16,7 @@ from bgn.explain.classes import class_labels, class_number, probabilities_of
 from bgn.model.decimals import whole_numbers
 from bgn.model.network import Network
 from bgn.model.step import Bools, Floats
+from bgn.model.told import is_turned
 
 _TINY = float(np.finfo(np.float64).smallest_subnormal)
 
@@ -149,7 +150,7 @@ def read_goals(
     if to is None and (probability is None or len(labels) > 2):
         known = ", ".join(map(repr, labels[:10]))
         raise ValueError(f"to must be given: the class that is wanted, one of {known}.")
-    number = 1 if to is None else class_number(network, to, "to")
+    number = int(not is_turned(network)) if to is None else class_number(network, to, "to")
     return [Predicted(number)] if probability is None else _chances(number, probability, len(labels))
 
 

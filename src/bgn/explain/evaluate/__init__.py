@@ -9,10 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from bgn.explain.evaluate.judged import CalibrationBins, JudgedRows, calibration_bins, mean_and_error
+from bgn.explain.evaluate.judged import (
+    CalibrationBins,
+    JudgedRows,
+    calibration_bins,
+    mean_and_error,
+    network_with_classes,
+)
 from bgn.inputs.arguments import real
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.told import is_turned
 from bgn.pipelines import through_pipelines
 from bgn.printable import clean
 from bgn.require import require
@@ -126,8 +133,8 @@ def evaluate(
     y : array_like of shape (rows,)
         The labels.
     threshold : float, default 0.5
-        Of two classes, the probability of the second above which it is said: accuracy, sensitivity, specificity,
-        precision and the confusion matrix depend on it.
+        Of two classes, the probability of the second ("ja" beside "nein") above which it is said: accuracy,
+        sensitivity, specificity, precision and the confusion matrix depend on it.
     sample_weight : array_like of shape (rows,), optional
         What every row counts for.
     bins : int, default 10
@@ -152,7 +159,8 @@ def evaluate(
     real("threshold", threshold, 0.0, 1.0)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
         raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
-    return evaluation(JudgedRows.of(model, X, y, sample_weight), threshold, bins)
+    judged = JudgedRows.of(model, X, y, sample_weight)
+    return evaluation(judged.turned() if is_turned(network_with_classes(model)) else judged, threshold, bins)
 
 
 def evaluation(judged: JudgedRows, threshold: float = 0.5, bins: int = BINS) -> Evaluation:

@@ -26,6 +26,7 @@ from bgn.explain.subject import background_of, rows_of, straight_values
 from bgn.model.network import Network, on_gpu
 from bgn.model.step import Floats, any_output
 from bgn.model.terms import network_of, outputs_of
+from bgn.model.told import as_told
 from bgn.pipelines import through_pipelines
 
 MAX_PLAYERS = 10
@@ -77,7 +78,7 @@ def shap_values(
     >>> float(explanation.base_value + explanation.values.sum()), float(network.predict([[2.0, 4.0]])[0])
     (4.5, 4.5)
     """
-    network = network_of(model, plain=False)
+    network = as_told(network_of(model, plain=False))
     rows, drawn = rows_of(network, X, "X"), background_of(model, network, background)
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f"method must be 'auto', 'exact' or 'sampled'; got {method!r}.")
