@@ -12,7 +12,7 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
-from bgn.plots.room import name_axes, name_colours
+from bgn.plots.room import READABLE, is_narrow, name_axes, name_colours
 from bgn.plots.style import axes, ink
 from bgn.printable import clean
 from bgn.require import require
@@ -75,7 +75,15 @@ def regions(
         _flat(ax, polygons, values, cmap, schema.target or "prediction")
     xlim, ylim = map(_range, np.concatenate(polygons).T)
     ax.set(xlim=xlim, ylim=ylim)
-    name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
+    if steps and is_narrow(ax):  # names stand slanted there, and what is long is cut
+        short = shortened(network.schema, 12)
+        for side, name in zip(
+            (ax.xaxis, ax.yaxis, ax.zaxis), (*(short.names[k] for k in pair), short.target), strict=True
+        ):
+            side.set_label_text(name or "prediction", parse_math=False, fontsize=READABLE)
+            side.set_tick_params(labelsize=READABLE)
+    else:
+        name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
     if points and not steps:
         shown = rows[np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(int)]
         ax.scatter(*shown[:, pair].T, s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
