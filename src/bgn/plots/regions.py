@@ -9,6 +9,7 @@ import numpy as np
 
 from bgn.explain.polygons import arrangement
 from bgn.model.network import Network
+from bgn.model.schema import Schema
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
@@ -75,19 +76,22 @@ def regions(
         _flat(ax, polygons, values, cmap, schema.target or "prediction")
     xlim, ylim = map(_range, np.concatenate(polygons).T)
     ax.set(xlim=xlim, ylim=ylim)
-    if steps and is_narrow(ax):  # names stand slanted there, and what is long is cut
-        short = shortened(network.schema, 12)
-        for side, name in zip(
-            (ax.xaxis, ax.yaxis, ax.zaxis), (*(short.names[k] for k in pair), short.target), strict=True
-        ):
-            side.set_label_text(name or "prediction", parse_math=False, fontsize=READABLE)
-            side.set_tick_params(labelsize=READABLE)
+    if steps and is_narrow(ax):
+        _small_names(ax, shortened(network.schema, 12), pair)
     else:
         name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
     if points and not steps:
         shown = rows[np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(int)]
         ax.scatter(*shown[:, pair].T, s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
     return ax
+
+
+def _small_names(ax: Any, schema: Schema, pair: tuple[int, int]) -> None:
+    """Name three axes in small letters: names stand slanted there, and what is long is cut."""
+    names = schema.names[pair[0]], schema.names[pair[1]], schema.target or "prediction"
+    for side, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
+        side.set_label_text(name, parse_math=False, fontsize=READABLE)
+        side.set_tick_params(labelsize=READABLE)
 
 
 def _pair(network: Network, features: tuple[str | int, str | int] | None) -> tuple[int, int]:
