@@ -118,10 +118,10 @@ def _changed(old: Run, now: Run) -> str | None:
 
 
 def _unlike(old: Any, now: Any, where: str) -> str | None:
-    """Return the first place where figures differ, times left out."""
+    """Return the first place where figures differ; left out are times, and what was not noted yet when published."""
     if isinstance(old, Mapping) and isinstance(now, Mapping):
-        if old.keys() != now.keys():
-            return f"{where or 'figures'}: {sorted(old.keys() ^ now.keys())}"
+        if gone := old.keys() - now.keys():
+            return f"{where or 'figures'}: {sorted(gone)}"
         kept = [name for name in old if "seconds" not in name]
         return next((told for name in kept if (told := _unlike(old[name], now[name], f"{where} {name}".strip()))), None)
     if isinstance(old, list | tuple) and isinstance(now, list | tuple):

@@ -121,10 +121,11 @@ def _fit(name: str, runs: list[Run]) -> list[Cell]:
 
 
 def _minutes(runs: list[Run], figure: str) -> str:
-    """Return minutes with their standard deviation, as the paper prints them."""
+    """Return minutes as the paper prints them, of several seeds with their standard deviation."""
     values = [run.figures[figure] / 60 for run in runs]
     digits = 2 if max(values) >= 0.1 else 4
-    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+    spread = f" ± {np.std(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.{digits}f}{spread}"
 
 
 def _literal(name: str, runs: list[Run]) -> list[Cell]:

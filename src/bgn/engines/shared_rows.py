@@ -19,6 +19,7 @@ from bgn.model.neuron import Neuron, Projection
 _ROWS_FOR_SHARING = 1 << 12
 _VALUES_FOR_SHARING = 1 << 21
 _ROWS_FOR_THREADS = 1 << 16
+_ROWS_PER_THREAD = 1 << 17  # more threads would wait for each other longer than they work
 _COLUMNS_FOR_SHARING = 1 << 9
 # More pieces of rows than threads: one that wakes late finds something left to do.
 _PIECES = 4
@@ -53,9 +54,12 @@ class SharedRows:
         self.weight = _NO_WEIGHT if weight is None else weight
         self.n_columns, self.n_rows = columns.shape
         enough = self.n_rows >= _ROWS_FOR_SHARING or columns.size >= _VALUES_FOR_SHARING
+        by_rows = self.n_rows >= _ROWS_FOR_THREADS
+        if by_rows and self.n_columns < _COLUMNS_FOR_SHARING:
+            threads = min(threads, max(2, self.n_rows // _ROWS_PER_THREAD))
         self.threads = threads if enough else 1
         self._pool = ThreadPool(self.threads) if self.threads > 1 else None
-        pieces = _PIECES * self.threads if self.threads > 1 and self.n_rows >= _ROWS_FOR_THREADS else 1
+        pieces = _PIECES * self.threads if self.threads > 1 and by_rows else 1
         edges = np.linspace(0, self.n_rows, pieces + 1)
         self._spans = list(pairwise(edges.astype(int).tolist()))
         self._lines: list[tuple[Projection, Line]] = []
