@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import NamedTuple
 
 from bgn.export.html import Html
@@ -13,7 +12,6 @@ from bgn.export.markdown import Markdown
 from bgn.export.text import Text
 
 Cells = Sequence[str]
-_WORDS = 84  # letters of a line of words in a table
 
 
 @dataclass(frozen=True)
@@ -39,15 +37,11 @@ class PageLayout(NamedTuple):
 
 
 def _text_table(head: Cells, rows: Sequence[Cells]) -> str:
-    """Write a table; words that would push the numbers off a screen have several lines."""
-    folded = [wrap(row[0], _WORDS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or [""]
-              for row in (head, *rows)]  # fmt: skip
-    widest = max(len(line) for words in folded for line in words)
-    widths = [max(map(len, column)) for column in zip(*(row[1:] for row in (head, *rows)), strict=True)]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = []
-    for (first, *more), (_, *others) in zip(folded, (head, *rows), strict=True):
-        cells = [f"{each:>{width}}" for each, width in zip(others, widths, strict=True)]
-        lines += ["  ".join([f"{first:<{widest}}", *cells]), *more]
+    for first, *others in (head, *rows):
+        cells = [f"{each:>{width}}" for each, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join([f"{first:<{widths[0]}}", *cells]))
     return "\n".join(lines)
 
 
