@@ -49,6 +49,17 @@ def test_a_layout_that_comes_later_finds_room_too(figures: Any) -> None:
         assert_apart(ax)
 
 
+def test_drawings_beside_other_figures_and_without_a_layout_can_be_read(figures: Any) -> None:
+    left, right = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")[1]
+    figures["network"](left)
+    figures["waterfall of neurons"](right)
+    alone = plt.subplots(figsize=(4, 3))[1]
+    figures["network"](alone)
+    for ax in (left, alone):
+        found = assert_apart(ax)
+        assert min(points for *_, points in found) >= 6.0
+
+
 def test_bars_that_have_no_room_share_one(figures: Any) -> None:
     for name in ("comparison by columns", "waterfall of features"):
         ax = plt.subplots(figsize=(4, 1.2), layout="constrained")[1]

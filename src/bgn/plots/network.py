@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from bgn.plots.room import READABLE
+from bgn.plots.room import READABLE, inches
 from bgn.plots.style import axes, ink
 from bgn.show.drawing import PAD, WIDE, Drawing, Sheet, draw, importance_of, percent
 
 # From plenty of room to little: short names, short lines, columns close together; then few boxes.
-_TIGHTER = (Sheet(18, 36, 36, 0.6), Sheet(14, 24, 24, 0.45), Sheet(10, 18, 18, 0.35), Sheet(8, 13, 13, 0.25))
+_TIGHTER = (
+    Sheet(18, 36, 36, 0.6), Sheet(14, 24, 24, 0.45), Sheet(10, 18, 18, 0.35), Sheet(8, 13, 13, 0.25),
+    Sheet(6, 10, 10, 0.15),
+)  # fmt: skip
 _FEWER = (12, 10, 8, 7, 6, 5, 4, 3)
 
 
@@ -53,31 +56,38 @@ def network(model: Any, X: Any = None, *, digits: int | None = None, ax: Any = N
         ax.set_axis_off()
     else:
         ax.set_axis_off()
-        ax.figure.draw_without_rendering()  # so that a layout gives the axes their place
-        drawing = _readable(lambda sheet: draw(model, found, digits, sheet=sheet), ax)
+        drawing = _readable(lambda sheet: draw(model, found, digits, sheet=sheet), _room(ax))
     ax.set(xlim=(-4, drawing.width + 4), ylim=(drawing.height + 4, -4))
-    _paint(ax, drawing, size=10.0 * min(1.0, *_scales(ax, drawing)))
+    _paint(ax, drawing, size=10.0 * min(1.0, *_scales(_room(ax), drawing)))
     return ax
 
 
-def _scales(ax: Any, drawing: Drawing) -> tuple[float, float]:
-    """Return how many points of the figure a point of the drawing gets, across and down."""
+def _room(ax: Any) -> tuple[float, float]:
+    """Return how many points wide and tall axes are, or will be where a layout gives them all of their figure."""
+    figure = ax.get_figure()
+    if len(figure.axes) > 1:  # others may yet take room
+        wide, tall = inches(ax)
+        return 72.0 * wide, 72.0 * tall
+    figure.draw_without_rendering()
     box = ax.get_window_extent()
-    points = 72 / ax.figure.dpi
-    return float(box.width * points / (drawing.width + 8)), float(box.height * points / (drawing.height + 8))
+    return 72.0 * float(box.width) / figure.dpi, 72.0 * float(box.height) / figure.dpi
 
 
-def _readable(drawn: Callable[[Sheet], Drawing], ax: Any) -> Drawing:
-    """Return the roomiest drawing whose letters can be read in the axes, or else the smallest there is."""
+def _scales(room: tuple[float, float], drawing: Drawing) -> tuple[float, float]:
+    """Return how many points of the figure a point of the drawing gets, across and down."""
+    return room[0] / (drawing.width + 8), room[1] / (drawing.height + 8)
+
+
+def _readable(drawn: Callable[[Sheet], Drawing], room: tuple[float, float]) -> Drawing:
+    """Return the roomiest drawing whose letters can be read there, or else the smallest there is."""
     needed = READABLE / 10.0
     drawing = drawn(WIDE)
     for sheet in (WIDE, *_TIGHTER):
-        drawing = drawn(sheet)
-        if _scales(ax, drawing)[0] < needed:
+        if _scales(room, drawn(sheet))[0] < needed and sheet is not _TIGHTER[-1]:
             continue
         for most in (None, *_FEWER):
             drawing = drawn(replace(sheet, most=most))
-            if _scales(ax, drawing)[1] >= needed:
+            if _scales(room, drawing)[1] >= needed:
                 return drawing
     return drawing
 

@@ -12,7 +12,7 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
-from bgn.plots.room import name_axes, name_colours
+from bgn.plots.room import READABLE, is_narrow, name_axes, name_colours
 from bgn.plots.style import axes, ink
 from bgn.printable import clean
 from bgn.require import require
@@ -75,11 +75,24 @@ def regions(
         _flat(ax, polygons, values, cmap, schema.target or "prediction")
     xlim, ylim = map(_range, np.concatenate(polygons).T)
     ax.set(xlim=xlim, ylim=ylim)
-    name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
+    _name(ax, network, pair, steps)
     if points and not steps:
         shown = rows[np.linspace(0, len(rows) - 1, min(points, len(rows))).astype(int)]
         ax.scatter(*shown[:, pair].T, s=6, color="white", edgecolor="black", linewidth=0.4, zorder=3)
     return ax
+
+
+def _name(ax: Any, network: Network, pair: tuple[int, int], steps: bool) -> None:
+    """Name the axes; three of them, which stand slanted, in small letters where there is little room."""
+    schema = shortened(network.schema)
+    if not (steps and is_narrow(ax)):
+        name_axes(ax, schema.names[pair[0]], schema.names[pair[1]])
+        return
+    schema = shortened(network.schema, 12)
+    names = schema.names[pair[0]], schema.names[pair[1]], schema.target or "prediction"
+    for side, name in zip((ax.xaxis, ax.yaxis, ax.zaxis), names, strict=True):
+        side.set_label_text(name, parse_math=False, fontsize=READABLE)
+        side.set_tick_params(labelsize=READABLE)
 
 
 def _pair(network: Network, features: tuple[str | int, str | int] | None) -> tuple[int, int]:
