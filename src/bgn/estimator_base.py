@@ -210,7 +210,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         """Give every row its role, and grow one network."""
         engines, scaled = assign_roles(
             source, evaluation, self.validation_fraction, seed, threads, loss_of(schema.classes), schema.columns, folds,
-            always=self.n_networks > 1, bounds=settings.bounds,
+            always=self.n_networks > 1, bounds=settings.bounds, drafted=settings.drafted,
         )  # fmt: skip
         if self.direction != "search":
             numbers_alone(self.direction, schema, () if engines.coding is None else engines.coding.marked)

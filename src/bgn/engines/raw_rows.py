@@ -15,7 +15,7 @@ from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.part import Part
 from bgn.engines.protocol import Integers, Loss
 from bgn.engines.requests import RawBlock, RowSource
-from bgn.engines.row_hashes import Hashes, Inside, histogram, inside_bin, row_hashes
+from bgn.engines.row_hashes import Hashes, Inside, different, histogram, inside_bin, row_hashes
 from bgn.inputs.per_row import check_reach
 
 _AT_ONCE, _GATHERED = 1 << 12, 1 << 14  # rows
@@ -111,11 +111,13 @@ class RawRows(RawBlock):
     def smallest(self, seed: int, exponent: int | None, edge: int | None, most: int) -> Hashes:
         hashes = self._rows(seed, exponent).hashes
         hashes = hashes if edge is None else hashes[hashes > np.uint64(edge)]
-        if len(hashes) > 8 * most:  # rows that repeat could hide others; take all if so
-            few = np.unique(np.partition(hashes, 4 * most)[: 4 * most])
+        taken = most
+        while taken < len(hashes):  # rows that repeat may hide others; then look at more
+            few = different(np.partition(hashes, taken)[:taken])
             if len(few) >= most:
                 return few[:most]
-        return np.unique(hashes)[:most]
+            taken *= 4
+        return different(hashes)[:most]
 
     def sample(self, plan: Plan) -> Sample:
         rows = self._rows(plan.seed, plan.exponent)

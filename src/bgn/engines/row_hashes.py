@@ -50,6 +50,12 @@ def row_hashes(columns: Iterable[NDArray[Any]], y: NDArray[np.float64], seed: in
     return hashes
 
 
+def different(hashes: Hashes) -> Hashes:
+    """Each hash once, in order."""
+    found = np.sort(hashes)
+    return found[np.append(True, found[1:] != found[:-1])[: len(found)]]
+
+
 def histogram(hashes: Hashes, weight: Integers | None) -> Integers:
     """Weight of the hashes in each of 2^16 bins."""
     bins = (hashes >> np.uint64(64 - _BIN_BITS)).astype(np.int64)

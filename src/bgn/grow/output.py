@@ -6,7 +6,7 @@ fell" is a comparison of integers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from bgn.engines.protocol import Cut, Engine, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
 from bgn.grow.curvature import LearntCurvature
 from bgn.grow.directions.protocol import Others
+from bgn.grow.fits import Fit, WithoutOne, changed, taken_over
 from bgn.grow.inverses import among, taken_out, with_one_more
 from bgn.grow.output_rule import OutputRule as OutputRule
 from bgn.grow.output_rule import State as State
@@ -47,42 +48,6 @@ def base_alone(rows: Engine) -> tuple[int, State]:
     return rows.target_sum, State((), output, rows.settle(output))
 
 
-@dataclass(frozen=True)
-class _Fit(State):
-    """A fitted state: weights in floats, the inverse of ``H'H + ridge / curvature`` and how fresh it is.
-
-    The constant comes first, then the neurons, then the ramps.
-    """
-
-    weights: Floats
-    inverse: Floats
-    products: Floats
-    target: Floats
-    changes: int
-
-
-@dataclass(frozen=True)
-class _WithoutOne:
-    """A fit without the neuron in one slot: inverse, columns kept, all weights, and what taking it out costs."""
-
-    inverse: Floats
-    keep: Integers
-    weights: Floats
-    gone: float
-
-    @classmethod
-    def of(cls, state: _Fit, slot: int) -> _WithoutOne:
-        """Take the neuron out, if there is one."""
-        if slot == state.width:
-            return cls(state.inverse, np.arange(len(state.inverse)), state.weights, 0.0)
-        k = slot + 1
-        inverse, keep = taken_out(state.inverse, k)
-        gone = state.weights[k] / state.inverse[k, k]
-        weights = state.weights - (np.outer(state.inverse[:, k], gone) if np.ndim(gone) else state.inverse[:, k] * gone)
-        weights[k] = 0.0
-        return cls(inverse, keep, weights, float((state.weights[k] * gone).sum()))
-
-
 class Full:
     """All output weights refitted after every change, with a ridge penalty on all but the base.
 
@@ -92,12 +57,12 @@ class Full:
 
     def __init__(self, ridge: float) -> None:
         self._ridge = ridge
-        self._last: tuple[_Fit, int, _WithoutOne] | None = None
+        self._last: tuple[Fit, int, WithoutOne] | None = None
 
     def start(self, rows: Engine) -> State:
         """The base alone."""
         total, state = base_alone(rows)
-        fit = _Fit(
+        fit = Fit(
             state.neurons, state.output, state.loss,
             np.array([state.output.base if not rows.loss.quadratic else total / rows.total], np.float64),
             np.array([[1.0 / rows.total]]),
@@ -109,11 +74,11 @@ class Full:
         """The other neurons, refitted as if the loss were its quadratic bound."""
         return rounded_output(self._rest(state, slot).weights, state.ramps)
 
-    def _rest(self, state: State, slot: int) -> _WithoutOne:
+    def _rest(self, state: State, slot: int) -> WithoutOne:
         """What is left when the neuron in `slot` is taken out; asked for several times in a row."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         if self._last is None or self._last[0] is not state or self._last[1] != slot:
-            self._last = state, slot, _WithoutOne.of(state, slot)
+            self._last = state, slot, WithoutOne.of(state, slot)
         return self._last[2]
 
     def others(self, rows: Engine, state: State, slot: int) -> Others:
@@ -126,13 +91,13 @@ class Full:
 
     def inverse(self, state: State) -> Floats:
         """The one that refits need."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         return state.inverse
 
     def removed(self, rows: Engine, state: State, slot: int) -> State:
         """The state without the neuron in a slot, whose place the last one takes, all others refitted."""
-        assert isinstance(state, _Fit)
-        rest, last = _WithoutOne.of(state, slot), state.width - 1
+        assert isinstance(state, Fit)
+        rest, last = WithoutOne.of(state, slot), state.width - 1
         if slot < last:
             rows.move(last, slot)
         order = np.arange(state.width)
@@ -150,7 +115,7 @@ class Full:
 
     def costs(self, state: State) -> Floats:
         """What taking out each neuron would cost, as far as the quadratic bound tells."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         squares = state.weights[1:] ** 2
         return np.asarray((squares if squares.ndim == 1 else squares.sum(axis=1)) / np.diag(state.inverse)[1:])
 
@@ -162,7 +127,7 @@ class Full:
         self, rows: Engine, state: State, slot: int, cut: Cut, share: float = 1.0, lead: float = 0.0
     ) -> State | None:
         """Try the neuron in a spare slot; keep it if the penalised and the plain training loss both fall."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         spare = state.width
         (column, target), rest = self._measure(rows, state, spare, cut.neuron), self._rest(state, slot)
         inverse, keep, weights = rest.inverse, rest.keep, rest.weights
@@ -193,7 +158,7 @@ class Full:
 
     def admit_ramp(self, rows: Engine, state: State, ramp: Ramp) -> State | None:
         """Add a ramp behind the others; keep it if the penalised and the plain training loss both fall."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         column, pull, own = self._beside(rows, state, ramp)
         if own == 0.0:
             return None
@@ -210,7 +175,7 @@ class Full:
     def _beside(self, rows: Engine, state: State, ramp: Ramp) -> tuple[Floats, Floats, float]:
         """Inner products of a ramp with all terms and itself, these times the inverse, and what is new in it; 0 for
         nothing."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         column = rows.ramp_products(ramp, state.ramps)
         pull = (state.inverse * column[:-1]).sum(axis=1)
         own = float(column[-1] + self._share(rows) - (pull * column[:-1]).sum())
@@ -226,7 +191,7 @@ class Full:
         """The weights to use where a refit gives these, the base's first, ramps' last."""
         return weights
 
-    def _measure(self, rows: Engine, state: _Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
+    def _measure(self, rows: Engine, state: Fit, spare: int, neuron: Neuron) -> tuple[Floats, float]:
         """Inner products of the neuron's +-1 answers with the constant, the other neurons, the ramps and the target."""
         fired, target_sum, _ = rows.put(spare, neuron)
         both = rows.overlaps(spare)[:spare].astype(np.float64)
@@ -238,9 +203,9 @@ class Full:
         return column, 2 * target_sum - float(state.target[0])
 
     def _place(
-        self, state: _Fit, slot: int, keep: Integers, column: Floats, target: float,
+        self, state: Fit, slot: int, keep: Integers, column: Floats, target: float,
         inverse: Floats, pull: Floats, own: float, weight: Any, weights: Floats,
-    ) -> _Fit:  # fmt: skip
+    ) -> Fit:  # fmt: skip
         """The fit with the new neuron last, then moved to its slot."""
         n = len(keep)
         products = np.empty((n + 1, n + 1))
@@ -258,7 +223,7 @@ class Full:
         )
 
     def _accepted(
-        self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+        self, rows: Engine, state: Fit, fit: Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
     ) -> State | None:
         """Round to whole steps and ask the rows; put everything back if the loss did not fall.
 
@@ -268,11 +233,7 @@ class Full:
             fit = self._refreshed(fit, self._share(rows), rows.loss.quadratic)
         if slot < (spare := state.width):
             rows.move(spare, slot)
-        weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
-        output = rounded_output(weights, ramps)
-        fit = replace(fit, output=output, loss=rows.settle(output))
-        if not rows.loss.quadratic:
-            fit = self._refitted(rows, replace(fit, weights=weights), state)
+        fit = self._settled(rows, fit, state, ramps)
         if fit.loss < state.loss and (rows.loss.quadratic or self.objective(fit) + lead < self.objective(state)):
             return fit
         if slot < spare:
@@ -280,12 +241,41 @@ class Full:
         rows.settle(state.output)
         return None
 
+    def _settled(self, rows: Engine, fit: Fit, state: Fit, ramps: tuple[Ramp, ...]) -> Fit:
+        """The fit in whole steps, with its loss; one that is not exact is refitted, to do better than a state."""
+        weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
+        output = rounded_output(weights, ramps)
+        fit = replace(fit, output=output, loss=rows.settle(output))
+        return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=weights), state)
+
+    def take_over(
+        self, rows: Engine, state: State, neurons: tuple[Neuron, ...], ramps: tuple[Ramp, ...], start: Floats
+    ) -> State | None:
+        """Take over a layer, all outputs refitted; None, and nothing has changed, where the loss does not fall.
+
+        Its ramps begin with those of the state. A loss that takes steps takes them from `start`.
+        """
+        assert isinstance(state, Fit)
+        exact, fit = rows.loss.quadratic, taken_over(rows, state, neurons, ramps, self._share(rows))
+        if fit is not None:
+            fit = replace(fit, weights=(fit.inverse * fit.target).sum(axis=1) if exact else start)
+            if fit.changes >= _FRESH_AFTER:
+                fit = self._refreshed(fit, self._share(rows), exact)
+            fit = self._settled(rows, fit, state, ramps)
+            if fit.loss < state.loss and (exact or self.objective(fit) < self.objective(state)):
+                return fit
+        for slot in changed(state.neurons, neurons):
+            if slot < state.width:
+                rows.put(slot, state.neurons[slot])
+        rows.settle(state.output)
+        return None
+
     def objective(self, fit: State) -> float:
         """The loss with its penalty."""
-        assert isinstance(fit, _Fit)
+        assert isinstance(fit, Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
 
-    def _refitted(self, rows: Engine, fit: _Fit, than: State | None = None, thoroughly: bool = False) -> _Fit:
+    def _refitted(self, rows: Engine, fit: Fit, than: State | None = None, thoroughly: bool = False) -> Fit:
         """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's.
 
         Each goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not
@@ -317,13 +307,13 @@ class Full:
             fit, slope = better, found
         return fit
 
-    def _slope(self, rows: Engine, fit: _Fit) -> Floats:
+    def _slope(self, rows: Engine, fit: Fit) -> Floats:
         """Half of how fast loss and penalty fall as each weight rises; the current output is the fit's."""
         slope = np.concatenate([rows.pulls(), rows.ramp_pulls(fit.ramps)]) if fit.ramps else rows.pulls()
         slope[1:] -= self._ridge * fit.weights[1:]
         return slope
 
-    def _refreshed(self, fit: _Fit, ridge: float, quadratic: bool) -> _Fit:
+    def _refreshed(self, fit: Fit, ridge: float, quadratic: bool) -> Fit:
         """Build the inverse anew, one neuron after the other, and, where it is exact, the weights from it."""
         inverse = np.array([[1.0 / fit.products[0, 0]]])
         for n in range(1, len(fit.products)):

@@ -22,6 +22,9 @@ from bgn.model.schema import Column, Schema
 
 # Directions are screened on at most this many different rows.
 SAMPLE_ROWS = 16384
+# Layers are drafted on so many rows per neuron, and at least on so many in all, unless these would hold more values
+# than this, where there are so many times as many rows.
+DRAFT_ROWS, LEAST_DRAFT, MOST_DRAFTED, DRAFTED_FROM = 640, 2 * SAMPLE_ROWS, 1 << 25, 2
 # All of at most so many different rows learn, where each is there so often on average.
 _FEW, _OFTEN = 50, 10
 # Up to so many rows are cross-validated unless told, in so many folds: a fifth of them would decide nothing.
@@ -48,6 +51,7 @@ class Roles:
     threads: int = 1
     folds: tuple[Roles, ...] = ()  # to choose by, where there are no rows apart: all but a share, and that share
     reach: Reach | None = None  # of columns over all rows to learn from, those left out of a share included
+    draft: MemoryEngine | None = None  # a part of very many rows, to draft layers on
 
     @property
     def wide(self) -> bool:
@@ -63,13 +67,20 @@ class Roles:
         """The engines that follow what the training rows decide."""
         return [rows for rows in (self.validation, self.sample) if rows is not None and rows is not self.train]
 
+    def drafted(self) -> Roles:
+        """The rows to draft layers on: nobody validates, and columns reach as far as in all of them."""
+        assert self.draft is not None
+        reach = self.train.seen() if self.reach is None else self.reach
+        return replace(self, train=self.draft, validation=None, reach=reach, draft=None)
+
     def next_layer(self, neurons: Sequence[Neuron]) -> Roles:
         """The same rows behind a finished layer."""
         train = self.train.next_layer(neurons)
         sample = train if self.sample is self.train else self.sample and self.sample.next_layer(neurons)
         assert sample is None or isinstance(sample, MemoryEngine)
         validation = self.validation and self.validation.next_layer(neurons)
-        return Roles(train, validation, sample, None, self.unit, self.threads)
+        draft = self.draft and self.draft.next_layer(neurons)
+        return Roles(train, validation, sample, None, self.unit, self.threads, draft=draft)
 
 
 def assign_roles(
@@ -83,19 +94,23 @@ def assign_roles(
     cv: Folding = None,
     always: bool = False,
     bounds: tuple[float, float] | None = None,
+    drafted: int = 0,
 ) -> tuple[Roles, int]:
     """Give every row its role by its content; also returns the power of two that row weights were scaled by.
 
     `threads` search the sample, where it is apart from the rows. `loss` makes the loss from the reach of the targets
     and the weight of the rows, squares unless told; `columns` are the table's, numbers unless told. With `cv` no rows
     are set apart: they validate in turn, fold by fold. The share that would validate is left out `always`, or only
-    where there is no `evaluation`. Sources that are `kept` can be asked again. Rows that
-    validate are judged by predictions within `bounds`.
+    where there is no `evaluation`. Sources that are `kept` can be asked again. Rows that validate are judged by
+    predictions within `bounds`. Of very many rows a part is set up to draft layers of `drafted` neurons on.
     """
     plan, scaled, gaps, cv = _plan(
-        source, evaluation, always or evaluation is None, validation_fraction, seed, loss or LOSSES["squared"].over, cv
-    )
-    sample = _together(source.ask(RawBlock.sample, plan))
+        source, evaluation, always or evaluation is None, validation_fraction, seed, loss or LOSSES["squared"].over, cv,
+        drafted,
+    )  # fmt: skip
+    drawn = _together(source.ask(RawBlock.sample, plan))
+    draws = len(drawn.hashes) > SAMPLE_ROWS
+    sample = _some_of(drawn, np.arange(SAMPLE_ROWS)) if draws else drawn
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
     coding = coding_of(columns, gaps, sample.columns, sample.weight)
@@ -112,7 +127,8 @@ def assign_roles(
         source.close()
     folds = _folds(sample, plan, cv, 2.0**scaled, threads) if cv else ()
     searched = train if plan.limit is None and isinstance(train, MemoryEngine) else _engine_of(sample, plan, threads)
-    return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach), scaled
+    draft = _engine_of(drawn, plan, threads) if draws else None
+    return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach, draft), scaled
 
 
 def _together_seen(one: Reach, other: Reach) -> Reach:
@@ -122,7 +138,7 @@ def _together_seen(one: Reach, other: Reach) -> Reach:
 
 def _plan(
     source: RowSource, evaluation: RowSource | None, alone: bool, validation_fraction: float, seed: int,
-    loss: Callable[[float, float, int], Loss], cv: Folding,
+    loss: Callable[[float, float, int], Loss], cv: Folding, drafted: int,
 ) -> tuple[Plan, int, NDArray[np.bool_], Folding]:  # fmt: skip
     """What becomes of every row; the power of two that weights are scaled by; which columns have gaps; how many
     folds."""
@@ -143,13 +159,21 @@ def _plan(
     if alone and folds is None:
         edge = find_edge(counts, lambda bin: source.ask(RawBlock.inside, seed, exponent, bin), validation_fraction)
         plan = replace(plan, edge=edge)
-    answers = source.ask(RawBlock.smallest, seed, exponent, plan.edge, SAMPLE_ROWS + 1)
+    draft, most = _draft_rows(drafted, len(surveys[0].gaps)), SAMPLE_ROWS
+    answers = source.ask(RawBlock.smallest, seed, exponent, plan.edge, max(most, DRAFTED_FROM * draft) + 1)
     smallest = np.unique(np.concatenate(answers))
-    if len(smallest) > SAMPLE_ROWS:
-        plan = replace(plan, limit=int(smallest[SAMPLE_ROWS]))
+    if len(smallest) > most:
+        most = draft if 0 < DRAFTED_FROM * draft < len(smallest) else most
+        plan = replace(plan, limit=int(smallest[most]))
         if folds is not None:
             raise ValueError(f"cv must be None, or 'auto', where more than {SAMPLE_ROWS} rows are different.")
     return plan, exponent or 0, np.any([each.gaps for each in surveys], axis=0), folds
+
+
+def _draft_rows(neurons: int, columns: int) -> int:
+    """How many rows draft a layer of so many neurons: none where there are too many columns."""
+    rows = max(LEAST_DRAFT, DRAFT_ROWS * neurons)
+    return rows if neurons and rows * columns <= MOST_DRAFTED else 0
 
 
 def _folding(cv: Folding, rows: float, columns: int, validation_fraction: float) -> Folding:

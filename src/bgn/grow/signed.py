@@ -7,7 +7,8 @@ import numpy as np
 from bgn.engines.protocol import Engine, Floats, Integers, Output
 from bgn.engines.ramp import Ramp
 from bgn.grow.constraints import Constraints
-from bgn.grow.output import Full, State, _Fit, rounded_output
+from bgn.grow.fits import Fit
+from bgn.grow.output import Full, State, rounded_output
 from bgn.model.neuron import Neuron
 
 # Pivots per weight: many times what is ever needed; signs hold after fewer too.
@@ -32,7 +33,7 @@ class Signed(Full):
 
     def without(self, state: State, slot: int) -> Output:
         """The other neurons, refitted with signs held."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         rest, inverse = self._rest(state, slot), np.zeros_like(state.inverse)
         inverse[np.ix_(rest.keep, rest.keep)] = rest.inverse
         return rounded_output(self._held(state.neurons, inverse, rest.weights, state.ramps), state.ramps)
@@ -44,7 +45,7 @@ class Signed(Full):
 
     def costs(self, state: State) -> Floats:
         """What taking out each neuron would cost, as far as the quadratic bound tells: of no weight, nothing."""
-        assert isinstance(state, _Fit)
+        assert isinstance(state, Fit)
         weights = self._held(state.neurons, state.inverse, state.weights, state.ramps)[1:]
         return np.asarray(weights * weights / np.diag(state.inverse)[1:])
 
@@ -53,7 +54,7 @@ class Signed(Full):
         wrong = self._constraints.of(ramp.column) * float(rows.ramp_pulls([ramp])[0]) < 0
         return 0.0 if wrong else super().ramp_gain(rows, state, ramp)
 
-    def _explained(self, fit: _Fit, ramps: tuple[Ramp, ...]) -> float:
+    def _explained(self, fit: Fit, ramps: tuple[Ramp, ...]) -> float:
         """By how much the weights of a fit lower the penalised squares once their signs are held."""
         return float((fit.target * self._held(fit.neurons, fit.inverse, fit.weights, ramps)).sum())
 
@@ -62,7 +63,7 @@ class Signed(Full):
         return True
 
     def _accepted(
-        self, rows: Engine, state: _Fit, fit: _Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
+        self, rows: Engine, state: Fit, fit: Fit, slot: int, lead: float, ramps: tuple[Ramp, ...]
     ) -> State | None:
         """Keep what lowers the loss with signs held; a neuron, or line, whose weight they leave at zero does not."""
         if rows.loss.quadratic and self._explained(fit, ramps) - self._explained(state, state.ramps) <= lead:

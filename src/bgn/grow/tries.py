@@ -14,6 +14,7 @@ from bgn.grow.constraints import NO_CONSTRAINTS, Constraints
 from bgn.grow.directions.lasso import Debiased, Lasso
 from bgn.grow.directions.protocol import DirectionFinder
 from bgn.grow.directions.search import Search
+from bgn.grow.draft import Draft, DraftedGrowth, PlannedDraft
 from bgn.grow.history import Snapshot
 from bgn.grow.layer import LayerGrowth, LayerPath, LayerSettings, Monitor
 from bgn.grow.output import Full, OutputRule
@@ -71,9 +72,19 @@ class GrowthSettings:
         return self.cv if self.max_layers == 1 and self.n_networks == 1 else None
 
     @property
+    def refits(self) -> bool:
+        """Whether directions are searched for and all outputs refitted, as some ways of growing need."""
+        return self.direction == "search" and self.output == "full"
+
+    @property
+    def drafted(self) -> int:
+        """The width of the layers that a part of very many rows may draft."""
+        return self.max_width if self.refits else 0
+
+    @property
     def most_linear(self) -> int:
         """Most linear terms: none in deep networks, nor where outputs are not refitted, nor beside the Lasso."""
-        if self.max_layers > 1 or self.output != "full" or self.direction != "search":
+        if self.max_layers > 1 or not self.refits:
             return 0
         return self.max_width if isinstance(self.max_linear, str) else self.max_linear
 
@@ -90,18 +101,40 @@ def grow_once(
 ) -> LayerPath:  # fmt: skip
     """Grow one layer with one ridge penalty."""
     wanted, limits = _limits(rows, settings, replacements)
-    rule, rng = _rule(settings, penalty, wanted), np.random.default_rng([seed, layer])
+    rng = np.random.default_rng([seed, layer])
     enough = settings.sweeps != "auto" or rows.train.total > _PLENTY * rows.unit  # few rows are fitted too well by it
     swept = settings.sweeps and enough and replacements != 0 and not settings.most_linear
-    if not swept or settings.direction != "search" or settings.output != "full":
-        return LayerGrowth(rows, _finder(rows, settings, wanted), rule, limits, rng, monitor, layer).grow()
-    assert rows.sample is not None
-    sample = replace(rows, train=rows.sample, validation=None, folds=())
-    lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
-    wide = replace(limits, max_width=highest(settings.max_width), digits=None)
-    sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
-    found = sweeper.plan(how_many(settings.sweeps, settings.max_width))
-    return _as_planned(found, rows, settings, limits, rule, rng, monitor, layer)
+    planned: SweepPlan | None = None
+    if swept and settings.refits:
+        assert rows.sample is not None
+        sample = replace(rows, train=rows.sample, validation=None, folds=())
+        lesser = _rule(settings, penalty * (rows.sample.total / rows.train.total), wanted)
+        wide = replace(limits, max_width=highest(settings.max_width), digits=None)
+        sweeper = Sweeper(sample, _finder(sample, settings, wanted), lesser, wide, rng, watch_for(monitor), layer)
+        planned = sweeper.plan(how_many(settings.sweeps, settings.max_width))
+        if planned.interrupted:
+            limits = replace(limits, max_width=min(settings.max_width, len(planned.layers) - 1))
+    path = _growth(planned, rows, settings, penalty, limits, rng, monitor, layer).grow()
+    if planned is None or not planned.interrupted:
+        return path
+    monitor.stopped = "interrupted"
+    return replace(path, stopped=monitor.stopped)
+
+
+def _growth(
+    planned: SweepPlan | None, rows: Roles, settings: GrowthSettings, penalty: float, limits: LayerSettings,
+    rng: np.random.Generator, monitor: Monitor, layer: int,
+) -> LayerGrowth:  # fmt: skip
+    """What grows a layer: on all rows, on a draft of them that all take over, by a plan or without one."""
+    wanted = limits.constraints
+    parts = rows, _finder(rows, settings, wanted), _rule(settings, penalty, wanted), limits, rng, monitor, layer
+    if rows.draft is None:
+        return LayerGrowth(*parts) if planned is None else PlannedGrowth(planned.layers, *parts)
+    some, lesser = rows.drafted(), _rule(settings, penalty * (rows.draft.total / rows.train.total), wanted)
+    watch = Monitor(monitor.max_seconds, (), monitor.on_record, monitor.started)
+    few = some, _finder(some, settings, wanted), lesser, limits, rng, watch, layer
+    draft = Draft(*few) if planned is None else PlannedDraft(planned.layers, *few)
+    return DraftedGrowth(draft, *parts)
 
 
 def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> tuple[Constraints, LayerSettings]:
@@ -111,20 +144,6 @@ def _limits(rows: Roles, settings: GrowthSettings, replacements: int | None) -> 
         settings.max_width, replacements, settings.patience, settings.digits, settings.simplicity, wanted,
         settings.most_linear, settings.lead, settings.stretch,
     )  # fmt: skip
-
-
-def _as_planned(
-    found: SweepPlan, rows: Roles, settings: GrowthSettings, limits: LayerSettings, rule: OutputRule,
-    rng: np.random.Generator, monitor: Monitor, layer: int,
-) -> LayerPath:  # fmt: skip
-    """Grow the layers that were planned, on all rows."""
-    if found.interrupted:
-        limits = replace(limits, max_width=min(settings.max_width, len(found.layers) - 1))
-    finder = _finder(rows, settings, limits.constraints)
-    path = PlannedGrowth(found.layers, rows, finder, rule, limits, rng, monitor, layer).grow()
-    if found.interrupted:
-        monitor.stopped = "interrupted"
-    return replace(path, stopped=monitor.stopped or path.stopped)
 
 
 def lines_alone(settings: GrowthSettings) -> GrowthSettings:
@@ -211,11 +230,9 @@ class Tries:
         )  # fmt: skip
         assert sample is not None
         assert validation is not None
-        rows, share = replace(self._rows, train=sample), sample.total / self._rows.train.total
+        rows, share = replace(self._rows, train=sample, draft=None), sample.total / self._rows.train.total
         tried = [replace(self._settings, max_linear=0), *(replace(self._settings, lead=lead) for lead in LEADS)]
-        found = [
-            grow_once(rows, replace(each, digits=None), share * penalty, 0, seed, watch, layer) for each in tried
-        ]
+        found = [grow_once(rows, replace(each, digits=None), share * penalty, 0, seed, watch, layer) for each in tried]
         if watch.stopped == "interrupted":
             raise KeyboardInterrupt
         best = [min(path.path, key=lambda snapshot: snapshot.criterion) for path in found]

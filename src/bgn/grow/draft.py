@@ -1,0 +1,126 @@
+"""Growth on very many rows: a draft of them finds the questions, all of them say how much each answer counts.
+
+Which question helps most hardly depends on whether a hundred thousand rows tell or a hundred million, but what it costs
+to find out does. So a layer is drafted on a part of the rows, replacements included, and after every addition all rows
+take it over: they refit its outputs, and judge whether their own loss falls. Where it does not, growth goes on with all
+rows. Which rows draft follows from their content, so that it is the same wherever they live.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bgn.engines.protocol import Floats, Output
+from bgn.engines.ramp import Ramp
+from bgn.grow.fits import changed
+from bgn.grow.history import Record
+from bgn.grow.layer import LayerGrowth
+from bgn.grow.output import Full
+from bgn.grow.sweeps import PlannedGrowth
+from bgn.model.neuron import Neuron
+
+
+class Draft(LayerGrowth):
+    """Growth on a part of the rows, of which nothing is kept but the layer."""
+
+    def advance(self) -> bool:
+        """Add a question or a linear term, and try to replace others; False where nothing is gained."""
+        if not self._add():
+            return False
+        self._replace()
+        return True
+
+    @property
+    def neurons(self) -> tuple[Neuron, ...]:
+        """What the layer asks, in short numbers where these are wanted."""
+        return tuple(self._asked)
+
+    def _note(self, slot: int, kind: str) -> None:
+        """Show the progress, and no more."""
+        known = self._train_loss(), math.nan, math.nan, self.monitor.seconds
+        self.monitor.tell(Record(self.layer, self.state.size, kind, slot, *known))
+
+    def _keep(self) -> None:
+        """Nobody chooses among drafts."""
+
+
+class PlannedDraft(Draft, PlannedGrowth):
+    """A draft that takes the neurons of its first widths from a plan."""
+
+
+class DraftedGrowth(LayerGrowth):
+    """Growth that takes over what a draft finds, width by width, and goes on by itself where that does not help."""
+
+    rule: Full
+
+    def __init__(self, draft: Draft, *parts: Any) -> None:
+        self._draft: Draft | None = draft
+        super().__init__(*parts)
+
+    def _add(self) -> bool:
+        if self._draft is not None:
+            if self._draft.advance() and self._take_over(self._draft):
+                return True
+            self._go_on()
+        return super()._add()
+
+    def _replace(self) -> None:
+        if self._draft is None:
+            super()._replace()
+
+    def _take_over(self, draft: Draft) -> bool:
+        """Ask what the draft asks, or at least its last question beside one's own; False, and nothing has changed,
+        where neither lowers the loss of all rows."""
+        known, ramps = self.state.neurons, self._ramps(draft.state.ramps)
+        if ramps is None:
+            return False
+        start = _start(draft.state.output, ramps)
+        for neurons in (draft.neurons, (*known, *draft.neurons[len(known) :])):
+            state = self.rule.take_over(self.rows.train, self.state, neurons, ramps, start)
+            if state is not None:
+                break
+        else:
+            return False
+        kind, slot = ("linear", len(ramps) - 1) if len(neurons) == len(known) else ("addition", len(known))
+        self.state, self._asked = state, [*neurons]
+        if self.rows.validation is not None:
+            for place in changed(known, neurons):
+                self.rows.validation.put(place, neurons[place])
+        self._follow(None)
+        self._note(slot, kind)
+        return True
+
+    def _ramps(self, drafted: tuple[Ramp, ...]) -> tuple[Ramp, ...] | None:
+        """The lines of a draft as all rows measure them."""
+        known = self.state.ramps
+        found = [self.rows.train.ramp_of(each.column, each.low, each.high) for each in drafted[len(known) :]]
+        return None if None in found else (*known, *(each for each in found if each is not None))
+
+    def _follow(self, slot: int | None) -> None:
+        """Bring the rows that validate up to date; the sample follows the draft while there is one."""
+        if self._draft is None:
+            super()._follow(slot)
+        elif self.rows.validation is not None:
+            self._validation_total = self.rows.validation.settle(self.state.output)
+
+    def _go_on(self) -> None:
+        """Leave the draft, and search for all rows from here on."""
+        self._draft = None
+        for slot, neuron in enumerate(self.state.neurons):
+            for rows in self.rows.followers:
+                rows.put(slot, neuron)
+        self._follow(None)
+        for slot, neuron in enumerate(self.state.neurons):
+            self.finder.learn(slot, neuron.projection)
+
+
+def _start(drafted: Output, ramps: tuple[Ramp, ...]) -> Floats:
+    """The outputs of a draft as all rows measure its lines: the base, the weights, the slopes."""
+    slopes = drafted.slopes.astype(np.float64)
+    for k, (theirs, ours) in enumerate(zip(drafted.ramps, ramps, strict=True)):
+        slopes[k] *= theirs.per_unit / ours.per_unit
+    base = np.asarray(drafted.base, np.float64)[None]
+    return np.concatenate([base, drafted.weights.astype(np.float64), slopes])
