@@ -8,7 +8,6 @@ rows. Which rows draft follows from their content, so that it is the same wherev
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ import numpy as np
 from bgn.engines.protocol import Floats, Output
 from bgn.engines.ramp import Ramp
 from bgn.grow.fits import changed
-from bgn.grow.history import Record
 from bgn.grow.layer import LayerGrowth
 from bgn.grow.output import Full
 from bgn.grow.sweeps import PlannedGrowth
@@ -39,9 +37,7 @@ class Draft(LayerGrowth):
         return tuple(self._asked)
 
     def _note(self, slot: int, kind: str) -> None:
-        """Show the progress, and no more."""
-        known = self._train_loss(), math.nan, math.nan, self.monitor.seconds
-        self.monitor.tell(Record(self.layer, self.state.size, kind, slot, *known))
+        """All rows tell of what they take over."""
 
     def _keep(self) -> None:
         """Nobody chooses among drafts."""
