@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from bgn.model.decimals import written
 from bgn.model.neuron import Projection
@@ -11,21 +11,21 @@ from bgn.model.neuron import Projection
 _CRUDE = 0.05  # share by which rounding may change a coefficient, where another way of saying it is shorter
 
 
-def sayable(line: Projection, digits: int, reach: Sequence[float]) -> tuple[Projection, float]:
+def sayable(line: Projection, digits: int, reach: Mapping[int, float]) -> tuple[Projection, float]:
     """The sum in coefficients of a few digits and at most one decimal more, and its size beside the one given.
 
-    `reach` is the size of each column's numbers. The column with coefficient 1 leads. Where so few decimals change
-    another coefficient much, another column leads in whose units all of them are short, unless its sums had more digits
-    than thresholds should, and than its own numbers have. Where none can lead, small coefficients are rounded all the
-    same, and those that vanish left out.
+    `reach` is the size of the numbers of every column in it. The column with coefficient 1 leads. Where so few
+    decimals change another coefficient much, another column leads in whose units all of them are short, unless its
+    sums had more digits than thresholds should, and than its own numbers have. Where none can lead, small
+    coefficients are rounded all the same, and those that vanish left out.
 
     Examples
     --------
     >>> from bgn.model.neuron import Projection
     >>> longitude_and_households = Projection((0, 1), (1.0, -0.000144))
-    >>> sayable(longitude_and_households, 3, [124.0, 6000.0])[0].coefficients
+    >>> sayable(longitude_and_households, 3, {0: 124.0, 1: 6000.0})[0].coefficients
     (1.0, -0.0001)
-    >>> sayable(longitude_and_households, 3, [10.0, 6000.0])[0].coefficients
+    >>> sayable(longitude_and_households, 3, {0: 10.0, 1: 6000.0})[0].coefficients
     (6940.0, -1.0)
     """
     columns, factors = line.columns, line.factors

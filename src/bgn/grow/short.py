@@ -87,7 +87,7 @@ class Shortener:
         numbers = (seen[j] != (0.0, 1.0, True) and j not in self._ordered for j in line.columns)
         if self.coding is None or len(line.columns) == 1 or not line.numeric or not all(numbers):
             return None
-        said, scale = sayable(line, self.digits, [max(map(abs, each[:2])) for each in seen])
+        said, scale = sayable(line, self.digits, {j: max(map(abs, seen[j][:2])) for j in line.columns})
         if said == line:
             return None
         now = dict(zip(said.columns, said.factors, strict=True))
