@@ -73,8 +73,8 @@ class DraftedGrowth(LayerGrowth):
         known, ramps = self.state.neurons, self._ramps(draft.state.ramps)
         if ramps is None:
             return False
-        start = _start(draft.state.output, ramps)
-        for neurons in (draft.neurons, (*known, *draft.neurons[len(known) :])):
+        alone = (*known, *draft.neurons[len(known) :])
+        for neurons, start in ((draft.neurons, _start(draft.state.output, ramps)), (alone, None)):
             state = self.rule.take_over(self.rows.train, self.state, neurons, ramps, start)
             if state is not None:
                 break

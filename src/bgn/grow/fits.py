@@ -59,7 +59,7 @@ def taken_over(
 ) -> Fit | None:
     """The state with other neurons, put in their slots, and more ramps; None where one answers as others do together.
 
-    Its weights are still to be found.
+    What is new has no weight yet.
     """
     layer = _Layer(rows, state, neurons, ramps)
     lines = layer.add_ramps()
@@ -77,8 +77,11 @@ def taken_over(
             return None
         inverse = with_one_more(inverse, pull, own)
         kept.append(k)
+    weights = np.zeros((len(kept), *state.weights.shape[1:]))
+    weights[layer.known] = state.weights
+    weights[[slot + 1 for slot in new]] = 0.0
     return replace(
-        state, neurons=neurons, inverse=among(inverse, np.argsort(kept)), products=layer.products,
+        state, neurons=neurons, weights=weights, inverse=among(inverse, np.argsort(kept)), products=layer.products,
         target=layer.target, changes=state.changes + len(lines) + len(new),
     )  # fmt: skip
 

@@ -241,27 +241,34 @@ class Full:
         rows.settle(state.output)
         return None
 
-    def _settled(self, rows: Engine, fit: Fit, state: Fit, ramps: tuple[Ramp, ...]) -> Fit:
+    def _settled(
+        self, rows: Engine, fit: Fit, state: Fit, ramps: tuple[Ramp, ...], before: float | None = None
+    ) -> Fit:
         """The fit in whole steps, with its loss; one that is not exact is refitted, to do better than a state."""
         weights = self._held(fit.neurons, fit.inverse, fit.weights, ramps)
         output = rounded_output(weights, ramps)
         fit = replace(fit, output=output, loss=rows.settle(output))
-        return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=weights), state)
+        return fit if rows.loss.quadratic else self._refitted(rows, replace(fit, weights=weights), state, before=before)
 
     def take_over(
-        self, rows: Engine, state: State, neurons: tuple[Neuron, ...], ramps: tuple[Ramp, ...], start: Floats
-    ) -> State | None:
+        self, rows: Engine, state: State, neurons: tuple[Neuron, ...], ramps: tuple[Ramp, ...],
+        start: Floats | None = None,
+    ) -> State | None:  # fmt: skip
         """Take over a layer, all outputs refitted; None, and nothing has changed, where the loss does not fall.
 
-        Its ramps begin with those of the state. A loss that takes steps takes them from `start`.
+        Its ramps begin with those of the state. A loss that takes steps takes them from `start`, or from the weights
+        there are.
         """
         assert isinstance(state, Fit)
         exact, fit = rows.loss.quadratic, taken_over(rows, state, neurons, ramps, self._share(rows))
         if fit is not None:
-            fit = replace(fit, weights=(fit.inverse * fit.target).sum(axis=1) if exact else start)
+            if exact:
+                fit = replace(fit, weights=(fit.inverse * fit.target).sum(axis=1))
+            elif start is not None:
+                fit = replace(fit, weights=start)
             if fit.changes >= _FRESH_AFTER:
                 fit = self._refreshed(fit, self._share(rows), exact)
-            fit = self._settled(rows, fit, state, ramps)
+            fit = self._settled(rows, fit, state, ramps, self.objective(state))
             if fit.loss < state.loss and (exact or self.objective(fit) < self.objective(state)):
                 return fit
         for slot in changed(state.neurons, neurons):
@@ -275,13 +282,17 @@ class Full:
         assert isinstance(fit, Fit)
         return fit.loss + self._ridge * float((fit.weights[1:] * fit.weights[1:]).sum())
 
-    def _refitted(self, rows: Engine, fit: Fit, than: State | None = None, thoroughly: bool = False) -> Fit:
+    def _refitted(
+        self, rows: Engine, fit: Fit, than: State | None = None, thoroughly: bool = False, before: float | None = None
+    ) -> Fit:
         """Take steps that lower the loss and its penalty, as long as they pay; the current output is the fit's.
 
         Each goes where the quadratic bound says, as earlier ones have taught to see it (L-BFGS); where that does not
-        help, where the bound alone says. With a state to be better `than`, one that will not be is given up early.
+        help, where the bound alone says. With a state to be better `than`, one that will not be is given up early. What
+        is gained counts from `before`, from the fit unless told.
         """
-        before = last = self.objective(fit)
+        last = self.objective(fit)
+        before = last if before is None else before
         wanted = None if than is None else self.objective(than)
         slope, learnt = self._slope(rows, fit), LearntCurvature(fit.inverse, rows.loss.curvature)
         most = 2.0 ** (rows.loss.grid.exponent + _LARGEST)
