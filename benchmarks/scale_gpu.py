@@ -82,12 +82,12 @@ def cut(number: int = 100_000_000) -> dict[str, float]:
     from bgn.engines.gpu.engine import TensorEngine
     from bgn.engines.gpu.raw_rows import RawTensors
     from bgn.engines.gpu.sums import project
-    from bgn.engines.integers import Grid
     from bgn.engines.raw_rows import Plan
+    from bgn.grow.loss import LOSSES
 
     X, y = rows(number, 4)
-    grid = Grid.for_range(float(y.min()), float(y.max()), number)
-    engine = TensorEngine(RawTensors(X.T, y).part(Plan(0, None, grid), False), grid)
+    loss = LOSSES["squared"].over(float(y.min()), float(y.max()), number)
+    engine = TensorEngine(RawTensors(X.T, y).part(Plan(0, None, loss), False), loss)
     direction = Projection((0, 2), (1.0, -0.37))
     z = project(engine.part.columns, direction)
     seconds = {
