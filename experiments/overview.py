@@ -56,8 +56,8 @@ def run(task: Task) -> dict[str, Any]:
     if task.method in TRAINED:
         return _trained(task)
     rows = data.split(task)
-    network = BGNRegressor.as_in_paper(max_width=task.parameters["width"], max_layers=1).fit(rows.X, rows.y).network_
-    layer = network.layers[0]
+    model = BGNRegressor.as_in_paper(max_width=task.parameters["width"], max_layers=1, random_state=task.seed)
+    layer = model.fit(rows.X, rows.y).network_.layers[0]
     sums = rows.X @ layer.weights.T + layer.bias
     return {"weights": _levels(layer.weights), "activations": _levels(np.where(sums >= 0, 1.0, -1.0)),
             "batch_norm": "no", "penalty": "no"}  # fmt: skip
