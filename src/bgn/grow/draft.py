@@ -8,6 +8,7 @@ rows. Which rows draft follows from their content, so that it is the same wherev
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from bgn.grow.layer import LayerGrowth
 from bgn.grow.output import Full
 from bgn.grow.sweeps import PlannedGrowth
 from bgn.model.neuron import Neuron
+
+# Where the loss of all rows is so many times as large beside the draft's as at first, that fits too well to tell more.
+_ABOUT = 1.25
 
 
 class Draft(LayerGrowth):
@@ -35,6 +39,11 @@ class Draft(LayerGrowth):
     def neurons(self) -> tuple[Neuron, ...]:
         """What the layer asks, in short numbers where these are wanted."""
         return tuple(self._asked)
+
+    @property
+    def loss(self) -> float:
+        """The mean loss of the rows that draft."""
+        return self._train_loss()
 
     def _note(self, slot: int, kind: str) -> None:
         """All rows tell of what they take over."""
@@ -55,10 +64,11 @@ class DraftedGrowth(LayerGrowth):
     def __init__(self, draft: Draft, *parts: Any) -> None:
         self._draft: Draft | None = draft
         super().__init__(*parts)
+        self._beside = max(self._train_loss() / draft.loss, 1.0) if draft.loss > 0.0 else math.inf
 
     def _add(self) -> bool:
         if self._draft is not None:
-            if self._draft.advance() and self._take_over(self._draft):
+            if self._tells(self._draft) and self._draft.advance() and self._take_over(self._draft):
                 return True
             self._go_on()
         return super()._add()
@@ -66,6 +76,10 @@ class DraftedGrowth(LayerGrowth):
     def _replace(self) -> None:
         if self._draft is None:
             super()._replace()
+
+    def _tells(self, draft: Draft) -> bool:
+        """Whether a draft can tell what is left to explain: its loss beside that of all rows is about what it was."""
+        return self._train_loss() <= _ABOUT * self._beside * draft.loss
 
     def _take_over(self, draft: Draft) -> bool:
         """Ask what the draft asks, or at least its last question beside one's own; False, and nothing has changed,

@@ -26,6 +26,7 @@ from bgn.model.neuron import Neuron
 _AT_A_TIME = 3
 # Short numbers may raise the loss by this share of its noise, or of itself; otherwise they get more digits, so many.
 _AS_GOOD = 0.1
+_OF_WHAT_IS_LEFT = 0.5  # and by this share of what is left, where nearly all is explained
 _MOST_MORE = 3
 
 
@@ -219,10 +220,19 @@ class LayerGrowth:
         elif self._short is None:
             neuron, otherwise = found.neuron, False
         else:
-            neuron, otherwise = self._short.neuron(self.rows.train, self.rows.sample, output, found)
+            rows, most = self.rows.train, self._most_moved(slot)
+            neuron, otherwise = self._short.neuron(rows, self.rows.sample, output, found, most)
         self._asked[slot : slot + 1] = [neuron]
         for slots in (self._otherwise, self._to_put):
             (slots.add if otherwise else slots.discard)(slot)
+
+    def _most_moved(self, slot: int) -> float:
+        """The weight of rows that a question in short numbers may answer otherwise: what a sharp step explains would
+        come back."""
+        loss, weights = self.rows.train.loss, self.state.output.weights[slot]
+        step = 2.0 * float(np.abs(loss.grid.value(weights)).max())
+        dear = step * step if loss.quadratic else step  # what a row loses at most, or about that
+        return _OF_WHAT_IS_LEFT * self._train_loss() * self.rows.train.total / dear if dear > 0.0 else math.inf
 
     def _aside(self, slot: int) -> int:
         """Where the training rows keep the answers to a slot's question in short numbers."""

@@ -51,37 +51,40 @@ class Shortener:
         """Amounts are multiples of ten to this power; None where the targets do not differ."""
         return written(self.spread).adjusted() - self.digits + 1 if 0 < self.spread < math.inf else None
 
-    def neuron(self, rows: Engine, sample: Engine | None, output: Output, cut: Cut) -> tuple[Neuron, bool]:
+    def neuron(
+        self, rows: Engine, sample: Engine | None, output: Output, cut: Cut, most: float = math.inf
+    ) -> tuple[Neuron, bool]:
         """The cut's neuron in short numbers, and whether it answers some rows otherwise.
 
         Long coefficients are shortened where that costs little of the gain, and the sum is cut anew.
         A threshold between the cut's neighbours answers no row otherwise. Where that takes many digits, the shortest
-        is taken among the cuts nearby that gain nearly as much; a sample of the rows tells which are far away.
+        is taken among the cuts nearby that gain nearly as much; a sample of the rows tells which are far away. No more
+        weight of rows than `most` may be answered otherwise.
         """
-        said = self._said(rows, output, cut)
+        said = self._said(rows, output, cut, most)
         anew, cut = said is not None, said or cut
         found, room, first = self._between(rows, cut)
         line = self._numbers(cut.neuron.projection)
-        reach, most = _reach(rows, line), self.digits + _MORE_FOR_THRESHOLDS
+        reach, few = _reach(rows, line), self.digits + _MORE_FOR_THRESHOLDS
         if not first and (moved := _moved(rows, output, cut)) is not None:
             other, its_room, _ = self._between(rows, moved)
             told = [_as_written(rows, line, found, self._ordered),
                     _as_written(rows, moved.neuron.projection, other, self._ordered)]  # fmt: skip
             if told[1] and (not told[0] or _length(other, reach) < _length(found, reach)):
                 anew, cut, found, room, line = True, moved, other, its_room, moved.neuron.projection
-        if _length(found, reach) <= most:
+        if _length(found, reach) <= few:
             return replace(cut.neuron, threshold=found), anew
-        stages = (most, 0, _COSTS), (most, _FURTHER, _COSTS_MORE), (self.digits + _MOST_MORE, 0, _COSTS)
+        stages = (few, 0, _COSTS), (few, _FURTHER, _COSTS_MORE), (self.digits + _MOST_MORE, 0, _COSTS)
         for digits, further, costs in stages:
             tried = multiples(cut.below, cut.above, digits, further)
             if sample is not None and sample is not rows:
                 tried = _not_far(sample, cut, tried, costs)
-            for threshold in self._nearby(rows, output, cut, tried, room, costs):
+            for threshold in self._nearby(rows, output, cut, tried, room, costs, most):
                 if _as_written(rows, line, threshold, self._ordered):
                     return replace(cut.neuron, threshold=threshold), True
         return replace(cut.neuron, threshold=found), anew
 
-    def _said(self, rows: Engine, output: Output, cut: Cut) -> Cut | None:
+    def _said(self, rows: Engine, output: Output, cut: Cut, most: float) -> Cut | None:
         """The cut of nearly the same sum with shorter coefficients; None where they are short, or it gains less."""
         line, seen, old = cut.neuron.projection, rows.seen(), cut.neuron.threshold
         numbers = (seen[j] != (0.0, 1.0, True) and j not in self._ordered for j in line.columns)
@@ -96,13 +99,15 @@ class Shortener:
         (found,) = rows.cuts([Question(output, said, (low, high))])
         if found is None or found.gain < (1.0 - _COSTS_MORE[0]) * cut.gain:
             return None
-        return found if abs(found.silent - cut.silent) <= _COSTS_MORE[1] * rows.total else None
+        return found if abs(found.silent - cut.silent) <= min(_COSTS_MORE[1] * rows.total, most) else None
 
     def _nearby(
-        self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float, costs: tuple[float, float]
-    ) -> Iterator[float]:
+        self, rows: Engine, output: Output, cut: Cut, tried: list[float], room: float, costs: tuple[float, float],
+        most: float,
+    ) -> Iterator[float]:  # fmt: skip
         """Those of some thresholds that cut nearly as well, in their order; the rows are asked about few at a time."""
-        total, enough, most_moved = cut.fired_sum + cut.silent_sum, (1.0 - costs[0]) * cut.gain, costs[1] * rows.total
+        total, enough = cut.fired_sum + cut.silent_sum, (1.0 - costs[0]) * cut.gain
+        most_moved = min(costs[1] * rows.total, most)
         different = list(dict.fromkeys(tried))
         for start in range(0, len(different), _AT_A_TIME):
             some = different[start : start + _AT_A_TIME]
