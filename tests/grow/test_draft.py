@@ -23,7 +23,8 @@ def made_up(rows, seed=0):
 
 @pytest.fixture
 def drafts(monkeypatch):
-    """Draft on 80 rows, where there are more than 160, and search on 50."""
+    """Draft on 80 rows, where there are more than 160, and search on 50; so few rows always fit too well."""
+    monkeypatch.setattr(draft, "_ABOUT", 100.0)
     monkeypatch.setattr(roles, "SAMPLE_ROWS", 50)
     monkeypatch.setattr(roles, "LEAST_DRAFT", 80)
     monkeypatch.setattr(roles, "DRAFT_ROWS", 1)
@@ -153,6 +154,23 @@ def test_growth_goes_on_where_drafts_do_not_help(drafts, classes, monkeypatch):
     assert {"replacement", "addition"} == {record.kind for record in model.history_.records[3:]}
     losses = [record.train_loss for record in model.history_.records]
     assert all(after < before for before, after in pairwise(losses))
+
+
+def test_all_rows_go_on_where_a_draft_fits_too_well(drafts, monkeypatch):
+    """A rule without noise is learnt from all rows, not asked again and again at the threshold of a part of them."""
+    for place, name, value in ((draft, "_ABOUT", 1.25), (roles, "SAMPLE_ROWS", 1000), (roles, "LEAST_DRAFT", 1500)):
+        monkeypatch.setattr(place, name, value)
+    X = np.random.default_rng(4).normal(size=(4000, 3))
+    y = 10.0 * (X[:, 0] > 0.301237) + np.where(X[:, 1] > 0, 0.0, 1e-3)
+    setting = {"max_width": 6, "max_linear": 0, "sweeps": 0, "digits": None, "shrinkage": 1.0, "random_state": 0}
+    losses = []
+    for most in (roles.MOST_DRAFTED, 0):
+        monkeypatch.setattr(roles, "MOST_DRAFTED", most)
+        path = BGNRegressor(**setting, validation_fraction=0).fit(X, y).history_.paths[0]
+        losses.append([each.train_loss for each in path])
+    assert any(drafts)
+    assert losses[0][1] > 100 * losses[0][-1]
+    assert losses[0][-1] < 2 * losses[1][-1]
 
 
 def test_a_question_is_taken_over_alone_where_the_whole_layer_does_not_help(drafts, monkeypatch):

@@ -120,3 +120,15 @@ def test_targets_that_do_not_differ_keep_their_value():
 def test_digits_that_cannot_be(digits):
     with pytest.raises(ValueError, match=r"digits must be a whole number, at least 1; got .*Use None for the numbers"):
         BGNRegressor(digits=digits).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
+
+
+def test_short_thresholds_give_no_sharp_step_away():
+    """Where hardly anything is left of the loss, rounding must not bring back much of it."""
+    rng = np.random.default_rng(1)
+    X = 100.0 + rng.normal(size=(20_000, 3))
+    y = 10.0 * (X[:, 0] > 100.301237) + 0.02 * rng.normal(size=len(X))
+    losses = [
+        BGNRegressor(max_width=4, digits=digits, validation_fraction=0, random_state=0).fit(X, y).history_.paths[0][-1]
+        for digits in (3, None)
+    ]
+    assert losses[0].train_loss < 1.6 * losses[1].train_loss
