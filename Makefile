@@ -2,6 +2,7 @@
 #
 #   make demo    a risk score beside a tree and a linear model; report.html
 #   make test    the test suite, doctests included (TESTS=tests/model/test_theory.py ARGS="-k chain" picks some)
+#   make test-all   the same with exhaustive sweeps; BGN_NEW_CASES=1 draws other random cases than last time
 #   make portable   the same under settings that play other processors, one after another: an hour and more
 #   make without PACKAGES="torch dask distributed"   the tests, as if these were not installed
 #   make lowest  the tests with the oldest versions of everything that pyproject.toml allows
@@ -28,7 +29,7 @@ TORCH ?= torch==2.13.0
 # Models that the studies compare with and no extra can bring: one asks for packages of years ago, the other is compiled.
 RIVALS ?= fasterrisk==0.1.10 pygbrs==0.1.0
 
-.PHONY: help demo test portable without lowest lint fuzz docs bench experiments browser engines clean
+.PHONY: help demo test test-all portable without lowest lint fuzz docs bench experiments browser engines clean
 
 help:
 	@sed -n '/^# *make /s/^# *//p' Makefile
@@ -38,6 +39,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	$(PYTEST) $(TESTS) $(ARGS)
+
+test-all: $(VENV)/.dev
+	$(PYTEST) --exhaustive $(TESTS) $(ARGS)
 
 # As if some packages were not installed.
 without: $(VENV)/.dev

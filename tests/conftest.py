@@ -6,6 +6,8 @@ After every fit of the suite the model goes through a file and must come back th
 import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,26 +21,53 @@ settings.register_profile(
     "bgn",
     deadline=None,
     print_blob=True,
-    derandomize=bool(os.environ.get("CI")),  # a build tries the same cases every time; a person tries new ones
+    derandomize=not os.environ.get("BGN_NEW_CASES"),  # `make test` tries the same cases every time, everywhere
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("bgn")
 
+_passed: list[str] = []  # names of tests; with several processes, in the one that reports
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--everywhere", action="store_true", help="every growth test on a cluster too, not only some")
+    parser.addoption("--exhaustive", action="store_true", help="also the sweeps that `make test` leaves out")
+    parser.addoption("--passed", metavar="FILE", help="write the names of all tests that pass to FILE")
+    parser.addoption("--leave-out", metavar="FILE", help="leave out the tests that FILE names: another run passed them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "exhaustive: a sweep that fewer cases stand for; `make test-all` runs it")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the growth tests on a cluster that others stand for."""
-    if config.getoption("everywhere"):
-        return
-    chosen = {
-        item: worth_running(item.originalname, item.callspec.params) if hasattr(item, "callspec") else True
-        for item in items
-    }
-    config.hook.pytest_deselected(items=[item for item in items if not chosen[item]])
-    items[:] = [item for item in items if chosen[item]]
+    """Leave out exhaustive sweeps unless asked for, and what another run has passed."""
+    file = config.getoption("leave_out")
+    passed = set(Path(file).read_text(encoding="utf-8").splitlines()) if file else set()
+    sweeps = set() if config.getoption("exhaustive") else {item for item in items if is_exhaustive(item)}
+    left_out = [item for item in items if item in sweeps or item.nodeid in passed]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in sweeps and item.nodeid not in passed]
+
+
+def is_exhaustive(item: pytest.Item) -> bool:
+    """Whether a test is marked as a sweep, or is a growth test on a cluster that others stand for."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return item.get_closest_marker("exhaustive") is not None or (
+        isinstance(item, pytest.Function) and not worth_running(item.originalname, parameters)
+    )
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "call" and report.passed:
+        _passed.append(report.nodeid)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say which tests were not run, and keep the names of those that passed."""
+    if file := config.getoption("passed"):
+        Path(file).write_text("".join(f"{name}\n" for name in sorted(_passed)), encoding="utf-8")
+    if not config.getoption("exhaustive"):
+        terminalreporter.write_line("Exhaustive sweeps were left out; `make test-all` runs them.")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -193,7 +193,7 @@ ENGINES: dict[str, Callable[..., BGNRegressor]] = {
 }
 
 # However few the rows, a pass over a cluster takes 10 ms; there these stand for every setting (case, direction, output,
-# layers) and test, unless pytest is told to run them everywhere.
+# layers) and test; `make test-all` runs the others.
 ON_CLUSTER = {
     ("weights", "lasso", "stagewise", 1),
     ("float32", "lasso", "full", 1),
