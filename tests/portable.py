@@ -1,6 +1,7 @@
 """Fits whose networks have the same bits on every processor, a hash of each, and settings that play other processors.
 
 ``python -m tests.portable`` prints the hashes as JSON; those of `tests/data/portable.json` were recorded so.
+``python -m tests.portable --fits coarse smooth`` prints some.
 ``python -m tests.portable tests ...`` runs pytest with these arguments under each setting, one after another.
 """
 
@@ -14,7 +15,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -124,11 +125,11 @@ def digest(network: Network) -> str:
     return hashlib.sha256(str(network.widths).encode() + bits).hexdigest()
 
 
-def digests() -> dict[str, str]:
-    """The hash of every fit's network, and one of the sines, cosines and logarithms that growth uses."""
+def digests(names: Iterable[str] = FITS) -> dict[str, str]:
+    """The hash of some fits' networks, and one of the sines, cosines and logarithms that growth uses."""
     numbers = [*(x for k in range(2000) for x in turn(k / 300)), *map(logarithm, range(1, 2000))]
     functions = {"functions": hashlib.sha256(np.array(numbers, "<f8").tobytes()).hexdigest()}
-    return functions | {name: digest(fit()) for name, fit in FITS.items()}
+    return functions | {name: digest(FITS[name]()) for name in names}
 
 
 # -- other processors ---------------------------------------------------------------------------------------------
@@ -188,6 +189,10 @@ def suite(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        sys.exit(suite(sys.argv[1:]))
-    print(json.dumps(digests(), indent=1))
+    match sys.argv[1:]:
+        case []:
+            print(json.dumps(digests(), indent=1))
+        case ["--fits", *names]:
+            print(json.dumps(digests(names), indent=1))
+        case arguments:
+            sys.exit(suite(arguments))

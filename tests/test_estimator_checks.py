@@ -1,5 +1,6 @@
 """All of scikit-learn's own checks, none skipped."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bgn import BGNClassifier, BGNRegressor
@@ -11,8 +12,14 @@ from bgn import BGNClassifier, BGNRegressor
         BGNRegressor.as_in_paper(max_width=20),
         BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
         BGNClassifier(max_width=10, cv=None),
-        BGNClassifier(max_width=10, max_replacements=2),
+        BGNClassifier(max_width=3, max_replacements=0, sweeps=0),
     ]
 )
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.exhaustive
+@parametrize_with_checks([BGNClassifier()])
+def test_scikit_learn_check_of_slow_settings(estimator, check):
     check(estimator)

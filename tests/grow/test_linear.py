@@ -19,14 +19,14 @@ def table(rows=600, seed=0):
     return X, y
 
 
-@pytest.mark.parametrize("name", sorted(ENGINES))
-def test_every_engine_grows_the_same_lines(name):
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_every_engine_grows_the_same_lines(engine):
     X, y = table(400)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
     for extra in ({}, {"sample_weight": weight}):
         settings = {"max_width": 3, "max_linear": 2, "max_replacements": 1, "cv": None, "random_state": 0}
         here = BGNRegressor(**settings).fit(X, y, **extra)
-        there = ENGINES[name](BGNRegressor(**settings), X, y, **extra)
+        there = ENGINES[engine](BGNRegressor(**settings), X, y, **extra)
         assert here.network_.linear_terms
         assert there.network_ == here.network_
 

@@ -84,8 +84,9 @@ def test_a_number_beside_a_category_has_a_short_threshold_for_every_level(seed, 
 @pytest.mark.parametrize("output", ["full", "stagewise"])
 def test_growth_stores_short_numbers_and_the_questions_it_found(output, engine):
     X, y = table(400)
-    model = engine(BGNRegressor(max_width=6, max_layers=2, output=output, random_state=0), X, y)
-    plain = BGNRegressor(max_width=6, max_layers=2, output=output, digits=None, random_state=0).fit(X, y)
+    settings = {"max_width": 5, "max_layers": 2, "output": output, "random_state": 0, "cv": None}
+    model = engine(BGNRegressor(**settings), X, y)
+    plain = BGNRegressor(**settings, digits=None).fit(X, y)
     first, other = (each.history_.paths[0][-1] for each in (model, plain))
     assert [neuron.projection for neuron in first.neurons] == [neuron.projection for neuron in other.neurons]
     for path in model.history_.paths:

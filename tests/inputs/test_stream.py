@@ -16,7 +16,7 @@ from bgn.cli.card import compare, make_card
 from bgn.cli.source import DataFile
 from bgn.cli.train import Wanted
 from bgn.inputs.prepare import Choices
-from tests.command import run
+from tests.command import call
 
 SMALL = ("--max-width", 3, "--replacements", 2, "--folds", 0, "--quiet")
 
@@ -53,7 +53,7 @@ def test_the_same_model_as_in_memory(
     options += "--validation", 0  # rows that validate would make intervals, in memory alone
     for how in ("--stream", "--no-stream"):
         files = "--out", tmp_path / f"model{how}.json", "--report", tmp_path / f"report{how}.html"
-        card = json.loads(run("fit", rents, "-t", "rent", *options, *files, how, "--json").out)
+        card = json.loads(call("fit", rents, "-t", "rent", *options, *files, how, "--json").out)
         (tmp_path / f"card{how}.json").write_text(json.dumps({**card, "seconds": 0, "files": None}))
     for name in ("model{}.json", "report{}.html", "card{}.json"):
         assert (tmp_path / name.format("--stream")).read_text() == (tmp_path / name.format("--no-stream")).read_text()
@@ -61,7 +61,7 @@ def test_the_same_model_as_in_memory(
 
 def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
     def refused(*options: object) -> str:
-        return run("fit", rents, "--stream", *SMALL, *options, code=1).err
+        return call("fit", rents, "--stream", *SMALL, *options, code=1).err
 
     assert "--missing impute needs all rows in memory" in refused("-t", "rent", "--missing", "impute")
     whole = "-t", "rent", "--missing", "refuse"
@@ -70,11 +70,11 @@ def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
     assert "--target: column 'quarter' must hold numbers" in refused(*numbers)
     assert "has no column 'price'" in refused("-t", "price")
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
-    assert "--stream reads Parquet files" in run("fit", tmp_path / "rows.csv", "-t", "b", "--stream", code=1).err
+    assert "--stream reads Parquet files" in call("fit", tmp_path / "rows.csv", "-t", "b", "--stream", code=1).err
     pd.DataFrame({"a": [1.0], "b": [2.0]}).to_parquet(tmp_path / "one.parquet")
-    assert "1 rows with 'b'" in run("fit", tmp_path / "one.parquet", "-t", "b", "--stream", code=1).err
+    assert "1 rows with 'b'" in call("fit", tmp_path / "one.parquet", "-t", "b", "--stream", code=1).err
     pd.DataFrame({"a": [None, None], "b": [2.0, 3.0]}).to_parquet(tmp_path / "none.parquet")
-    assert "no column with values" in run("fit", tmp_path / "none.parquet", "-t", "b", "--stream", code=1).err
+    assert "no column with values" in call("fit", tmp_path / "none.parquet", "-t", "b", "--stream", code=1).err
 
 
 def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
