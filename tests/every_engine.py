@@ -201,9 +201,10 @@ STANDING_FOR_ALL = {
     ("float32", "search", "stagewise", 3),
     ("plain", "search", "full", 3),
 }
-# However few the rows, a pass over a cluster takes 10 ms; there these stand for the other tests.
+# However few the rows, a pass over a cluster takes 10 ms; there these stand for the other settings and tests.
 ON_CLUSTER = {
-    "test_averages_with_lines_on_every_engine",
+    ("weights", "debiased", "full", 1),
+    ("float32", "search", "stagewise", 3),
     "test_constraints_hold_on_every_engine",
     "test_rows_of_weight_zero_are_left_out",
     "test_recorded_errors_are_those_of_the_network",
@@ -220,6 +221,6 @@ def worth_running(test: str, parameters: dict[str, Any]) -> bool:
     if "setting" in parameters:
         setting = tuple(parameters["setting"].values())
         if "case" in parameters:
-            return (parameters["case"], *setting) in STANDING_FOR_ALL
+            return (parameters["case"], *setting) in (ON_CLUSTER if engine == "dask" else STANDING_FOR_ALL)
         return engine == "memory" and setting in {standing[1:] for standing in STANDING_FOR_ALL}
     return engine != "dask" or test in ON_CLUSTER
