@@ -346,9 +346,10 @@ def killing(client, monkeypatch, phases):
 @pytest.mark.parametrize(
     "phases",
     [
-        [("survey", 0), ("sample", 0), ("rows", 0)],
-        [("cells", 2), ("put", 2), ("regions", 2)],
-        [("inside", 2), ("settle", 2), ("cells", 4)],
+        pytest.param([("survey", 0), ("sample", 0), ("rows", 0)], marks=pytest.mark.exhaustive),
+        [("rows", 0), ("put", 2), ("settle", 2)],
+        pytest.param([("cells", 2), ("put", 2), ("regions", 2)], marks=pytest.mark.exhaustive),
+        pytest.param([("inside", 2), ("settle", 2), ("cells", 4)], marks=pytest.mark.exhaustive),
     ],
     ids=lambda phases: "-".join(what for what, _ in phases),
 )

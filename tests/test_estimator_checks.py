@@ -8,7 +8,7 @@ from bgn import BGNClassifier, BGNRegressor
 
 @parametrize_with_checks(
     [
-        BGNRegressor(),
+        BGNRegressor(max_width=5, max_replacements=2, sweeps=0),
         BGNRegressor.as_in_paper(max_width=20),
         BGNRegressor(direction="debiased", output="stagewise", learning_rate=0.3, max_width=20, max_layers=2),
         BGNClassifier(max_width=10, cv=None),
@@ -20,6 +20,6 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.exhaustive
-@parametrize_with_checks([BGNClassifier()])
-def test_scikit_learn_check_of_slow_settings(estimator, check):
+@parametrize_with_checks([BGNRegressor(), BGNClassifier()])
+def test_scikit_learn_check_of_default_settings(estimator, check):
     check(estimator)

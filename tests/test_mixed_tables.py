@@ -89,7 +89,7 @@ def test_the_same_network_from_every_library_and_engine():
         assert fit(BGNRegressor(**QUICK), X, y).network_ == model.network_
 
 
-@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.exhaustive), 3])
 def test_the_same_network_on_a_cluster(partitions):
     dd = pytest.importorskip("dask.dataframe")
     distributed = pytest.importorskip("distributed")
@@ -127,7 +127,7 @@ def mixed(draw):
 
 
 @given(mixed())
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_table_gives_one_network_everywhere(case):
     X, y, weight = case
     with warnings.catch_warnings():

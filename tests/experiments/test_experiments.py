@@ -188,6 +188,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.exhaustive  # threads stand for it
 @pytest.mark.skipif(not find_spec("distributed"), reason="dask.distributed is not installed")
 def test_a_cluster_gives_the_same_tables(tmp_path, alone):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

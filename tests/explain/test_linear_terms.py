@@ -128,7 +128,7 @@ def test_nothing_goes_beyond_the_extremes(network, inside):
     assert network.predict([found.high_row])[0] == pytest.approx(found.high, abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(networks())
 def test_certificates_hold_on_a_grid(network):
     reach = np.linspace(-12, 12, 25)
