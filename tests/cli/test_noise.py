@@ -1,8 +1,8 @@
 """On pure noise no chain of commands reports a test loss better than the constant's by more than chance.
 
 Where nothing can be learned, a model that never met its test rows is worse on them than the shares, or the mean, of its
-training rows: by what it overfits. One that met them is better. Of 50 datasets of noise, each with its own seed, the mean
-of the constant's loss less the model's, as the commands print both, is therefore not above three standard errors.
+training rows: by what it overfits. One that met them is better. Of 50 datasets of noise, each with its own seed, the
+mean of the constant's loss less the model's, as the commands print both, is thus not above three standard errors.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from tests.command import call
 
 SEEDS = 50
 # Settings that learn the training rows by heart, as far as four questions can.
-GREEDY = ("--max-width", 4, "--max-features", 1, "--replacements", 0, "--folds", 0, "--validation", 0, "--max-linear", 0)
+GREEDY = (
+    "--max-width", 4, "--max-features", 1, "--replacements", 0, "--folds", 0, "--validation", 0, "--max-linear", 0,
+)  # fmt: skip
 SMALL = ("--points", 3)
 Step = tuple[Any, ...]
 # A step is a command and its options; each reads the model of the one before.
 CHAINS: dict[str, list[Step]] = {
-    "many": [("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), ("distil", "--max-width", 2), ("simplify", *SMALL)],
+    "many": [
+        ("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), ("distil", "--max-width", 2), ("simplify", *SMALL),
+    ],
     "width": [("simplify", *SMALL, "--width", 2), ("edit", "drop", 1), ("simplify", "--digits", 1)],
     "distilled": [("distil", "--max-width", 3), ("edit", "round", 1)],
 }  # fmt: skip

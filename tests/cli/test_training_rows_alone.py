@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bgn.serve
 from bgn.cli.app import bgn as registry
 from bgn.cli.edit import _CHANGES
 from bgn.cli.roles import _TEST_SEED, edge_of, held_by, number_hashes
@@ -146,7 +145,8 @@ def content(path: Path, without: Sequence[str] = ()) -> bytes:
     """The bytes of a model file, without parts that are measured on test rows and not learned."""
     if not without:
         return path.read_bytes()
-    return json.dumps({name: each for name, each in json.loads(path.read_text()).items() if name not in without}).encode()
+    found = json.loads(path.read_text())
+    return json.dumps({name: each for name, each in found.items() if name not in without}).encode()
 
 
 def _write(rows: pd.DataFrame, path: Path) -> None:

@@ -33,8 +33,8 @@ page_options = grouped(
 class ReportedRows:
     """The rows of a file as a report takes them: to learn from, to judge by, their names, and which were learnt from.
 
-    `arguments` are those of :func:`bgn.write_report` after the model. `held_out` is what a model keeps of test rows that
-    is changed by the rows ``X`` among them.
+    `arguments` are those of :func:`bgn.write_report` after the model. `held_out` is what the file of a model
+    keeps of its test rows when it is edited on the rows ``X`` among them.
     """
 
     every: CompleteRows

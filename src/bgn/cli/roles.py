@@ -1,8 +1,8 @@
 """Which rows of a file are learnt from and which judge: by their number in the file, or by a key, whatever the columns.
 
 Every row has a hash, of its number or of its key, and the seed; rows up to an edge are test rows. The edge is kept with
-the model, and a fingerprint of the training targets, so that the rows of the same file, in whatever format, and those of other
-files with the same key, are known again.
+the model, and a fingerprint of the training targets, so that the rows of the same file, in whatever format, and those
+of other files with the same key, are known again.
 """
 
 from __future__ import annotations

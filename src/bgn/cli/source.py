@@ -232,7 +232,8 @@ class CompleteRows:
 
     def at(self, chosen: NDArray[np.bool_]) -> CompleteRows:
         """Return some of the rows."""
-        y, held = (None if each is None else each[chosen] for each in (self.y, self.held))
+        y = None if self.y is None else self.y[chosen]
+        held = None if self.held is None else self.held[chosen]
         return replace(self, X=self.X[chosen], y=y, numbers=self.numbers[chosen], held=held)
 
     @property

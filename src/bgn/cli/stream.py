@@ -94,7 +94,7 @@ class Streamed(BlockwiseRows):
         return Schema.of_numbers(len(schema), schema.names, self._target) if self.numbers else schema
 
     def _survey(self) -> tuple[int, int, list[str]]:
-        """Count rows to learn from, and leave empty columns out; also the fingerprint of training targets, and notes."""
+        """Count rows to learn from, and leave empty columns out; also the fingerprint of their target, and notes."""
         target, counts = 0, list[GapCount]()
         for first, raw, table, y in self._blocks():
             self._keys.check(first, raw)
