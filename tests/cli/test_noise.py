@@ -2,7 +2,8 @@
 
 Where nothing can be learned, a model that never met its test rows is worse on them than the shares, or the mean, of its
 training rows: by what it overfits. One that met them is better. Of 50 datasets of noise, each with its own seed, the
-mean of the constant's loss less the model's, as the commands print both, is thus not above three standard errors.
+mean of the constant's loss less the model's, as the commands print both, is thus not above three standard errors. Three
+quarters of the rows are test rows, so that learning from them would show.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from bgn.persist import read
 from tests.command import call
 
 SEEDS = 50
-# Settings that learn the training rows by heart, as far as four questions can.
-GREEDY = (
-    "--max-width", 4, "--max-features", 1, "--replacements", 0, "--folds", 0, "--validation", 0, "--max-linear", 0,
+TEST_ROWS = 45  # of 60
+# Questions that come from few rows, with amounts near 0: what is learned afterwards decides.
+FIT = (
+    "--test", TEST_ROWS / 60, "--max-width", 6, "--max-features", 1, "--replacements", 0, "--folds", 0,
+    "--validation", 0, "--max-linear", 0, "--shrinkage", 100,
 )  # fmt: skip
-SMALL = ("--points", 3)
+POINTS = ("simplify", "--points", 5)
 Step = tuple[Any, ...]
 # A step is a command and its options; each reads the model of the one before.
 CHAINS: dict[str, list[Step]] = {
     "many": [
-        ("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), ("distil", "--max-width", 2), ("simplify", *SMALL),
+        ("edit", "forbid", "a"), ("simplify", "--max-loss", 0.5), POINTS, ("distil", "--max-width", 2),
+        ("edit", "round", 1),
     ],
-    "width": [("simplify", *SMALL, "--width", 2), ("edit", "drop", 1), ("simplify", "--digits", 1)],
-    "distilled": [("distil", "--max-width", 3), ("edit", "round", 1)],
+    "width": [(*POINTS, "--width", 2), ("edit", "round", 2), ("simplify", "--digits", 1)],
+    "distilled": [("distil", "--max-width", 3), ("simplify", "--max-loss", 1.0)],
 }  # fmt: skip
 
 
@@ -49,7 +53,7 @@ def gain(folder: Path, seed: int, classes: bool, steps: list[Step]) -> float:
     data, measure = folder / "noise.csv", "log_loss" if classes else "mse"
     noise(data, seed, classes)
     model = folder / "0.json"
-    card = json.loads(call("fit", data, "-t", "y", *GREEDY, "--seed", seed, "--json", "-o", model).out)
+    card = json.loads(call("fit", data, "-t", "y", *FIT, "--seed", seed, "--json", "-o", model).out)
     for number, (command, *options) in enumerate(steps, 1):
         out = folder / f"{number}.json"
         call(command, model, data, *options, "-o", out)
@@ -59,7 +63,7 @@ def gain(folder: Path, seed: int, classes: bool, steps: list[Step]) -> float:
         kept = read(folder / "0.json").held_out
         _rewrite(model, kept)
     told = json.loads(call("evaluate", model, data, "--json").out)
-    assert told["rows"] == card["rows_test"] == 12
+    assert told["rows"] == card["rows_test"] == TEST_ROWS
     found = told["scores"][measure] if classes else told[measure]
     return float(card["figures"]["majority" if classes else "mean"][measure] - found)
 
@@ -76,8 +80,9 @@ def deviations(gains: list[float]) -> float:
 
 
 def test_points_learn_nothing_from_noise(tmp_path: Path) -> None:
-    gains = [gain(tmp_path, seed, seed % 2 == 0, [("simplify", *SMALL)]) for seed in range(SEEDS)]
-    assert deviations(gains) <= 3.0
+    gains = [gain(tmp_path, seed, seed % 2 == 0, [POINTS]) for seed in range(SEEDS)]
+    assert deviations(gains[::2]) <= 3.0
+    assert deviations(gains[1::2]) <= 3.0
 
 
 @pytest.mark.exhaustive
@@ -89,8 +94,9 @@ def test_chains_learn_nothing_from_noise(tmp_path: Path, chain: str, classes: bo
 
 
 @pytest.mark.exhaustive
-def test_a_leak_would_be_seen(tmp_path: Path) -> None:
-    gains = [gain(tmp_path, seed, True, [("simplify", *SMALL, "--rows", "all")]) for seed in range(SEEDS)]
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_leak_would_be_seen(tmp_path: Path, classes: bool) -> None:
+    gains = [gain(tmp_path, seed, classes, [(*POINTS, "--rows", "all")]) for seed in range(SEEDS)]
     assert deviations(gains) > 3.0
 
 
@@ -100,7 +106,7 @@ def test_rows_of_an_unknown_file_are_training_rows(tmp_path: Path, steps: list[S
     data, turned, model = tmp_path / "noise.csv", tmp_path / "turned.csv", tmp_path / "0.json"
     noise(data, 0, True)
     pd.read_csv(data)[::-1].to_csv(turned, index=False)
-    call("fit", data, "-t", "y", *GREEDY, "-q", "-o", model)
+    call("fit", data, "-t", "y", *FIT, "-q", "-o", model)
     for number, (command, *options) in enumerate(steps):
         out = tmp_path / f"{number + 1}.json"
         err = call(command, model, turned, *options, "-o", out).err
