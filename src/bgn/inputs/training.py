@@ -83,7 +83,8 @@ def decide(
     chosen = pa.array(training if training.any() else np.ones(len(y), bool))
     told = settled.filter(chosen)
     empty, crowded = prepare.empty_columns(told), prepare.crowded_columns(told)
-    wary = serious_notes(table.filter(chosen), features, target, choices.categorical)
+    where = "In the training rows, " if held is not None and held.any() else ""
+    wary = [where + each for each in serious_notes(table.filter(chosen), features, target, choices.categorical)]
     gone = [left_out(name, settled.column(name).null_count < len(y)) for name in empty]
     notes = [*raw.met.notes, *[noted] * bool(noted), *wary, *gone]
     settled = settled.drop_columns([*empty, *crowded])
