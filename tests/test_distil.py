@@ -39,6 +39,18 @@ def test_what_two_questions_say_is_learnt_exactly():
     assert math.isnan(bgn.distil(Teacher(), X, max_width=2, random_state=0).fidelity_.error)
 
 
+def test_test_rows_of_ones_own_are_not_learned_from():
+    """All other rows are, and the fidelity is that on the test rows."""
+    X, y = rows()
+    small = bgn.distil(Teacher(), X[:150], X_test=X[150:], y_test=y[150:], max_width=2, random_state=0)
+    assert small.fidelity_.n_rows == 50
+    assert small.fidelity_.error == pytest.approx(np.mean((small.predict(X[150:]) - y[150:]) ** 2))
+    other = bgn.distil(Teacher(), X[:150], X_test=-X[150:], max_width=2, random_state=0)
+    assert other.network_ == small.network_
+    whole = bgn.BGNRegressor(max_width=2, random_state=0).fit(X[:150], Teacher().predict(X[:150]))
+    assert whole.network_ == small.network_
+
+
 def test_fidelity_is_of_rows_that_were_not_learnt_from():
     """From the definition, on rows that the teacher is asked about after the seeded permutation."""
     X, _ = rows()
@@ -85,6 +97,10 @@ def test_wrong_arguments():
         bgn.distil(Teacher(), X, test_fraction=0)
     with pytest.raises(ValueError, match="rows to learn from and some to judge by; got 2"):
         bgn.distil(Teacher(), X[:2])
+    with pytest.raises(ValueError, match="y_test needs the rows it belongs to"):
+        bgn.distil(Teacher(), X, y_test=y)
+    with pytest.raises(ValueError, match="y_test must have one value per row of X_test, 4"):
+        bgn.distil(Teacher(), X, X_test=X[:4], y_test=y)
 
 
 def test_in_a_shell(tmp_path):

@@ -224,7 +224,8 @@ def intervals(
     model : Network or fitted estimator
         Of numbers or of classes. With `cv` an estimator, which is fitted again without the rows of each fold.
     X, y : array_like or frame
-        Rows that the model did not learn from; with `cv`, the rows to learn from.
+        Validation rows, which the model did not learn from; with `cv`, the training rows. Widths are learned from them:
+        how often intervals hold shows on other rows.
     scaled : bool, default True
         Whether widths follow the size of errors by prediction; False for one width everywhere. For numbers.
     groups : array_like of shape (rows,), optional

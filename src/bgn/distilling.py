@@ -62,8 +62,8 @@ class Fidelity(Tabular):
 
 
 def distil(
-    model: Any, X: Any, y: Any = None, *, max_width: int = 10, test_fraction: float = 0.2,
-    random_state: int | None = None, **parameters: Any,
+    model: Any, X: Any, y: Any = None, *, max_width: int = 10, test_fraction: float = 0.2, X_test: Any = None,
+    y_test: Any = None, random_state: int | None = None, **parameters: Any,
 ) -> BGNRegressor | BGNClassifier:  # fmt: skip
     """Grow a small network on the predictions of a large model.
 
@@ -75,13 +75,16 @@ def distil(
     model : Network, fitted estimator of ours, or any fitted model
         What to learn from: an object with ``predict``, or with ``predict_proba`` and ``classes_`` for classes.
     X : array_like or frame of shape (rows, columns)
-        Rows to predict and to learn from.
+        Training rows: what the model predicts of them is learned. Test rows of the model are none; pass them as
+        `X_test`.
     y : array_like of shape (rows,), optional
-        The true targets, to tell the errors of both models.
+        The true targets, to tell the errors of both models. Nothing is learned from them.
     max_width : int, default 10
         Most neurons of the small network.
     test_fraction : float, default 0.2
-        Share of the rows to set aside, on which ``fidelity_`` is measured.
+        Share of the rows of X to set aside, on which ``fidelity_`` is measured, unless `X_test` is given.
+    X_test, y_test : array_like or frame, optional
+        Test rows, on which ``fidelity_`` is measured instead; all rows of X are then learned from.
     random_state : int, optional
         Seeds the choice of these rows, and growth.
     **parameters
@@ -106,19 +109,28 @@ def distil(
     """
     arguments.whole("max_width", max_width, 1)
     arguments.real("test_fraction", test_fraction, 0.0, 1.0, open_low=True, open_high=True)
+    if X_test is None and y_test is not None:
+        raise ValueError("y_test needs the rows it belongs to; pass X_test too.")
     teacher = _Predictions.of(model, X)
-    learn, judge = _shares(len(teacher.values), test_fraction, random_state)
-    if y is not None and len(y) != len(learn) + len(judge):
-        raise ValueError(f"y must have one value per row of X, {len(learn) + len(judge)}; got {len(y)}.")
+    count = len(teacher.values)
+    if y is not None and len(y) != count:
+        raise ValueError(f"y must have one value per row of X, {count}; got {len(y)}.")
+    if X_test is None:
+        learn, judge = _shares(count, test_fraction, random_state)
+        judged, wanted = _rows_at(X, judge), teacher.values[judge]
+        known = None if y is None else np.asarray(array_of(y))[judge]
+    else:
+        learn, judged, wanted = np.arange(count), X_test, _Predictions.of(model, X_test).values
+        known = None if y_test is None else np.asarray(array_of(y_test))
+        if known is not None and len(known) != len(wanted):
+            raise ValueError(f"y_test must have one value per row of X_test, {len(wanted)}; got {len(known)}.")
     parameters |= {"max_width": max_width, "random_state": random_state}
     student: Any
     if teacher.classes is None:
         student = BGNRegressor(**_bounds(model) | parameters).fit(_rows_at(X, learn), teacher.values[learn])
     else:
         student = _of_probabilities(BGNClassifier(**parameters), X, teacher, learn, random_state)
-    found = _Predictions.of(student, _rows_at(X, judge))
-    known = None if y is None else np.asarray(array_of(y))[judge]
-    student.fidelity_ = _fidelity(found, _Predictions(teacher.values[judge], teacher.classes), known)
+    student.fidelity_ = _fidelity(_Predictions.of(student, judged), _Predictions(wanted, teacher.classes), known)
     return student
 
 

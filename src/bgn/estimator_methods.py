@@ -121,7 +121,7 @@ class AsksItself:
         return frontier(self, X, y, X_test, y_test)
 
     def simplify(self, X: Any, y: Any, **options: Any) -> Simplified:
-        """Return a network with rounder numbers, perhaps whole points; see :func:`bgn.simplify`."""
+        """Return a network with rounder numbers, or points, learned from training rows; see :func:`bgn.simplify`."""
         from bgn.explain.simplify import simplify
 
         check_is_fitted(self)

@@ -189,6 +189,8 @@ class EveryWidth:
         """Return a fitted estimator like this one, with the network as it was when it had so many neurons.
 
         Growing keeps every width: a model is made smaller, or larger again, without fitting. This one stays as it is.
+        No rows are read. Choose a width by validation errors, which ``history_`` and :func:`bgn.frontier` have: by test
+        errors, it would be chosen on the test rows.
 
         Parameters
         ----------

@@ -176,7 +176,9 @@ def fit(
     Parameters
     ----------
     data : path, frame or mapping
-        A CSV, TSV, Parquet or Excel file (also ``.csv.gz``), a table of pandas, polars or pyarrow, or columns by name.
+        Training rows: a CSV, TSV, Parquet or Excel file (also ``.csv.gz``), a table of pandas, polars or pyarrow, or
+        columns by name. Categories, first dates and what is imputed are learned from all of them; read test rows with
+        :meth:`Preparation.apply`.
     target : str, optional
         The column to predict; rows without it are left out.
     drop, categorical : str or sequence of str, optional

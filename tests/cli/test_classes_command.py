@@ -153,8 +153,10 @@ def test_where_a_line_is_effects_are_of_the_score_and_points_name_the_remedy(tab
 
 def test_points_are_chosen_on_the_rows_as_the_model_reads_them(table: Path, left: Path) -> None:
     told = json.loads(call("simplify", left, table, "--points", 5, "--json").out)
-    whole = json.loads(call("evaluate", left, table, "--rows", "all", "--json").out)
-    assert told["before"] == pytest.approx(whole["scores"]["log_loss"])
+    for before, rows in (("before", "train"), ("test_before", "test")):
+        found = json.loads(call("evaluate", left, table, "--rows", rows, "--json").out)
+        assert told[before] == pytest.approx(found["scores"]["log_loss"])
+        assert told["training_rows" if rows == "train" else "test_rows"] == found["rows"]
 
 
 def test_a_change_of_class_is_found(table: Path, left: Path) -> None:

@@ -105,6 +105,9 @@ def test_blocks_do_not_matter(sizes, seed, share):
     y = np.where(whole % np.uint64(5) == 0, np.nan, whole.astype(np.float64))
     parts = [fingerprint(int(first), y[first - 1 :][:size]) for first, size in zip(firsts, sizes, strict=False)]
     assert sum(parts) % 2**64 == fingerprint(1, y)
+    held = held_by(whole, edge)
+    other = np.where(held, 7.0, y)
+    assert fingerprint(1, other, held) == fingerprint(1, y, held)
 
 
 def test_keys_are_equal_however_they_are_stored():
@@ -180,6 +183,15 @@ def test_other_files_are_known_by_their_key_alone(folder: Path, tmp_path: Path) 
     assert "learnt from" not in call("predict", folder / "people.json", tmp_path / "bare.csv").err
     table.assign(cost="?").to_csv(tmp_path / "words.csv", index=False)
     assert "learnt from" not in call("predict", folder / "model.json", tmp_path / "words.csv").err
+
+
+def test_files_with_the_fingerprint_of_all_rows_are_known(folder: Path, tmp_path: Path) -> None:
+    content = json.loads((folder / "model.json").read_text())
+    content["held_out"]["fingerprint"] = fingerprint(1, exact_csv(folder / "visits.csv")["cost"].to_numpy()) % 2**64
+    (tmp_path / "earlier.json").write_text(json.dumps(content))
+    said = call("evaluate", tmp_path / "earlier.json", folder / "visits.csv")
+    assert "320 of 400 rows" in said.err
+    assert "80 rows" in said.out
 
 
 def test_no_rows_set_aside(folder: Path, tmp_path: Path) -> None:

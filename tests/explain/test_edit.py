@@ -158,7 +158,8 @@ def test_the_command(tmp_path):
     (tmp_path / "d.csv").write_text("income,age,value\n70,10,1\n66,30,2\n20,30,0\n")
     done = call("edit", tmp_path / "m.json", tmp_path / "d.csv", "threshold", "1", "68", "drop", "3", "--why", "so",
                 "-o", tmp_path / "e.json").out.splitlines()  # fmt: skip
-    assert done[0].startswith("threshold of question 1 set to 68: 1 of 3 predictions changed")
+    assert done[0].startswith("On the 3 training rows of ")
+    assert done[1].startswith("threshold of question 1 set to 68: 1 of 3 predictions changed")
     assert "income >= 68" in "\n".join(done)
     kept = read(tmp_path / "e.json")
     assert [each.why for each in kept.edits] == ["so", "so"]

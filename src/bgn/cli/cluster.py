@@ -52,7 +52,10 @@ class Clustered:
         )
         self._firsts: list[int] = []
         found = self._each("targets", _Part.targets)
-        self.classes, noted = classes_of(found, target, wanted.choices.task)
+        counts = [rows for _, rows in found]
+        self._firsts, self._all = [1 + sum(counts[:k]) for k in range(len(counts))], sum(counts)
+        self._edge = self._find_edge(self._all)
+        self.classes, noted = classes_of([each for each, _ in found], target, wanted.choices.task)
         self._part = replace(self._part, classes=self.classes)
         self.notes = (*[noted] * bool(noted), *self._survey())
 
@@ -68,15 +71,12 @@ class Clustered:
         return self._calls.results(what, self._parts(function, *arguments))
 
     def _survey(self) -> tuple[str, ...]:
-        """Count incomplete rows and find the edge between test and training rows."""
-        counts = self._each("survey", _Part.look)
+        """Count incomplete rows, and leave empty columns out."""
+        counts = self._each("survey", _Part.look, self._edge)
         names, self._rows, notes = GapCount.told(counts, self._wanted.choices)
         if not names:
             raise Refused(f"{self._wanted.source.name} has no column with values to learn from.")
         self._part = replace(self._part, names=tuple(names))
-        self._firsts = [1 + sum(each.rows for each in counts[:k]) for k in range(len(counts))]
-        self._all = sum(each.rows for each in counts)
-        self._edge = self._find_edge(self._all)
         return tuple(notes)
 
     def _find_edge(self, rows: int) -> int | None:
@@ -137,10 +137,10 @@ class _Part:
     missing: str
     classes: tuple[Label, ...] | None = None
 
-    def targets(self, part: Any, first: int) -> pa.ChunkedArray:
-        """The different values of its target, some of many."""
+    def targets(self, part: Any, first: int) -> tuple[pa.ChunkedArray, int]:
+        """The different values of its target, some of many; and how many rows it has."""
         found = pa.array(part[self.target], from_pandas=True).unique()
-        return pa.chunked_array([found[: 2 * MOST_CLASSES]])
+        return pa.chunked_array([found[: 2 * MOST_CLASSES]]), len(part)
 
     def table(self, part: Any) -> tuple[pa.Table, Floats]:
         """A partition's features and target."""
@@ -160,9 +160,9 @@ class _Part:
         keys.check(first, table)
         return keys.hashes(first, table)
 
-    def look(self, part: Any, first: int) -> GapCount:
+    def look(self, part: Any, first: int, edge: int | None) -> GapCount:
         """What its rows lack."""
-        return GapCount.of(*self.table(part))
+        return GapCount.of(*self.table(part), held_by(self.hashes(part, first), edge))
 
     def counts(self, part: Any, first: int) -> Any:
         """The histogram of its keys."""
@@ -196,9 +196,9 @@ class _Part:
     def kept(
         self, part: Any, first: int, edge: int | None, share: float
     ) -> tuple[pa.Table, Floats, Any, int, int, int]:
-        """About a share of the rows, which are test rows, how many there are of each; the target's fingerprint."""
+        """About a share of the rows, which are test rows, how many there are of each; training targets' fingerprint."""
         table, y = self.table(part)
         usable, held = self.usable(table, y), held_by(self.hashes(part, first), edge)
         kept = usable & sampled(first, len(y), share)
         counts = (int(np.count_nonzero(usable & ~held)), int(np.count_nonzero(usable & held)))
-        return table.filter(pa.array(kept)), y[kept], held[kept], *counts, fingerprint(first, y)
+        return table.filter(pa.array(kept)), y[kept], held[kept], *counts, fingerprint(first, y, held)

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
+from bgn.cli.learning import LearningRows, learning_option
+from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.inputs.target import labelled
 from bgn.model.network import Network
@@ -26,33 +27,52 @@ from bgn.printable import clean
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seeds growth and the rows to judge."
 )
 @click.option("-o", "--out", help="Where to write the small model.")
+@learning_option
 @json_option
 @reads_data
-def distil(file: ModelFile, data: DataFile, max_width: int, seed: int, out: str | None, as_json: bool) -> None:
-    """Grow a small model on what a saved MODEL predicts of the rows of DATA, and tell how near it comes.
+def distil(
+    file: ModelFile, data: DataFile, max_width: int, seed: int, out: str | None, which: str | None, as_json: bool
+) -> None:
+    """Grow a small model on what a saved MODEL predicts of the training rows of DATA, and tell how near it comes.
 
-    A fifth of the rows is set aside to tell it. Targets are read for the errors of both models, and not learnt from.
+    The test rows tell it; where there are none, a fifth of the rows. Targets are read for the errors of both models,
+    and not learned from. The rows of another file than the model was fitted to are all training rows.
 
     \b
     bgn distil model.json houses.csv --max-width 5 -o small.json
     """
-    rows = data.complete_rows(file, judged=True).only(None)
-    X = _table(file.network, rows.X)
-    y = None if rows.y is None else labelled(rows.y, rows.classes)
-    small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed)
+    rows = LearningRows.of(file, data.complete_rows(file, judged=True), which)
+    X, y = _table(file.network, rows.train.X), _labels(rows.train)
+    tests: dict[str, Any] = {}
+    if rows.test is not None:
+        tests = {"X_test": _table(file.network, rows.test.X), "y_test": _labels(rows.test)}
+    small = bgn.distil(file.network, X, y, max_width=max_width, random_state=seed, **tests)
     network = small.network_.changed(schema=file.network.schema)
     if out is not None:
-        save(network, out, units=file.units, preparation=file.preparation, held_out=file.held_out)
+        save(network, out, units=file.units, preparation=file.preparation, held_out=rows.held_out)
     fidelity: Any = small.fidelity_
     if as_json:
         known = {name: value for name, value in asdict(fidelity).items() if not math.isnan(value)}
-        show_json({"fidelity": known, "equation": bgn.equation(network, units=file.units)})
+        show_json({"fidelity": known, **rows.counts, "equation": bgn.equation(network, units=file.units)})
         return
     show(bgn.equation(network, units=file.units))
     show()
+    show(f"Learned from {rows.training_rows}. {_measured(rows, fidelity.n_rows)}")
     show(str(fidelity))
     if out is not None:
         show(f"model written to {clean(out)}")
+
+
+def _labels(rows: CompleteRows) -> Any:
+    """The target of rows, where they have one."""
+    return None if rows.y is None else labelled(rows.y, rows.classes)
+
+
+def _measured(rows: LearningRows, count: int) -> str:
+    """Say which rows tell how near the small model comes."""
+    if rows.test is not None:
+        return f"Measured on {rows.test_rows}:"
+    return f"Measured on {count:,} of them, which were set aside:"
 
 
 def _table(network: Network, X: Floats) -> pa.Table:

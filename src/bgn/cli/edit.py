@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import bgn
+from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import show, show_json
 from bgn.explain.edit import Editor
@@ -54,13 +55,17 @@ def _level(on: Editor, word: str) -> Any:
 @click.option("--why", default="", help="The reason, kept with the model.")
 @click.option("--cutoff", type=float, help="Predictions from here on are decisions for yes, whose changes are counted.")
 @click.option("-o", "--out", help="Where to write the edited model.")
+@learning_option
 @json_option
 @reads_data
 def edit(
     file: ModelFile, data: DataFile, changes: tuple[str, ...], why: str, cutoff: float | None, out: str | None,
-    as_json: bool,
+    which: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Change a saved MODEL as an expert says, and tell what that does to the rows of DATA.
+    """Change a saved MODEL as an expert says, and tell what that does to the training rows of DATA.
+
+    What is told of each change, and kept with the model, is about training rows, so that nobody chooses by test rows;
+    these measure the result. The rows of another file than the model was fitted to are all training rows.
 
     CHANGES are one or more of: threshold N VALUE, amount N VALUE, level N LEVEL yes|no, drop N, merge N M, forbid COL,
     round DIGITS, add COL RELATION VALUE AMOUNT. N is the line of a question in the equation, the first being 1, as it
@@ -70,8 +75,9 @@ def edit(
     bgn edit model.json houses.csv threshold 1 65 --why "the bracket begins there" -o edited.json
     bgn edit model.json houses.csv forbid sex round 3 -o edited.json
     """
-    rows = data.complete_rows(file, judged=True)
-    editor = bgn.edit(file.network, decoded(file.network, rows.X), rows.y, cutoff=cutoff)
+    rows = LearningRows.of(file, data.complete_rows(file, judged=True), which)
+    X = decoded(file.network, rows.train.X)
+    editor = bgn.edit(file.network, X, rows.train.y, cutoff=cutoff)
     words, lines = list(changes), list[str]()
     while words:
         name = words.pop(0)
@@ -86,12 +92,14 @@ def edit(
         lines.append(str(editor.receipt))
     log = (*file.edits, *editor.log)
     if out is not None:
-        known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out, "edits": log}
-        save(editor.network, out, rows=decoded(file.network, rows.X), units=file.units, **known)
+        known: dict[str, Any] = {"preparation": file.preparation, "held_out": rows.held_out, "edits": log}
+        save(editor.network, out, rows=X, units=file.units, **known)
     if as_json:
-        show_json({"edits": edits_out(editor.log), "equation": bgn.equation(editor.network, units=file.units)})
+        plain = {"edits": edits_out(editor.log), "equation": bgn.equation(editor.network, units=file.units)}
+        show_json(plain | rows.counts | rows.test_errors(file.network, editor.network))
         return
-    for line in lines:
+    show(f"On {rows.training_rows}:")
+    for line in (*lines, *rows.tested(file.network, editor.network)):
         show(line)
     show(bgn.equation(editor.network, units=file.units))
     if out is not None:

@@ -43,7 +43,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
     """
     rows = data.complete_rows(file)
     rows.target("predictions are compared with")
-    rows = rows.only(which, "test")
+    rows = rows.to_judge(which)
     if file.network.schema.classes is not None:
         _show_classes(file, rows, 0.5 if threshold is None else threshold, as_json)
         return

@@ -14,7 +14,7 @@ from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
 from bgn.inputs import cells
 from bgn.inputs.refusal import check_there
-from bgn.persist import ModelFile
+from bgn.persist import HeldOut, ModelFile
 from bgn.printable import clean
 
 page_options = grouped(
@@ -33,11 +33,13 @@ page_options = grouped(
 class ReportedRows:
     """The rows of a file as a report takes them: to learn from, to judge by, their names, and which were learnt from.
 
-    `arguments` are those of :func:`bgn.write_report` after the model.
+    `arguments` are those of :func:`bgn.write_report` after the model. `held_out` is what the file of a model
+    keeps of its test rows when it is edited on the rows ``X`` among them.
     """
 
     every: CompleteRows
     arguments: dict[str, Any]
+    held_out: HeldOut | None = None
 
     @classmethod
     def of(cls, file: ModelFile, data: DataFile, which: str | None, key: str | None) -> ReportedRows:
@@ -45,7 +47,7 @@ class ReportedRows:
         why = "the report compares with"
         rows = data.complete_rows(file, judged=True)
         rows.target(why)
-        judged = rows.only(which, "test")
+        judged = rows.to_judge(which)
         called = _names(data, rows, key)
         place = {number: k for k, number in enumerate(rows.numbers.tolist())}
         chosen = [called[place[number]] for number in judged.numbers.tolist()]
@@ -54,10 +56,11 @@ class ReportedRows:
             learnt = [called[k] for k in (~rows.held).nonzero()[0].tolist()]
             found = {f"{name}_test": value for name, value in found.items()}
             found |= {"X": decoded(file.network, rows.X[~rows.held]), "y": rows.target(why)[~rows.held]}
-            found |= {"names": learnt}
-        elif judged.held is not None:
-            found["learnt"] = int(judged.learnt.sum())
-        return cls(rows, found)
+            return cls(rows, found | {"names": learnt}, file.held_out)
+        if judged.held is None:
+            return cls(rows, found, rows.all_training)
+        found["learnt"] = int(judged.learnt.sum())
+        return cls(rows, found, rows.all_training if judged.held.any() else file.held_out)
 
 
 def _names(data: DataFile, rows: CompleteRows, key: str | None) -> list[str]:

@@ -1,8 +1,8 @@
 """Which rows of a file are learnt from and which judge: by their number in the file, or by a key, whatever the columns.
 
 Every row has a hash, of its number or of its key, and the seed; rows up to an edge are test rows. The edge is kept with
-the model, and a fingerprint of the target, so that the rows of the same file, in whatever format, and those of other
-files with the same key, are known again.
+the model, and a fingerprint of the training targets, so that the rows of the same file, in whatever format, and those
+of other files with the same key, are known again.
 """
 
 from __future__ import annotations
@@ -106,10 +106,14 @@ def sampled(first: int, count: int, share: float) -> NDArray[np.bool_]:
     return number_hashes(first, count, _SAMPLE_SEED) <= np.uint64(min(int(share * 2**64), 2**64 - 1))
 
 
-def fingerprint(first: int, y: Floats) -> int:
-    """Return what a target adds to the fingerprint of its table: a sum over rows, in whatever blocks they come."""
+def fingerprint(first: int, y: Floats, held: NDArray[np.bool_] | None = None) -> int:
+    """Return what a target adds to the fingerprint of its table: a sum over rows, in whatever blocks they come.
+
+    Rows that are `held` add nothing, so that a model file does not depend on the targets of its test rows.
+    """
     numbers = np.arange(first, first + len(y), dtype=np.float64)
-    return int(row_hashes([numbers, np.isnan(y)], np.nan_to_num(y), _TEST_SEED).sum(dtype=np.uint64))
+    hashes = row_hashes([numbers, np.isnan(y)], np.nan_to_num(y), _TEST_SEED)
+    return int((hashes if held is None else hashes[~held]).sum(dtype=np.uint64))
 
 
 class Recogniser:
@@ -122,15 +126,24 @@ class Recogniser:
         self.columns = self._keys.columns
         self._held: list[NDArray[np.bool_]] = []
         self._absent: list[NDArray[np.bool_]] = []
-        self._rows = self._print = 0
+        self._rows = self._of_all = self._of_training = 0
+        self._targets = False
 
     def look(self, first: int, table: pa.Table, y: Floats | None) -> None:
         """Take note of the next block, and of its target where it has one."""
+        self._rows += table.num_rows
+        self._targets = y is not None
+        self._of_all += 0 if y is None else fingerprint(first, y)
         if self._told is not None:
-            self._held.append(held_by(self._keys.hashes(first, table), self._told.edge))
+            held = held_by(self._keys.hashes(first, table), self._told.edge)
+            self._held.append(held)
             self._absent.append(np.zeros(table.num_rows, bool) if y is None else np.isnan(y))
-            self._print += 0 if y is None else fingerprint(first, y)
-            self._rows += table.num_rows
+            self._of_training += 0 if y is None else fingerprint(first, y, held)
+
+    @property
+    def all_training(self) -> HeldOut | None:
+        """What a model file keeps when all rows of this file are training rows; None where it has no target."""
+        return HeldOut(0, 0.0, None, None, self._rows, self._of_all % 2**64) if self._targets else None
 
     @property
     def learnt(self) -> int | None:
@@ -143,5 +156,7 @@ class Recogniser:
         told = self._told
         if told is None or not self._held:
             return None
-        same = (told.rows, told.fingerprint) == (self._rows, self._print % 2**64)
+        # Files of earlier versions have the fingerprint of all rows, not of the training rows alone.
+        known = {each % 2**64 for each in (self._of_training, self._of_all)}
+        same = told.rows == self._rows and told.fingerprint in known
         return np.concatenate(self._held) if same or told.key is not None else None

@@ -32,8 +32,8 @@ def serve(
     """Open the report of a saved MODEL in the browser, with Python to answer what its readers ask.
 
     The page is that of bgn report; here Python on this machine finds any row of DATA, explains predictions, proves the
-    cheapest change of several values, and tries edits on all rows. Only this machine can reach it, and only with the
-    address that is printed. Nothing is written but the file of --save. Ctrl-C ends it.
+    cheapest change of several values, and tries edits on all training rows. Only this machine can reach it, and only
+    with the address that is printed. Nothing is written but the file of --save. Ctrl-C ends it.
 
     \b
     bgn serve model.json houses.csv
@@ -44,13 +44,16 @@ def serve(
 
     if save is not None:
         check_place(save)
-    told = ReportedRows.of(file, data, which, key).arguments
+    rows = ReportedRows.of(file, data, which, key)
+    told, kept = rows.arguments, replace(file, held_out=rows.held_out)
+    if file.held_out is not None and rows.held_out != file.held_out:
+        note(f"edits are tried on all {len(told['y'])} rows: they are training rows of an edited model from then on.")
     tests = (told.get("X_test"), told.get("y_test"))
     facts = Facts.of(file.model(), told["X"], told["y"], *tests, labels, file.units)
     names = (told.get("names"), told.get("names_test"))
     facts = replace(facts, names=names, learnt=told.get("learnt"), edits=file.edits)
     try:
-        server = ModelServer(ModelApp(file, facts, title, save), host, port)
+        server = ModelServer(ModelApp(kept, facts, title, save), host, port)
     except OSError as error:
         raise Refused(f"cannot listen at {host}, port {port}: {error.strerror}. Name another with --port.") from None
     with server:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 import bgn
+from bgn.cli.learning import LearningRows, learning_option
 from bgn.cli.source import DataFile, json_option, model_and_data, reads_data
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.subject import decoded
@@ -29,28 +30,36 @@ from bgn.printable import clean
     help="How the equation or the card is written.",
 )
 @click.option("-o", "--out", help="Where to write the simpler model.")
+@learning_option
 @json_option
 @reads_data
-def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_json: bool, **options: Any) -> None:
+def simplify(
+    file: ModelFile, data: DataFile, form: str, out: str | None, which: str | None, as_json: bool, **options: Any
+) -> None:
     """Round the numbers of a saved MODEL: thresholds without changing a prediction in DATA, then output weights.
 
     With --points it becomes a card to add up by hand: whole points per question, and a line from their total to the
-    prediction. What is printed is what the written model predicts.
+    prediction. What is printed is what the written model predicts. Numbers are learned from the training rows of DATA
+    alone; the test rows measure the result. The rows of another file than the model was fitted to are all training
+    rows.
 
     \b
     bgn simplify model.json houses.csv
     bgn simplify model.json houses.csv --points 5 -o points.json
     bgn simplify model.json houses.csv --points 5 --format html > card.html
     """
-    rows = data.complete_rows(file, judged=True).only(None)
-    X = decoded(file.network, rows.X)
-    simple = bgn.simplify(file.network, X, rows.target("the error is measured on"), **options)
+    every = data.complete_rows(file, judged=True)
+    every.target("the error is measured on")
+    rows = LearningRows.of(file, every, which)
+    X = decoded(file.network, rows.train.X)
+    simple = bgn.simplify(file.network, X, rows.train.target(""), **options)
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
-        known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
+        known: dict[str, Any] = {"preparation": file.preparation, "held_out": rows.held_out}
         save(simple.network, out, rows=X, units=file.units, **known)
     if as_json:
         plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
+        plain |= rows.counts | rows.test_errors(file.network, simple.network)
         plain["equation"] = bgn.equation(simple.network, units=file.units)
         if card is not None:
             plain["scorecard"] = {"questions": card.questions, "points": card.points}
@@ -63,6 +72,8 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     tell = show if form == "text" else note
     if form == "text":
         show()
-    tell(f"{simple.measure} {simple.before:.6g} before, {simple.after:.6g} after")
+    tell(f"Learned from {rows.training_rows}: {simple.measure} {simple.before:.6g} before, {simple.after:.6g} after.")
+    for text in rows.tested(file.network, simple.network):
+        tell(text)
     if out is not None:
         tell(f"model written to {clean(out)}")

@@ -24,7 +24,7 @@ from bgn.inputs.target import labelled, target_values
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
-from bgn.persist import ModelFile
+from bgn.persist import HeldOut, ModelFile
 from bgn.preparation import Preparation
 
 Decorator = Callable[[Callable[..., Any]], Any]
@@ -168,7 +168,7 @@ class DataFile:
         found = None if targets is None else targets[usable]
         held = None if known.held is None else known.held[usable]
         numbers, classes = np.flatnonzero(usable) + 1, file.network.schema.classes
-        return CompleteRows(self.name, target, features[usable], found, numbers, held, classes)
+        return CompleteRows(self.name, target, features[usable], found, numbers, held, classes, known.all_training)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,8 @@ class CompleteRows:
     """The rows of a data file that lack nothing, the target where the file has it, and their numbers in the file.
 
     `held` tells which of them were set aside when the model was fitted, and not learnt from; None where nobody knows.
-    A target of `classes` is the number of each row's class.
+    A target of `classes` is the number of each row's class. `all_training` is what a model file keeps that has learned
+    from every row of the data file; None where that cannot be told.
     """
 
     name: str
@@ -204,6 +205,7 @@ class CompleteRows:
     numbers: NDArray[np.int64]
     held: NDArray[np.bool_] | None = None
     classes: tuple[Any, ...] | None = None
+    all_training: HeldOut | None = None
 
     def only(self, which: str | None, default: str = "all") -> CompleteRows:
         """Return test rows, training rows or all, and say so; by default all where nobody knows the others."""
@@ -219,10 +221,20 @@ class CompleteRows:
         note(f"{learnt} of {len(self.X)} rows of {self.name} were learnt from{these.get(wanted, '')}{more}.")
         if not chosen.any():
             raise Refused(f"--rows {which}: {self.name} has no such rows. Use --rows all.")
-        return CompleteRows(
-            self.name, self.target_name, self.X[chosen], None if self.y is None else self.y[chosen],
-            self.numbers[chosen], self.held[chosen], self.classes,
-        )  # fmt: skip
+        return self.at(chosen)
+
+    def to_judge(self, which: str | None) -> CompleteRows:
+        """Return the rows that judge a model, test rows by default; say so where training rows may be among them."""
+        if self.held is None:
+            told = f"the model file does not say which rows of {self.name} are training rows"
+            note(f"{told}: where some are, the model looks better than it is.")
+        return self.only(which, "test")
+
+    def at(self, chosen: NDArray[np.bool_]) -> CompleteRows:
+        """Return some of the rows."""
+        y = None if self.y is None else self.y[chosen]
+        held = None if self.held is None else self.held[chosen]
+        return replace(self, X=self.X[chosen], y=y, numbers=self.numbers[chosen], held=held)
 
     @property
     def learnt(self) -> NDArray[np.bool_]:

@@ -75,12 +75,12 @@ class Streamed(BlockwiseRows):
         self._names = wanted.features()
         targets = (table.column(self._target) for table in self._stamp.watch(self._table.blocks([self._target])))
         self.classes, noted = classes_of(targets, self._target, wanted.choices.task)
+        self._edge = edge_of(self._hashes, wanted.test)
         self.n_rows, target, notes = self._survey()
         if not self._names:
             raise Refused(f"{source.name} has no column with values to learn from.")
         if self.n_rows < 2:
             raise Refused(f"{source.name} has {self.n_rows} {wanted.rows} to learn from; at least 2 are needed.")
-        self._edge = edge_of(self._hashes, wanted.test)
         self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
         schema = self._kinds().schema(self._target)
         self.notes = (*[noted] * bool(noted), *notes, *prepare.read_as_words(schema))
@@ -94,12 +94,13 @@ class Streamed(BlockwiseRows):
         return Schema.of_numbers(len(schema), schema.names, self._target) if self.numbers else schema
 
     def _survey(self) -> tuple[int, int, list[str]]:
-        """Count rows to learn from, and leave empty columns out; also the fingerprint of the target, and notes."""
+        """Count rows to learn from, and leave empty columns out; also the fingerprint of their target, and notes."""
         target, counts = 0, list[GapCount]()
         for first, raw, table, y in self._blocks():
             self._keys.check(first, raw)
-            counts.append(GapCount.of(table, y))
-            target += fingerprint(first, y)
+            held = held_by(self._keys.hashes(first, raw), self._edge)
+            counts.append(GapCount.of(table, y, held))
+            target += fingerprint(first, y, held)
         if not counts:
             return 0, 0, []
         self._names, rows, notes = GapCount.told(counts, self._choices)

@@ -16,7 +16,7 @@ from bgn.inputs.files import Parquet
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, did_you_mean
 from bgn.inputs.target import labelled
-from bgn.inputs.training import decide
+from bgn.inputs.training import decide, read_whole
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.persist import HeldOut
@@ -130,12 +130,13 @@ class Wanted:
 def training_rows(wanted: Wanted) -> TrainingRows:
     """Read a whole table and split it; rows with the same key stay on one side."""
     source, features_of, keys = wanted.source, wanted.features(), wanted.keys
-    found = decide(source.table, features_of, wanted.choices, source.name, keys.columns)
-    keys.check(1, found.raw)
-    hashes = keys.hashes(1, found.raw)
+    table = read_whole(source.table, features_of, wanted.choices, source.name, keys.columns)
+    keys.check(1, table)
+    hashes = keys.hashes(1, table)
     edge = edge_of(lambda: [hashes], wanted.test)
-    held = found.usable & held_by(hashes, edge)
-    learn = found.usable & ~held
+    aside = held_by(hashes, edge)
+    found = decide(source.table, table, features_of, wanted.choices, source.name, aside)
+    held, learn = found.usable & aside, found.usable & ~aside
     n_train, n_test = int(np.count_nonzero(learn)), int(np.count_nonzero(held))
     if n_train < 2:
         raise Refused(f"{source.name} has {n_train} {wanted.rows} to learn from; at least 2 are needed.")
@@ -143,7 +144,7 @@ def training_rows(wanted: Wanted) -> TrainingRows:
     if wanted.numbers:
         preparation = replace(preparation, schema=prepare.in_numbers(preparation.schema))
     X, X_test = (features(preparation, table.filter(pa.array(rows)), wanted.numbers) for rows in (learn, held))
-    kept = wanted.held_out(edge, len(found.y), fingerprint(1, found.y))
+    kept = wanted.held_out(edge, len(found.y), fingerprint(1, found.y, aside))
     known = preparation, notes, n_train, n_test, kept, found.classes
     return TrainingRows(X, found.y[learn], X_test, found.y[held], *known)
 

@@ -34,8 +34,15 @@ def _lessons(folder: Path) -> Iterator[Lesson]:
         "set aside, and the card below is measured on it. The first fit on a machine compiles, which takes a while.",
         ("fit", table, "--target", "diagnosis", "--size", "8", "--max-features", "1", "--max-linear", "0", "-o", model),
     )
-    yield Lesson("Would five questions do? The file has every size.", ("show", model, "--width", "5"))
-    yield Lesson("How good are five, on the rows set aside?", ("evaluate", model, table, "--width", "5"))
+    yield Lesson(
+        "Would five questions do? The file has every size. Choose by the cross-validated errors, not by test rows, or\n"
+        "these are no test any more. 'bgn show' with --width 5 prints the smaller model.",
+        ("path", model),
+    )
+    yield Lesson(
+        "How good are five? The test rows, a fifth of the file, tell: no command has learned from them.",
+        ("evaluate", model, table, "--width", "5"),
+    )
     yield Lesson("Why did the first patient get this prediction?", ("explain", model, table, "--row", "1"))
     yield Lesson(
         "What is the least that would have to be different for another one? The answer is proven.",
@@ -43,7 +50,8 @@ def _lessons(folder: Path) -> Iterator[Lesson]:
     )
     yield Lesson("What does one column do, on average?", ("effect", model, table, "worst area"))
     yield Lesson(
-        "A card to add up by hand: whole points, and what their total means.",
+        "A card to add up by hand: whole points, and what their total means. The points are learned from the training\n"
+        "rows; the test rows measure the card.",
         ("simplify", model, table, "--points", "5"),
     )
     yield Lesson(

@@ -200,9 +200,10 @@ def edit(model: Any, X: Any = None, y: Any = None, *, cutoff: float | None = Non
     ----------
     model : Network or fitted estimator
     X : array_like or frame, optional
-        Rows that every change is tried on.
+        Training rows, on which every change is tried, and from which `forbid` learns what a question mostly answers.
+        Whoever keeps changes because errors on some rows fall has learned from these: leave test rows for the end.
     y : array_like, optional
-        Their targets, for the error; 0 and 1 for a probability.
+        The targets of the training rows, for the error; 0 and 1 for a probability.
     cutoff : float, optional
         Predictions from here on are decisions for yes, whose changes are counted.
 

@@ -104,7 +104,7 @@ def frontier(model: Any, X: Any = None, y: Any = None, X_test: Any = None, y_tes
     X, y : array_like, optional
         Rows that the linear model is fitted to: those of the model. None for no linear model.
     X_test, y_test : array_like, optional
-        Rows to measure the test error on; none unless told.
+        Test rows; none by default. They measure each size: choose one by validation errors.
 
     Returns
     -------

@@ -85,9 +85,10 @@ def simplify(
     ----------
     model : Network or fitted estimator
     X : array_like or frame, shape (rows, features)
-        The rows whose answers must not change, usually the training rows.
+        Training rows, whose answers must not change. Thresholds, weights and points are learned from them: pass no test
+        rows, or errors on these are no test any more.
     y : array_like, shape (rows,)
-        Their target: numbers, or labels of classes.
+        The target of the training rows: numbers, or labels of classes.
     digits : int, optional
         Significant digits of the largest output weight; the others are rounded to the same decimal place. By default
         the fewest whose loss is at most `max_loss`.
@@ -100,8 +101,8 @@ def simplify(
         log-odds that are ``start + unit * total``; with more, every class has its total. Linear terms have no points:
         an estimator that has some is grown anew on these rows, with ``max_linear=0`` and a warning.
     calibrate_on : (X, y), optional
-        Other rows, such as those held out, from which start and unit take their values where there are classes, so that
-        the card's probabilities fit them; by default `X` and `y`.
+        Validation rows from which start and unit take their values where there are classes, so that the card's
+        probabilities fit them; by default `X` and `y`. They are learned from, so test rows are no choice.
 
     Returns
     -------

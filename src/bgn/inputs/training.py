@@ -26,12 +26,11 @@ from bgn.preparation import Preparation, Prepared
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """A whole raw table: as it was read, its features as estimators take them, and which rows can be learnt from.
+    """A whole raw table: its features as estimators take them, and which rows can be learnt from.
 
     A target of `classes` is the number of each row's class.
     """
 
-    raw: pa.Table
     table: pa.Table
     y: Floats
     usable: Bools
@@ -50,14 +49,26 @@ class Decided:
         return table, replace(self.reading, schema=schema), (*self.notes, *prepare.read_as_words(schema))
 
 
-def decide(
+def read_whole(
     raw: RawTable, features: Sequence[str], choices: Choices, origin: str, beside: Sequence[str] = ()
-) -> Decided:
-    """Read a whole table; decide on every column, and on the rows that lack a value. Columns `beside` are read too."""
+) -> pa.Table:
+    """Read the features and the target of a whole table, and columns `beside` them."""
     target = choices.target
     table = raw.read([*dict.fromkeys([*features, *([] if target is None else [target]), *beside])])
     if not table.num_rows:
         raise Refused(f"{origin} has column names but no rows.")
+    return table
+
+
+def decide(
+    raw: RawTable, table: pa.Table, features: Sequence[str], choices: Choices, origin: str, held: Bools | None = None
+) -> Decided:
+    """Decide on every column of a table that was read from `raw`, and on the rows that lack a value.
+
+    Types are those of all rows, as the file has them. Which columns have values, and too many words, and what
+    misleads, is told by rows with a target that are not `held` back as test rows.
+    """
+    target = choices.target
     problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
     y, classes, noted = np.zeros(table.num_rows), None, ""
     with problems.gathered():
@@ -68,9 +79,14 @@ def decide(
     with problems.gathered():
         settled = prepare.learn(table.select([name for name in features if name not in doubtful]), choices.categorical)
     problems.tell()
-    empty, crowded = prepare.empty_columns(settled), prepare.crowded_columns(settled)
-    wary = serious_notes(table, features, target, choices.categorical)
-    notes = [*raw.met.notes, *[noted] * bool(noted), *wary, *map(left_out, empty)]
+    training = ~np.isnan(y) if held is None else ~(np.isnan(y) | held)
+    chosen = pa.array(training if training.any() else np.ones(len(y), bool))
+    told = settled.filter(chosen)
+    empty, crowded = prepare.empty_columns(told), prepare.crowded_columns(told)
+    where = "In the training rows, " if held is not None and held.any() else ""
+    wary = [where + each for each in serious_notes(table.filter(chosen), features, target, choices.categorical)]
+    gone = [left_out(name, settled.column(name).null_count < len(y)) for name in empty]
+    notes = [*raw.met.notes, *[noted] * bool(noted), *wary, *gone]
     settled = settled.drop_columns([*empty, *crowded])
     if not settled.num_columns:
         raise Refused(f"{origin} has no column with values to learn from.")
@@ -82,41 +98,48 @@ def decide(
     usable = ~absent if choices.missing in ("keep", "impute") else ~(lacking | absent)
     met = raw.met.decimal, raw.met.written, raw.met.gaps, choices.date_format
     reading = Preparation(Schema((), target), *met)
-    return Decided(table, settled, y, usable, choices.missing, reading, tuple(notes), classes)
+    return Decided(settled, y, usable, choices.missing, reading, tuple(notes), classes)
 
 
-def left_out(name: str) -> str:
-    """Say that a column has no value."""
-    return f"column {name!r} is empty and left out."
+def left_out(name: str, elsewhere: bool = False) -> str:
+    """Say that a column has no value, or none in the training rows."""
+    return f"column {name!r} {'has no value in the training rows' if elsewhere else 'is empty'} and left out."
 
 
 @dataclass(frozen=True)
 class GapCount:
-    """What rows of a block lack: how many there are, how many lack something or the target, and gaps by column."""
+    """What rows of a block lack: how many there are, how many lack something or the target, and gaps by column.
+
+    `values` are how many training rows have a value in each column.
+    """
 
     rows: int
     lacking: int
     absent: int
     holes: Mapping[str, int]
+    values: Mapping[str, int]
 
     @classmethod
-    def of(cls, table: pa.Table, y: Floats) -> GapCount:
-        """Count; what is lacking leaves columns without any value in the block aside."""
-        lacks = np.isnan(y) | gaps_in(table.drop_columns(prepare.empty_columns(table)))
+    def of(cls, table: pa.Table, y: Floats, held: Bools) -> GapCount:
+        """Count; what is lacking leaves columns without any value in the block aside. Rows `held` are test rows."""
+        absent = np.isnan(y)
+        lacks = absent | gaps_in(table.drop_columns(prepare.empty_columns(table)))
         holes = {name: table.column(name).null_count for name in table.column_names}
-        return cls(len(y), int(np.count_nonzero(lacks)), int(np.count_nonzero(np.isnan(y))), holes)
+        training = table.filter(pa.array(~(absent | held)))
+        values = {name: training.num_rows - training.column(name).null_count for name in table.column_names}
+        return cls(len(y), int(np.count_nonzero(lacks)), int(np.count_nonzero(absent)), holes, values)
 
     @staticmethod
     def told(counts: Sequence[GapCount], choices: Choices) -> tuple[list[str], int, list[str]]:
-        """Return the columns that have values in any block, the number of rows to learn from, and notes."""
+        """Return the columns that have values in training rows, the number of rows to learn from, and notes."""
         rows, absent = sum(each.rows for each in counts), sum(each.absent for each in counts)
         holes = {name: sum(each.holes[name] for each in counts) for name in counts[0].holes}
-        names = [name for name, gaps in holes.items() if gaps < rows]
+        names = [name for name in holes if any(each.values[name] for each in counts)]
         lacking = sum(
             each.rows if any(each.holes[name] == each.rows for name in names) else each.lacking for each in counts
         )
         found = {name: holes[name] for name in names} | {str(choices.target): absent}
-        notes = [left_out(name) for name in holes if name not in names]
+        notes = [left_out(name, gaps < rows) for name, gaps in holes.items() if name not in names]
         notes += gap_notes((rows, lacking, 0, absent), found, choices)
         return names, rows - (absent if choices.missing == "keep" else lacking), notes
 
@@ -161,7 +184,8 @@ def fit(data: Any, choices: Choices, form: FileFormat) -> Prepared:
     """Do what :func:`bgn.preparation.fit` says."""
     table, origin = open_any(data, form)
     try:
-        found = decide(table, choices.features(table.names, origin), choices, origin)
+        features = choices.features(table.names, origin)
+        found = decide(table, read_whole(table, features, choices, origin), features, choices, origin)
     finally:
         table.close()
     usable = found.usable

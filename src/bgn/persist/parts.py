@@ -99,7 +99,8 @@ class HeldOut:
     rows : int
         Number of rows of the file, incomplete ones included.
     fingerprint : int
-        By which the same table is known again, in whatever format: a hash of its target, row by row.
+        By which the same table is known again, in whatever format: a hash of the targets of its training rows, row by
+        row. Files of earlier versions have that of all rows.
     """
 
     seed: int

@@ -214,19 +214,23 @@ class ModelApp:
     # -- edits -----------------------------------------------------------------------------------------------
 
     def _edited(self, body: Mapping[str, Any]) -> Editor:
-        """Return the editor after all changes of a request; lines are counted as the page counts them at its start."""
+        """Return the editor after all changes of a request; lines are counted as the page counts them at its start.
+
+        They are tried on training rows: nobody is to choose by test rows.
+        """
         from bgn.serve.changes import replayed
 
         asked.only(body, "changes")
         facts, network = self.facts, self._network
-        start = bgn.edit(network, decoded(network, facts.judged_rows), facts.judged_target)
+        start = bgn.edit(network, decoded(network, facts.rows), facts.target)
         return replayed(start, asked.changes(body.get("changes")), network)
 
     def _edit(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer what changes do to all rows that judge."""
+        """Answer what changes do to all training rows."""
         editor = self._edited(body)
         text = equation(editor.network, units=dict(self.file.units), most=100)
-        return {"log": edits_out(editor.log), "rows": len(self.facts.judged_rows), "equation": text}
+        which = "the {:,} training rows" if self.facts.held_out else "all {:,} rows"
+        return {"log": edits_out(editor.log), "rows": which.format(len(self.facts.rows)), "equation": text}
 
     def _file(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer the file of the edited model."""
@@ -249,7 +253,7 @@ class ModelApp:
     def _write(self, editor: Editor, path: str | os.PathLike[str]) -> None:
         file = self.file
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        rows = decoded(self._network, self.facts.judged_rows[:5])
+        rows = decoded(self._network, self.facts.rows[:5])
         network = swapped(editor.network) if self.facts.turned else editor.network
         save(network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
 

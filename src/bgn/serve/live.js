@@ -1,4 +1,5 @@
-// The page with Python behind it: rows of the whole table, predictions with reasons, exact changes, edits on all rows.
+// The page with Python behind it: rows of the whole table, predictions with reasons, exact changes, edits on all
+// training rows.
 (() => {
   const data = JSON.parse(document.getElementById("bgn-data").textContent);
   const byId = (id) => document.getElementById(id);
@@ -128,7 +129,7 @@
         const last = found.log[found.log.length - 1];
         const error = last.before === undefined || last.before === null ? "" :
           `; ${classes === null ? "mean squared error" : "log loss"} ${short(last.before)} before, ${short(last.after)} after`;
-        note.textContent = `Python, on all ${found.rows.toLocaleString("en")} rows: the last change moved ` +
+        note.textContent = `Python, on ${found.rows}: the last change moved ` +
           `${last.changed.toLocaleString("en")} predictions${error}.`;
       } catch (error) {
         note.textContent = error.message;

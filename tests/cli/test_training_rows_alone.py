@@ -1,0 +1,224 @@
+"""Whatever learns from a file learns from its training rows alone, through every command that writes a model.
+
+The property: what test rows hold does not matter. Their targets are shuffled, or their values are replaced; the whole
+chain of commands is run again, and every model that was saved is the same to the byte. Only what is measured on test
+rows, the figures of a fit, differs. The commands and their options are those of the registry: a new one fails here
+until it is tried below, or listed among those that write no model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bgn.cli.app import bgn as registry
+from bgn.cli.edit import _CHANGES
+from bgn.cli.roles import _TEST_SEED, edge_of, held_by, number_hashes
+from bgn.cli.source import DataFile
+from bgn.persist import read
+from tests.command import call
+
+ROWS = 90
+CHEAP = ("--max-width", 4, "--max-features", 1, "--replacements", 0, "--folds", 0)
+TARGETS = ("cost", "ill", "grade")  # a number, yes or no, three classes
+# Ways to fit, by the target that they are tried on.
+FITS = [
+    ("cost", ("--max-linear", 0, "--size", 3)),
+    ("ill", ("--max-linear", 0, "--key", "person", "--unit", "weight=kg", "--missing", "impute")),
+    ("grade", ("--max-linear", 0, "--max-width", 2, "--validation", 0.3)),
+    ("cost", ("--max-linear", 0, "--stream", "--drop", "name")),
+]
+MORE_FITS = [
+    ("cost", ()),
+    ("ill", ("--key", "person", "--learn-key", "--seed", 3, "--test", 0.4, "--drop", "day", "--drop", "name")),
+    ("cost", ("--missing", "drop", "--drop", "rare", "--categorical", "visits", "--select", "compact")),
+    ("ill", ("--folds", 3, "--patience", 2, "--shrinkage", 0.1, "--threads", 1)),
+    ("cost", ("--networks", 2, "--validation", 0.3, "--sweeps", 1)),
+    ("grade", ("--max-features", 2, "--replacements", 2, "--task", "classes", "--class-weight", "balanced")),
+    ("cost", ("--accurate", "--max-width", 6, "--networks", 2)),
+    ("cost", ("--increasing", "weight", "--decreasing", "visits", "--at-least", 0, "--at-most", 500)),
+    ("ill", ("--together", "weight,visits", "--max-features", 2)),
+    ("ill", ("--no-interactions",)),
+    ("cost", ("--paper", "--missing", "drop", "--drop", "rare", "--max-width", 3)),
+    ("cost", ("--output", "stagewise", "--learning-rate", 0.5, "--layers", 2, "--max-linear", 0)),
+    ("cost", ("--direction", "lasso", "--missing", "impute", "--max-linear", 0)),
+]  # fmt: skip
+NOTHING_LEFT = [each for name in ("weight", "visits", "smoker", "city") for each in ("forbid", name)]
+# What is tried on a saved model: commands with options and, for `edit`, changes. Every option of theirs is there.
+AFTER: dict[str, list[tuple[Any, ...]]] = {
+    "simplify": [
+        ("--digits", 2), ("--max-loss", 0.5, "--width", 2), ("--points", 4, "--rows", "train", "--format", "latex"),
+    ],
+    "edit": [
+        ("forbid", "weight", "round", 2, "--cutoff", 0.5, "--rows", "train"),
+        ("drop", 1, "--why", "too fine", "--width", 2),
+        (*NOTHING_LEFT, "add", "weight", ">=", 60, 0.5, "add", "weight", ">=", 70, 0.75, "threshold", 1, 61,
+         "amount", 1, 0.25, "merge", 1, 2, "add", "city", "in", "Nice", 9, "level", 1, "Lille", "yes"),
+    ],
+    "distil": [("--max-width", 2), ("--seed", 2, "--max-width", 1, "--rows", "train", "--width", 2)],
+    "serve": [
+        ("--no-browser", "--save", "{out}", "--key", "person"),
+        ("--no-browser", "--rows", "train", "--width", 2, "--save", "{out}"),
+    ],
+}  # fmt: skip
+NO_MODEL = {
+    "check": "describes a file", "predict": "writes predictions", "evaluate": "measures", "show": "prints",
+    "path": "prints", "explain": "writes SHAP values", "effect": "prints", "margin": "prints",
+    "counterfactual": "prints", "certify": "proves", "compare": "prints", "report": "writes a page",
+    "export": "writes a program, which is tried below", "data": "lists and fetches built-in datasets",
+    "completion": "prints", "tutorial": "calls the others on a file of its own",
+}  # fmt: skip
+# Options by which nothing is learned: how a file is read, what is printed and where. The clock ends growth anywhere.
+NO_LEARNING = {
+    "--sep", "--decimal", "--thousands", "--sheet", "--gaps", "--date-format", "--json", "--out", "--report", "--quiet",
+    "--target", "--title", "--labels", "--host", "--port", "--max-seconds",
+    "--scheduler",  # the cluster, which tests/engines has
+}  # fmt: skip
+
+
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    """Visits of 30 people: columns of every kind, three targets; which rows are test rows unless told otherwise."""
+    rng = np.random.default_rng(5)
+    test = held_by(number_hashes(1, ROWS, _TEST_SEED), edge_of(lambda: [number_hashes(1, ROWS, _TEST_SEED)], 0.2))
+    found = pd.DataFrame({"person": rng.integers(1, 31, ROWS)})
+    found["weight"] = rng.normal(65, 12, ROWS).round(1)
+    found["visits"] = rng.integers(0, 9, ROWS)
+    found["smoker"] = rng.integers(0, 2, ROWS)
+    found["city"] = rng.choice(["Lille", "Nice", "Paris"], ROWS)
+    found["day"] = pd.date_range("2021-01-05", periods=ROWS, freq="9D").strftime("%Y-%m-%d")
+    found["name"] = [f"name {k}" for k in range(ROWS)]  # as many words as rows
+    found["nick"] = [f"nick {k if test[k] else k % 31}" for k in range(ROWS)]  # in all rows, and not in training rows
+    found["rare"] = np.where(test, rng.normal(size=ROWS).round(2), np.nan)  # nothing in training rows
+    score = 3 * (found["weight"] > 66) + found["visits"] * 0.3 + (found["city"] == "Nice")
+    found["cost"] = (score + rng.normal(0, 0.5, ROWS)).round(2)
+    found["ill"] = np.where(score + rng.normal(0, 1, ROWS) > 3, "yes", "no")
+    found["grade"] = np.array(["a", "b", "c"])[np.digitize(score + rng.normal(0, 1, ROWS), [2, 4])]
+    found.loc[3::11, "weight"] = np.nan
+    found.loc[5::13, "city"] = None
+    return found, np.asarray(test)
+
+
+def shuffled(rows: pd.DataFrame, test: np.ndarray, target: str) -> pd.DataFrame:
+    """The same with the targets of test rows in another order."""
+    found = rows.copy()
+    found.loc[test, target] = np.roll(rows.loc[test, target], 3)
+    assert (found[target] != rows[target]).any()
+    return found
+
+
+def replaced(rows: pd.DataFrame, test: np.ndarray, target: str) -> pd.DataFrame:
+    """The same with other values in all columns of test rows, but for the key."""
+    found = shuffled(rows, test, target)
+    other = {"weight": 1e6, "visits": 77, "smoker": 1, "city": "Elsewhere", "day": "1901-02-03", "name": "n"}
+    for name, value in (other | {"nick": "nick 1", "rare": np.nan}).items():
+        found.loc[test, name] = value
+    found.loc[np.flatnonzero(test)[::2], "weight"] = np.nan
+    return found
+
+
+class Server:
+    """Stands for the server of ``bgn serve``: asks for edits to be saved, and ends."""
+
+    local, url = True, "http://here"
+    changes: ClassVar = [{"do": "drop", "question": 1, "why": "fewer"}]
+
+    def __init__(self, app: Any, host: str, port: int) -> None:
+        self.app = app
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def serve_forever(self, poll_interval: float) -> None:
+        self.app.answer("save", {"changes": self.changes})
+
+
+def content(path: Path, without: Sequence[str] = ()) -> bytes:
+    """The bytes of a model file, without parts that are measured on test rows and not learned."""
+    if not without:
+        return path.read_bytes()
+    found = json.loads(path.read_text())
+    return json.dumps({name: each for name, each in found.items() if name not in without}).encode()
+
+
+def _write(rows: pd.DataFrame, path: Path) -> None:
+    if path.suffix == ".csv":
+        rows.to_csv(path, index=False)
+    else:
+        rows.assign(day=pd.to_datetime(rows["day"])).to_parquet(path, index=False, row_group_size=20)
+
+
+def fitted(folder: Path, target: str, options: Sequence[Any], change: Any) -> tuple[Path, Path, Path]:
+    """Fit to a table and to the same with other test rows; the models are the same. Return both tables and a model."""
+    rows, _ = table()
+    rows = rows.drop(columns=[name for name in TARGETS if name != target])
+    kind = ".parquet" if "--stream" in options else ".csv"
+    one, other, model, again = (folder / name for name in (f"one{kind}", f"other{kind}", "model.json", "again.json"))
+    _write(rows, one)
+    call("fit", one, "-t", target, *CHEAP, *options, "-q", "-o", model)
+    held = DataFile(str(one)).complete_rows(read(model))
+    test = np.zeros(ROWS, bool)
+    test[held.numbers - 1] = held.held
+    assert 5 <= test.sum() <= 45
+    _write(change(rows, test, target), other)
+    call("fit", other, "-t", target, *CHEAP, *options, "-q", "-o", again)
+    measured = ["figures"] if change is shuffled else ["figures", "checks"]
+    assert content(model, measured) == content(again, measured)
+    assert read(model).figures != read(again).figures
+    return one, other, model
+
+
+@pytest.mark.parametrize("change", [shuffled, pytest.param(replaced, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(("target", "options"), FITS)
+def test_models_do_not_depend_on_test_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, options: Sequence[Any], change: Any
+) -> None:
+    one, other, model = fitted(tmp_path, target, options, change)
+    monkeypatch.setattr("bgn.serve.ModelServer", Server)
+    for command, ways in AFTER.items():
+        for way in ways:
+            if target == "grade" and command in ("edit", "serve"):
+                continue  # of models of one score
+            found = []
+            for data in (one, other):
+                out = tmp_path / "out.json"
+                filled = [str(out) if each == "{out}" else each for each in way]
+                call(command, model, data, *filled, *(() if "{out}" in way else ("-o", out)))
+                found.append(content(out))
+                assert read(out).held_out == read(model).held_out
+                out.unlink()
+            assert found[0] == found[1], (command, way)
+
+
+def test_what_test_rows_hold_does_not_matter(tmp_path: Path) -> None:
+    fitted(tmp_path, *FITS[0], replaced)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("change", [shuffled, replaced])
+@pytest.mark.parametrize(("target", "options"), MORE_FITS)
+def test_fits_do_not_depend_on_test_rows(tmp_path: Path, target: str, options: Sequence[Any], change: Any) -> None:
+    fitted(tmp_path, target, options, change)
+
+
+def names_of(command: str) -> set[str]:
+    """The long names of the options of a command."""
+    return {max(each.opts, key=len) for each in registry.commands[command].params if each.param_type_name == "option"}
+
+
+def test_every_command_and_option_is_tried() -> None:
+    assert set(registry.commands) == {"fit", *AFTER, *NO_MODEL}
+    tried = {command: {str(word) for way in ways for word in way} for command, ways in AFTER.items()}
+    tried["fit"] = {str(word) for _, way in (*FITS, *MORE_FITS, ("", CHEAP)) for word in way}
+    for command, words in tried.items():
+        missing = names_of(command) - words - NO_LEARNING
+        assert not missing, f"bgn {command}: try {missing} above, or list it among NO_LEARNING"
+    assert set(_CHANGES) <= tried["edit"]
