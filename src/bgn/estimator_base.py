@@ -32,6 +32,7 @@ from bgn.inputs import arguments
 from bgn.inputs.tables import nothing_lost, numbers_alone
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
+from bgn.model.reading import dense_blocks, is_sparse
 from bgn.model.schema import Schema
 from bgn.sources import RowArguments, known_columns, opened_again, rows_in_memory, source_of
 
@@ -232,6 +233,8 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         """What the network predicts of every row, or its raw scores."""
         if on_gpu(X):
             return ANSWERS["predict"](self.network_, X, scores)
+        if is_sparse(X):  # never dense as a whole
+            return np.concatenate([self._predicted(rows, scores) for rows in dense_blocks(X, BLOCK_BYTES)])
         if not on_disk(X):
             rows = rows_in_memory(self, X)
             return self.network_.raw_score(rows) if scores else self.network_.predict(rows)
@@ -264,6 +267,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         searches = self.direction == "search"
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = searches
         return tags
 

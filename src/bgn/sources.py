@@ -20,7 +20,7 @@ from bgn.inputs.classes import Classes
 from bgn.inputs.frames import FROM_DTYPE, schema_of
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
-from bgn.model.reading import labels_of
+from bgn.model.reading import dense, is_named_row, labels_of
 from bgn.model.schema import Schema
 
 
@@ -65,10 +65,11 @@ class RowArguments:
     def in_memory(self) -> RowArguments:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
         y, weight = _loaded(self.y, "y"), _loaded(self.weight, "sample_weight")
+        X: Any = dense(self.X)
         if self.target is None and self.columns is None:
-            return replace(self, y=y, weight=weight)
-        frame = bool(labels := tables.different_columns(self.X))
-        X: Any = self.X if frame else np.asarray(self.X)
+            return replace(self, X=X, y=y, weight=weight)
+        frame = bool(labels := tables.different_columns(X))
+        X = X if frame else np.asarray(X)
         there = labels if frame else list(range(X.shape[1]))
         target = self.target if frame else _from_the_left(self.target, len(there))
         keep = list(there if self.columns is None else self.columns)
@@ -136,6 +137,8 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
     """A table in memory as engines read it, its targets, and what its columns are."""
     reset, chosen, searches = schema is None, estimator.categorical_features, estimator.direction == "search"
     least, X = 2 if reset else 1, array_of(given.X)
+    if is_named_row(X):
+        raise ValueError(f"X must be a table of rows; got one row, a {type(X).__name__}. Pass a DataFrame.")
     told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
     if schema is None and searches and (labels_of(X) is not None or _is_mixed(X) or told):
         schema = schema_of(X, chosen, given.target_name)
@@ -151,7 +154,7 @@ def _is_mixed(X: Any) -> bool:
 
 
 def _is_mixed_array(X: Any) -> bool:
-    return labels_of(X) is None and not hasattr(X, "toarray") and np.asarray(X).dtype.kind in "OUTmM"
+    return labels_of(X) is None and np.asarray(X).dtype.kind in "OUTmM"
 
 
 def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:
@@ -172,7 +175,9 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
 
 def rows_in_memory(estimator: Any, X: Any) -> Any:
     """A table in memory, with the columns that a fitted estimator knows, for its network to read."""
-    X, schema = array_of(X), estimator.network_.schema
+    X, schema = dense(array_of(X)), estimator.network_.schema
+    if is_named_row(X):
+        return X
     if schema.reads_categories(labels_of(X)):
         return X
     X = tables.among_others(X, names_of(estimator) or ())

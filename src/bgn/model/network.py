@@ -196,9 +196,17 @@ class Network:
 
     @cached_property
     def refuses_gaps(self) -> Bools:
-        """Which columns a slope or a question has no answer for gaps of, unless they count as something."""
-        refused = self.layers[0].refuses_gaps
+        """Which columns a slope or a question has no answer for gaps of, unless they count as something.
+
+        A category without levels is none of them: it is missing in every row, and nothing is asked about it.
+        """
+        refused = self.layers[0].refuses_gaps & ~self._always_missing
         return refused if self.slopes is None else refused | any_output(self.slopes)
+
+    @cached_property
+    def _always_missing(self) -> Bools:
+        """The categories without levels."""
+        return np.array([column.always_missing for column in self.schema.columns], dtype=bool)
 
     # -- values --------------------------------------------------------------------------------------------
 

@@ -31,7 +31,8 @@ class Column:
     ----------
     name : str
     levels : tuple of str, float or bool, optional
-        The values of a category, in order; None for a column of numbers.
+        The values of a category, in order; None for a column of numbers. A category without any, such as ids are, is
+        missing in every row: no model asks about it.
     ordered : bool, default False
         Whether the order of the levels means something.
     unit : str, default ""
@@ -65,6 +66,15 @@ class Column:
     typical: float | None = None
     level_of: tuple[str, Level] | None = None
     part_of: TimePart | None = None
+
+    def __post_init__(self) -> None:
+        if self.levels == ():  # there is none that a gap could count as
+            object.__setattr__(self, "typical", None)
+
+    @property
+    def always_missing(self) -> bool:
+        """True for a category without levels."""
+        return self.levels == ()
 
     @property
     def raw(self) -> str:
@@ -205,10 +215,10 @@ class Schema:
 
         Parameters
         ----------
-        X : array_like or frame, shape (rows, columns)
+        X : array_like, sparse matrix or frame, shape (rows, columns), or one row
             A table of pandas, polars or pyarrow, whose columns are taken by name where the schema has names, in any
             order and among others; or an array, by position. Of a date it has the date, or the parts made of it; of a
-            category whose levels are columns of 0 and 1, the category or those.
+            category whose levels are columns of 0 and 1, the category or those. One row may be a mapping or a series.
         gaps : bool or array of bool, default False
             Whether gaps (NaN, None, NA, masked) and levels never seen may stand in it, as NaN; in all columns or one by
             one.
@@ -245,8 +255,8 @@ class Schema:
 
     @cached_property
     def plain(self) -> bool:
-        """True where an array of numbers is what is read, as it stands."""
-        return self.all_numbers and len(self.raws) == len(self.columns)
+        """True where an array of numbers is what is read, as it stands: no categories, and nothing made of dates."""
+        return self.all_numbers and all(column.part_of is None for column in self.columns)
 
     def places(self, labels: Sequence[Any] | None, shape: Sequence[int]) -> list[int]:
         """Return where in a table each column is read from, or say which are missing.
@@ -267,7 +277,7 @@ class Schema:
         >>> Schema.of_numbers(2, ["age", "height"]).places(["height", "weight", "age"], (10, 3))
         [2, 0]
         """
-        if labels is None or not self.named:
+        if labels is None or not (self.named or set(self.names) <= set(labels)):
             if len(shape) == 2 and shape[1] == len(self.raws):
                 there = {raw: place for place, raw in enumerate(self.raws)}
                 return [there[column.raw] for column in self.columns]

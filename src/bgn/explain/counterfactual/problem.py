@@ -168,15 +168,6 @@ def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]
 
 def read_row(network: Network, x: Any) -> Floats:
     """Return the row asked about, NaN for a gap: a sequence, a mapping or series by name, or a table of one row."""
-    if isinstance(x, Mapping) or (hasattr(x, "to_dict") and getattr(x, "ndim", 0) == 1):
-        values = dict(x)
-        names = network.schema.raws if all(name in values for name in network.schema.raws) else network.names
-        missing = [name for name in names if name not in values]
-        if missing:
-            raise ValueError(f"x lacks {', '.join(map(repr, missing))}.")
-        x = np.array([[values[name] for name in names]], dtype=None if network.schema.plain else object)
-    elif getattr(x, "columns", None) is None:
-        x = np.atleast_2d(np.asarray(x, dtype=None if network.schema.all_numbers else object))
     if len(rows_of(network, x, "x")) != 1:
         raise ValueError(f"x must be one row; got {len(rows_of(network, x, 'x'))}.")
     return network.schema.encode(x, gaps=True)[0].copy()
