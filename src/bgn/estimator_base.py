@@ -236,8 +236,8 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         if is_sparse(X):  # never dense as a whole
             return np.concatenate([self._predicted(rows, scores) for rows in dense_blocks(X, BLOCK_BYTES)])
         if not on_disk(X):
-            rows = rows_in_memory(self, X)
-            return self.network_.raw_score(rows) if scores else self.network_.predict(rows)
+            found = self.network_._raw_score(rows_in_memory(self, X))
+            return found if scores else self.network_.linked(found)
         rows = known_columns(self, opened_again(self, RowArguments(X)))
         predicted, done = np.empty((rows.n_rows, *np.shape(self.network_.base))), 0
         for _, some in self._pieces(rows, scores):
@@ -256,7 +256,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
             pieces = known_columns(self, opened_again(self, RowArguments(X))).pieces(BLOCK_BYTES)
             blocks = (network._rows(piece.columns.T, encoded=True) for piece in pieces)
             return np.concatenate([members.prediction_error(network, rows, scores) for rows in blocks])
-        rows = network._rows(rows_in_memory(self, X.cpu().numpy() if on_gpu(X) else X))
+        rows = rows_in_memory(self, X.cpu().numpy() if on_gpu(X) else X)
         return members.prediction_error(network, rows, scores)
 
     def _pieces(self, rows: BlockwiseRows, scores: bool = False) -> Iterator[tuple[Piece, NDArray[np.float64]]]:

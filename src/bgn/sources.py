@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ from bgn.inputs.frames import FROM_DTYPE, schema_of
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
 from bgn.model.reading import dense, is_named_row, labels_of
-from bgn.model.schema import Schema
+from bgn.model.schema import Schema, Unseen
+from bgn.model.step import Floats
+from bgn.printable import clean
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,18 +176,36 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
     return source, schema
 
 
-def rows_in_memory(estimator: Any, X: Any) -> Any:
-    """A table in memory, with the columns that a fitted estimator knows, for its network to read."""
+def rows_in_memory(estimator: Any, X: Any) -> Floats:
+    """A table in memory, with the columns that a fitted estimator knows, as its network reads it.
+
+    Levels that were not there at fit count as missing, and a warning says which.
+    """
     X, schema = dense(array_of(X)), estimator.network_.schema
-    if is_named_row(X):
-        return X
-    if schema.reads_categories(labels_of(X)):
-        return X
-    X = tables.among_others(X, names_of(estimator) or ())
-    if schema.plain and not _is_mixed(X):
-        return tables.table(estimator, X, reset=False, gaps=True)
-    tables.known_again(estimator, X)
-    return X
+    if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
+        X = tables.among_others(X, names_of(estimator) or ())
+        if schema.plain and not _is_mixed(X):
+            X = tables.table(estimator, X, reset=False, gaps=True)
+        else:
+            tables.known_again(estimator, X)
+    unseen: dict[str, Unseen] = {}
+    rows: Floats = estimator.network_._rows(X, raw=True, unseen=unseen)
+    if unseen:
+        warn_of_unseen(unseen)
+    return rows
+
+
+def warn_of_unseen(unseen: Mapping[str, Unseen]) -> None:
+    """Say in one warning which columns hold levels that were not there at fit."""
+    told = []
+    for name, (count, examples) in unseen.items():
+        rows = f"{count:,} row{'s' * (count > 1)}"
+        told.append(f"column {clean(name, 60)!r} in {rows}, such as {', '.join(map(repr, examples))}")
+    warnings.warn(
+        f"X holds categories that were not there at fit, which count as missing: {'; '.join(told)}.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> BlockwiseRows:

@@ -18,6 +18,7 @@ from bgn.model.decimals import EXACT, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network, on_gpu
 from bgn.model.neuron import Neuron, Projection
+from bgn.model.reading import as_rows
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
@@ -73,6 +74,7 @@ def margin(
     network = whole.changed(slopes=None)
     if whole.slopes is not None:  # what is cut off depends on them
         network = network.changed(bounds=None)
+    X = as_rows(X)
     rows = rows_of(whole, X, "X")
     gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, gaps=True))
     scale = positive_of(network, units, "units")

@@ -96,10 +96,9 @@ class Kinds:
         Kinds
         """
         table = AnyTable(X)
-        if table.is_one_row or len(table.shape) != 2:
-            dimensions = 1 if table.is_one_row else len(table.shape)
+        if len(table.shape) != 2:
             raise ValueError(
-                f"X must be a table: Expected 2D array, got {dimensions}D array instead. Reshape your data with "
+                f"X must be a table: Expected 2D array, got {len(table.shape)}D array instead. Reshape your data with "
                 "reshape(-1, 1) if it is one column, or reshape(1, -1) if it is one row."
             )
         odd = [label for label in table.labels or () if not isinstance(label, str)]

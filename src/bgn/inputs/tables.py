@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bgn.inputs.per_row import array_of, number_target, unmasked
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
-from bgn.model.reading import dense, labels_of
+from bgn.model.reading import as_rows, dense, labels_of
 from bgn.model.schema import Schema
 from bgn.model.step import Floats, all_finite
 
@@ -30,9 +30,10 @@ def rows_of(network: Network, table: Any, name: str) -> Floats:
     if on_gpu(table):
         table = ANSWERS["table_of"](table).cpu()
     try:
-        rows = network._rows(table)
+        rows = network._rows(as_rows(table))
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        told = str(error)
+        raise ValueError(f"{name}{told[1:]}" if told.startswith("X ") else f"{name}: {told}") from None
     if len(rows) == 0:
         raise ValueError(f"{name} must have at least one row; got none.")
     return np.ascontiguousarray(rows)

@@ -24,12 +24,11 @@ MOST_DENSE = 1 << 32
 
 
 class AnyTable:
-    """A table of any library, or one row of a table.
+    """A table of any library, or one row of a table, by name.
 
     Parameters
     ----------
-    X : array_like, sparse matrix or frame of shape (rows, columns), or one row: a mapping or series by name, or a
-        sequence of one value per column
+    X : array_like, sparse matrix or frame of shape (rows, columns), or one row: a mapping or a series
 
     Examples
     --------
@@ -46,10 +45,8 @@ class AnyTable:
         X = dense(X)
         self._library = _library(X)
         self.labels = labels_of(X)
-        self._X: Any = _row_values(X) if is_named_row(X) else X if self.labels is not None else as_array(X)
-        self.is_one_row = len(self._X.shape) == 1
-        if self.is_one_row:
-            self._X = self._X[np.newaxis]
+        self.is_one_row = is_named_row(X)
+        self._X: Any = _row_values(X) if self.is_one_row else X if self.labels is not None else as_array(X)
         self.shape: tuple[int, ...] = self._X.shape
 
     @property
@@ -137,10 +134,28 @@ def is_named_row(X: Any) -> bool:
 
 
 def _row_values(X: Any) -> NDArray[Any]:
-    """Return the values of a row whose values have names."""
-    values = np.empty(len(X), dtype=object)
-    values[:] = list(X.values()) if isinstance(X, Mapping) else list(X)
+    """Return the values of a row whose values have names, as a table of one row."""
+    values = np.empty((1, len(X)), dtype=object)
+    values[0] = list(X.values()) if isinstance(X, Mapping) else list(X)
     return values
+
+
+def as_rows(X: Any) -> Any:
+    """Return a row that is a sequence of one value per column as a table of one row; everything else as it is.
+
+    Examples
+    --------
+    >>> from bgn.model.reading import as_rows
+    >>> as_rows([31, "Nice"])
+    [[31, 'Nice']]
+    """
+    if _library(X) == "torch" or labels_of(X) is not None or is_sparse(X):
+        return X
+    if isinstance(X, list | tuple):
+        return X if not X or any(np.ndim(each) for each in X) else [list(X)]
+    if np.ndim(X) != 1:
+        return X
+    return np.asarray(X)[np.newaxis] if _library(X) == "numpy" else [list(X)]
 
 
 # -- what is sparse ----------------------------------------------------------------------------------------------

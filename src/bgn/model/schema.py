@@ -97,16 +97,30 @@ class Column:
         assert self.level_of is not None
         return np.where(values.gaps, np.nan, values.codes_in(self.level_of[1:]) == 0.0)
 
-    def encoded(self, values: RawValues) -> Floats:
-        """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`."""
+    def encoded(self, values: RawValues, is_part: bool = True) -> Floats:
+        """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`.
+
+        Numbers in the place of dates are refused unless the column `is_part`: unless it is the part itself.
+        """
         try:
             if self.part_of is not None:
-                return values.part(self.part_of)
+                return values.part(self.part_of, is_part)
             return values.numbers() if self.levels is None else values.codes_in(self.levels)
         except Misread:
             if not values.gaps.all():
                 raise
             return np.full(len(values.gaps), np.nan)
+
+
+Unseen = tuple[int, list[str]]
+"""In how many rows a column holds levels never seen, and some of them."""
+
+
+def _note_unseen(unseen: dict[str, Unseen], column: Column, values: RawValues, codes: Floats) -> None:
+    """Take note of levels never seen."""
+    strange = np.isnan(codes) & ~values.gaps
+    if strange.any():
+        unseen[column.raw] = int(np.count_nonzero(strange)), values.examples(strange)
 
 
 @dataclass(frozen=True)
@@ -210,7 +224,9 @@ class Schema:
         told = (replace(column, level_of=levels.get(column.name, column.level_of)) for column in self.columns)
         return replace(self, columns=tuple(told))
 
-    def encode(self, X: Any, gaps: bool | Bools = False) -> Floats:
+    def encode(
+        self, X: Any, gaps: bool | Bools = False, *, raw: bool = False, unseen: dict[str, Unseen] | None = None
+    ) -> Floats:
         """Return a table as a network reads it.
 
         Parameters
@@ -222,6 +238,11 @@ class Schema:
         gaps : bool or array of bool, default False
             Whether gaps (NaN, None, NA, masked) and levels never seen may stand in it, as NaN; in all columns or one by
             one.
+        raw : bool, default False
+            Whether an array, whose columns have no names, has dates where the table had them, and not a number made of
+            them.
+        unseen : dict, optional
+            What takes note of levels never seen, by the name of their column.
 
         Returns
         -------
@@ -234,7 +255,7 @@ class Schema:
         flags = self._flags(table.labels, places)
         rows = table.matrix(places) if self.plain and not flags else None
         if rows is None:
-            rows = self._columns(table, places, flags)
+            rows = self._columns(table, places, flags, raw, unseen)
         elif rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)
         if rows.dtype.kind == "f" and not all_finite(rows):
@@ -326,16 +347,24 @@ class Schema:
         return any(title in there and not there.issuperset(self.names[j] for j in of)
                    for title, of in self.level_columns.items())  # fmt: skip
 
-    def _columns(self, table: AnyTable, places: Sequence[int], flags: set[int]) -> Floats:
+    def _columns(
+        self, table: AnyTable, places: Sequence[int], flags: set[int], raw: bool, unseen: dict[str, Unseen] | None
+    ) -> Floats:
         """Return a table column by column; all that cannot be read is named in one error."""
         rows = np.empty((table.shape[0], len(places)))
+        labels = table.labels if self.named else None
+        # By position, a table that has fewer columns than a network has dates where several are made of one.
+        parts = not raw and (table.shape[1] == len(self.columns) or len(self.raws) == len(self.columns))
         problems: dict[str, str] = {}
         place, values = -1, None
         for j, (column, wanted) in enumerate(zip(self.columns, places, strict=True)):
             if values is None or wanted != place:
                 place, values = wanted, table.column(wanted)
+            is_part = parts if labels is None else labels[wanted] != column.raw
             try:
-                rows[:, j] = column.flags(values) if j in flags else column.encoded(values)
+                rows[:, j] = column.flags(values) if j in flags else column.encoded(values, is_part)
+                if unseen is not None and column.levels:
+                    _note_unseen(unseen, column, values, rows[:, j])
             except Misread as problem:
                 problems[column.raw] = f"column {column.raw!r} {problem}"
         if problems:

@@ -247,13 +247,14 @@ class FileTable(BlockwiseRows):
         place, raw = -1, None
         for to, column, wanted in zip(columns, self._schema.columns, self._places, strict=True):
             values, what = block[wanted], f"{file.name}: column {self._labels[wanted]!r}"
-            if isinstance(values, np.ndarray) and column.levels is None:
+            is_part = file.named and self._labels[wanted] != column.raw
+            if isinstance(values, np.ndarray) and column.levels is None and (column.part_of is None or is_part):
                 to[:] = values
             else:
                 if raw is None or wanted != place:
                     place, raw = wanted, values_of(values)
                 try:
-                    to[:] = column.encoded(raw)
+                    to[:] = column.encoded(raw, is_part)
                 except Misread as problem:
                     raise ValueError(f"{what} {problem}.") from None
             _check_finite(to, what, row, self._gaps)
