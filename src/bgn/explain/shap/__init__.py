@@ -210,8 +210,8 @@ def _sampling(parts: Sequence[Game], method: str) -> bool:
 
 def _connections(network: Network) -> NDArray[np.int64]:
     """Return the (feature, last-layer neuron) pairs that non-zero weights join, neuron by neuron."""
-    reach = np.eye(network.n_inputs, dtype=bool)
-    for layer in network.layers:
+    reach = network.layers[0].reads
+    for layer in network.layers[1:]:
         reach = layer.reads @ reach
     neurons, features = np.nonzero(reach)
     return np.column_stack([features, neurons])
