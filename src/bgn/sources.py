@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.engines.disk.arrays import in_memory, load
 from bgn.engines.disk.engine import OnDisk, Scratch
@@ -21,7 +22,7 @@ from bgn.inputs.classes import Classes
 from bgn.inputs.frames import FROM_DTYPE, schema_of
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
-from bgn.model.reading import dense, is_named_row, labels_of
+from bgn.model.reading import dense, is_named_row, labels_of, rows_where
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats
 from bgn.printable import clean
@@ -144,11 +145,23 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
         raise ValueError(f"X must be a table of rows; got one row, a {type(X).__name__}. Pass a DataFrame.")
     told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
     if schema is None and searches and (labels_of(X) is not None or _is_mixed(X) or told):
-        schema = schema_of(X, chosen, given.target_name)
+        keep = _that_count(given.weight)
+        schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
         rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, gaps=searches)
         return rows, y, schema or Schema.of_numbers(rows.shape[1], names_of(estimator), given.target_name)
     return *tables.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
+
+
+def _that_count(weight: Any) -> NDArray[np.bool_] | None:
+    """Which rows have a weight above 0, since the others are as if they were not there; None where that is all of them."""
+    if weight is None or np.ndim(weight) != 1:
+        return None
+    try:
+        keep = np.asarray(array_of(weight), dtype=np.float64) > 0
+    except (TypeError, ValueError):
+        return None  # what is wrong with it is said where it is read
+    return keep if keep.any() and not keep.all() else None
 
 
 def _is_mixed(X: Any) -> bool:
@@ -170,7 +183,8 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
     if schema is None:
         tables.enough_rows(len(X))
         estimator.n_features_in_ = X.shape[1]
-        schema = tensors.schema_of(X, estimator.categorical_features, given.target_name)
+        keep = _that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
+        schema = tensors.schema_of(X if keep is None else X[keep], estimator.categorical_features, given.target_name)
     source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
     tables.representable(largest, *reach, names_of(estimator))
     return source, schema

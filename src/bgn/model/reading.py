@@ -115,6 +115,23 @@ def as_array(X: Any) -> NDArray[Any]:
     return np.asarray(X, dtype=object) if rows.dtype.kind == "U" and not isinstance(X, np.ndarray) else rows
 
 
+def rows_where(X: Any, keep: NDArray[np.bool_]) -> Any:
+    """Return the rows of a table that are marked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.model.reading import rows_where
+    >>> rows_where([[1, "a"], [2, "b"]], np.array([False, True]))
+    array([[2, 'b']], dtype=object)
+    """
+    if labels_of(X) is None:
+        return as_array(X)[keep]
+    if _library(X) == "pandas":
+        return X[keep]
+    return X.filter(importlib.import_module("pyarrow").array(keep) if _library(X) == "pyarrow" else keep)
+
+
 # -- one row -----------------------------------------------------------------------------------------------------
 
 
