@@ -145,7 +145,7 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
         raise ValueError(f"X must be a table of rows; got one row, a {type(X).__name__}. Pass a DataFrame.")
     told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
     if schema is None and searches and (labels_of(X) is not None or _is_mixed(X) or told):
-        keep = _that_count(given.weight)
+        keep = that_count(given.weight)
         schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
         rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, gaps=searches)
@@ -153,7 +153,7 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
     return *tables.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
 
 
-def _that_count(weight: Any) -> NDArray[np.bool_] | None:
+def that_count(weight: Any) -> NDArray[np.bool_] | None:
     """Which rows have a weight above 0, since the others are as if they were not there; None where that is all of them."""
     if weight is None or np.ndim(weight) != 1:
         return None
@@ -183,7 +183,7 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
     if schema is None:
         tables.enough_rows(len(X))
         estimator.n_features_in_ = X.shape[1]
-        keep = _that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
+        keep = that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
         schema = tensors.schema_of(X if keep is None else X[keep], estimator.categorical_features, given.target_name)
     source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
     tables.representable(largest, *reach, names_of(estimator))

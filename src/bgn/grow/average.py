@@ -180,7 +180,8 @@ def _known_to_all(schemas: Sequence[Schema]) -> Schema:
         first, seen = each[0], [column.seen for column in each if column.seen is not None]
         if seen:
             reach = min(low for low, _ in seen), max(high for _, high in seen)
-            first = replace(first, seen=reach, whole=all(column.whole for column in each))
+            lacking = any(column.missing for column in each)
+            first = replace(first, seen=reach, whole=all(column.whole for column in each), missing=lacking)
         columns.append(first)
     return replace(schemas[0], columns=tuple(columns))
 

@@ -41,12 +41,14 @@ class Column:
     whole : bool, default False
         Whether all of those were whole numbers.
     typical : float, optional
-        What a gap counts as where no question has an answer for it: the median of those numbers or, for a category, the
-        number of the commonest level.
+        What a missing value counts as where no question has an answer for it: the median of those numbers or, for a
+        category, the number of the commonest level. Of a category without an order every question has an answer.
     level_of : (str, level), optional
         For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
     part_of : TimePart, optional
         For a number that is made of a column of dates or durations: that column's name, and how.
+    missing : bool, default False
+        For a number, whether some of the rows that a network was made from had no value.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Column:
     typical: float | None = None
     level_of: tuple[str, Level] | None = None
     part_of: TimePart | None = None
+    missing: bool = False
 
     def __post_init__(self) -> None:
         if self.levels == ():  # there is none that a gap could count as
