@@ -15,6 +15,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import pandas as pd
 import bgn
 from bgn import persist
 from bgn.export.targets import TARGETS
+from bgn.model.terms import outputs_of
 from bgn.report.facts import Facts
 from bgn.serve import ModelApp
 from bgn.serve.asked import BadRequest
@@ -42,11 +44,9 @@ REFUSED = {
 }
 
 
-def of_numbers(model: Any) -> bool:
-    return model.network_.schema.classes is None
-
-
-def questions(model: Any, X: pd.DataFrame, y: Any, folder: Path, rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
+def questions(
+    model: Any, X: pd.DataFrame, y: Any, folder: Path, rng: np.random.Generator
+) -> dict[str, Callable[[], Any]]:
     """Return everything that a fitted model can be asked, by name."""
     network, row = model.network_, X.iloc[3]
     columns = network.names
@@ -73,7 +73,7 @@ def questions(model: Any, X: pd.DataFrame, y: Any, folder: Path, rng: np.random.
         "simplify to points": lambda: bgn.scorecard(model.simplify(X, y, points=5).network),
         "distil": lambda: bgn.distil(model, X, max_width=2, cv=None, random_state=0).predict(X[:3]),
         "frontier": lambda: model.frontier(),
-        "terms": lambda: (bgn.as_table if network.link == "softmax" and network.slopes is None else bgn.as_terms)(model),
+        "terms": lambda: as_terms(model),
         "card": lambda: model._repr_html_(),
         "report": lambda: model.report(X, y, folder / "report.html"),
         "check": lambda: bgn.check(X.assign(target=np.asarray(y)), target="target"),
@@ -82,12 +82,21 @@ def questions(model: Any, X: pd.DataFrame, y: Any, folder: Path, rng: np.random.
         asked["edit"] = lambda: bgn.edit(model, X, y).forbid(first)
     if classes:
         asked["evaluate"] = lambda: bgn.evaluate(model, X, y)
-    asked |= {f"equation in {form}": lambda form=form: model.equation(form) for form in ("text", "latex", "markdown", "html")}
-    asked |= {f"export to {name}": lambda each=each: each.write(model) for name, each in TARGETS.items() if name != "onnx"}
+    for form in ("text", "latex", "markdown", "html"):
+        asked[f"equation in {form}"] = partial(model.equation, form)
+    for name in sorted({*TARGETS} - {"onnx"}):
+        asked[f"export to {name}"] = partial(TARGETS[name].write, model)
     if classes is None:
         asked["plots"] = lambda: plotted(model, X, first)
     asked |= served(model, X, y, aim)
     return asked
+
+
+def as_terms(model: Any) -> Any:
+    """Return a model's questions: as a table where there are several scores."""
+    if model.network_.link != "softmax":
+        return bgn.as_terms(model)
+    return [bgn.as_terms(each) for each in outputs_of(model)]
 
 
 def plotted(model: Any, X: pd.DataFrame, column: str) -> None:
@@ -98,7 +107,7 @@ def plotted(model: Any, X: pd.DataFrame, column: str) -> None:
 
     plots.network(model)
     plots.effect(model, column, X)
-    plots.importance(model.importance(X))
+    plots.importance(model, X)
     pyplot.close("all")
 
 

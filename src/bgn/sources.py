@@ -154,7 +154,7 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
 
 
 def that_count(weight: Any) -> NDArray[np.bool_] | None:
-    """Which rows have a weight above 0, since the others are as if they were not there; None where that is all of them."""
+    """Which rows have a weight above 0, as the others are as if they were not there; None where that is all of them."""
     if weight is None or np.ndim(weight) != 1:
         return None
     try:

@@ -28,8 +28,6 @@ from bgn.pipelines import through_pipelines
 _INSIDE = 1e-9
 
 
-
-
 @through_pipelines("X")
 def margin(
     model: Any, X: Any, units: ArrayLike | Mapping[str, float] | None = None, max_cells: int = 1000,

@@ -222,9 +222,7 @@ class _Members:
                 monitor.on_record(record)
 
         seen = None if monitor.on_record is None else show
-        self._watches = [
-            Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in range(len(seeds))
-        ]
+        self._watches = [Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in range(len(seeds))]
         apart = all(each is None or each.beside(1) is not None for each in self._sources)
         # Callbacks are told of one network after the other.
         self.together = min(len(seeds), threads) if apart and not monitor.callbacks else 1

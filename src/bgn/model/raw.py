@@ -73,8 +73,8 @@ class RawValues:
             return found
         what, make = _TIMES.get(part.part, ("dates", "pandas.to_datetime(..., unit='s')"))
         raise Misread(
-            f"holds numbers, and held {what} at fit: numbers alone do not say which {what} they are. Make {what} of them, "
-            f"for instance with {make}, or name the column {part.name!r} if they are that"
+            f"holds numbers, and held {what} at fit: numbers alone do not say which {what} they are. Make {what} of "
+            f"them, for instance with {make}, or name the column {part.name!r} if they are that"
         )
 
     def examples(self, which: Bools) -> list[str]:
@@ -129,8 +129,8 @@ class Numbers(RawValues):
         distinct = self.distinct
         if len(distinct) and levels and not any(map(_reads_as_number, levels)):
             raise Misread(
-                f"holds numbers, and held words at fit, such as {str(levels[0])[:40]!r}: if they stand for these, as codes "
-                "do, put the words in their place"
+                f"holds numbers, and held words at fit, such as {str(levels[0])[:40]!r}: if they stand for these, as "
+                "codes do, put the words in their place"
             )
         places = np.searchsorted(distinct, self.values)  # that of NaN is behind the last
         return _places_in(levels, distinct.tolist())[places]
@@ -182,7 +182,8 @@ class Coded(RawValues):
         return _places_in(levels, self.levels)[self.codes]
 
     def examples(self, which: Bools) -> list[str]:
-        return [level_word(self.levels[code])[:40] for code in np.unique(self.codes[which])[:_MOST_EXAMPLES].tolist()]
+        words = sorted(level_word(self.levels[code]) for code in np.unique(self.codes[which]).tolist())
+        return [word[:40] for word in words[:_MOST_EXAMPLES]]
 
     def part(self, part: TimePart, is_part: bool = True) -> Floats:
         """Return a part of dates, or times of day, that are written as ISO 8601 does."""

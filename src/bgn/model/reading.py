@@ -1,7 +1,7 @@
-"""Tables of pandas, polars, pyarrow, NumPy and SciPy: their columns by name or by position, and what each of them holds.
+"""Tables of pandas, polars, pyarrow, NumPy and SciPy: their columns by name or by position, and what each holds.
 
-A single row is a table, too. What is sparse is made dense here, up to a size. No library is imported here that the table
-did not come from.
+A single row is a table, too. What is sparse is made dense here, up to a size. No library is imported that the table did
+not come from.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class AnyTable:
     def column(self, place: int) -> RawValues:
         """Return what one column holds."""
         X = self._X
-        if isinstance(X, np.ndarray):
+        if isinstance(X, np.ndarray) or self.labels is None:
             return values_of(X[:, place])
         if self._library == "pandas":
             return values_of(X.iloc[:, place])
@@ -74,7 +74,8 @@ class AnyTable:
         X = self._X
         if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
             return X if list(places) == list(range(X.shape[1])) else X[:, places]
-        if self._library == "pandas" and not isinstance(X, np.ndarray) and all(_is_number(X.dtypes.iloc[place]) for place in places):
+        frame = self._library == "pandas" and not isinstance(X, np.ndarray)
+        if frame and all(_is_number(X.dtypes.iloc[place]) for place in places):
             return np.asarray(X if list(places) == list(range(X.shape[1])) else X.iloc[:, list(places)])
         return None
 
@@ -216,10 +217,10 @@ def dense(X: Any) -> Any:
     width = sum(X.dtypes[name].subtype.itemsize for name in sparse) if frame else columns * X.dtype.itemsize
     if rows * width > MOST_DENSE:
         raise ValueError(
-            f"X is sparse, with {rows:,} rows and {len(sparse) if frame else columns:,} sparse columns. Dense, as it must "
-            f"be here, it would take {rows * width / 2**30:.3g} GiB; at most {MOST_DENSE / 2**30:.3g} GiB are tried. Keep "
-            "fewer columns (for instance with sklearn.feature_selection), pass fewer rows, or pass a category as one "
-            "column of words: it needs no one-hot encoding."
+            f"X is sparse, with {rows:,} rows and {len(sparse) if frame else columns:,} sparse columns. Dense, as it "
+            f"must be here, it would take {rows * width / 2**30:.3g} GiB; at most {MOST_DENSE / 2**30:.3g} GiB are "
+            "tried. Keep fewer columns (for instance with sklearn.feature_selection), pass fewer rows, or pass a "
+            "category as one column of words: it needs no one-hot encoding."
         )
     return X.astype({name: X.dtypes[name].subtype for name in sparse}) if frame else X.toarray()
 

@@ -62,7 +62,7 @@ def read_domain(network: Network, within: Any, gaps: bool) -> Domain:
     sees = [gap_of(network, j) for j in range(len(columns))]
     visible = np.array([gap is not None and gap != gap for gap in sees], dtype=bool)
     absent = np.array([kind.always_missing for kind in columns], dtype=bool)
-    start = [_start(kind, allowed, low[j], high[j]) for j, (kind, allowed) in enumerate(zip(columns, levels, strict=True))]
+    start = [_start(*each) for each in zip(columns, levels, low.tolist(), high.tolist(), strict=True)]
     without_values = frozenset(np.flatnonzero(absent).tolist())
     return Domain(low, high, whole, levels, (visible & gaps) | absent, np.array(start), without_values)
 

@@ -18,7 +18,6 @@ from bgn.printable import clean
 from bgn.require import require
 from bgn.tabular import Columns, Tabular
 
-
 _MOST_PRINTED = 20  # columns
 
 
@@ -243,7 +242,8 @@ def _cell(column: Column, value: float) -> str:
 def _aligned(table: list[list[str]]) -> list[str]:
     """Return the lines of a table: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(each.rjust(width) for each, width in zip(row[1:], widths[1:], strict=True))])
-        for row in table
-    ]
+    lines = []
+    for first, *others in table:
+        cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join([first.ljust(widths[0]), *cells]))
+    return lines
