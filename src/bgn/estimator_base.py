@@ -152,7 +152,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
 
         Parameters
         ----------
-        X : array_like or frame of shape (rows, columns), memmap, or path
+        X : array_like, sparse matrix or frame of shape (rows, columns), memmap, or path
             A path leads to a ``.npy`` or Parquet file, or to a folder of either.
         y : array_like of shape (rows,), memmap, or path to a ``.npy`` file
             The name of a series becomes the network's target name. To be left out with `target`.

@@ -155,13 +155,13 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
 
 def that_count(weight: Any) -> NDArray[np.bool_] | None:
     """Which rows have a weight above 0, as the others are as if they were not there; None where that is all of them."""
-    if weight is None or np.ndim(weight) != 1:
+    if weight is None or isinstance(weight, str | os.PathLike):
         return None
     try:
         keep = np.asarray(array_of(weight), dtype=np.float64) > 0
     except (TypeError, ValueError):
         return None  # what is wrong with it is said where it is read
-    return keep if keep.any() and not keep.all() else None
+    return keep if keep.ndim == 1 and keep.any() and not keep.all() else None
 
 
 def _is_mixed(X: Any) -> bool:

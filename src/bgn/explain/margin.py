@@ -42,7 +42,8 @@ def margin(
     Parameters
     ----------
     model : Network or fitted estimator
-    X : array_like or frame, shape (rows, features)
+    X : array_like, sparse matrix or frame, shape (rows, features), or one row
+        A single row may be a series, a mapping by name, or a sequence.
     units : array_like or mapping from names, optional
         What counts as one unit of each column in the Euclidean distance, such as its standard deviation; 1 by
         default, also for names left out of a mapping.
