@@ -18,7 +18,7 @@ from bgn.inputs.classes import Classes, class_weights, enough_classes, labels_in
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
 from bgn.model.step import Floats
-from bgn.sources import RowArguments, _loaded, names_of
+from bgn.sources import RowArguments, _loaded, names_of, that_count
 
 
 @inherit_parameters
@@ -201,6 +201,9 @@ class BGNClassifier(ClassifierMixin, GrownEstimator):
             labels = labels_in(given.y)
             codes = Classes(labels).codes(given.y)
             counts = np.bincount(codes.astype(np.intp), minlength=len(labels)).astype(np.float64)
+            if (keep := that_count(given.weight)) is not None and len(keep) == len(codes):
+                left = np.bincount(codes[keep].astype(np.intp), minlength=len(labels)).astype(np.float64)
+                counts = left if left.all() else counts  # a class of which nothing is left is refused below
         else:
             labels, counts = labels_on_disk(given.X, given.target)
         classes = self._judged(labels, counts)

@@ -169,7 +169,7 @@ class OnClusterEstimator(GrownEstimator):
         check = partial(_check_surveys, least=least)
         name = given.target_name if hasattr(given.y, "map_partitions") else None
         if schema is None and self.direction == "search":
-            schema = schema_on_cluster(self._calls, given.X, self.categorical_features, name)
+            schema = schema_on_cluster(self._calls, given.X, self.categorical_features, name, given.weight)
         source = rows_on_cluster(self._calls, given, check, schema)
         return source, schema or Schema.of_numbers(self.n_features_in_, names_of(self), name)
 

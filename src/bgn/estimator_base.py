@@ -32,6 +32,7 @@ from bgn.inputs import arguments
 from bgn.inputs.tables import nothing_lost, numbers_alone
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
+from bgn.model.reading import dense_blocks, is_sparse
 from bgn.model.schema import Schema
 from bgn.sources import RowArguments, known_columns, opened_again, rows_in_memory, source_of
 
@@ -151,7 +152,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
 
         Parameters
         ----------
-        X : array_like or frame of shape (rows, columns), memmap, or path
+        X : array_like, sparse matrix or frame of shape (rows, columns), memmap, or path
             A path leads to a ``.npy`` or Parquet file, or to a folder of either.
         y : array_like of shape (rows,), memmap, or path to a ``.npy`` file
             The name of a series becomes the network's target name. To be left out with `target`.
@@ -232,9 +233,11 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         """What the network predicts of every row, or its raw scores."""
         if on_gpu(X):
             return ANSWERS["predict"](self.network_, X, scores)
+        if is_sparse(X):  # never dense as a whole
+            return np.concatenate([self._predicted(rows, scores) for rows in dense_blocks(X, BLOCK_BYTES)])
         if not on_disk(X):
-            rows = rows_in_memory(self, X)
-            return self.network_.raw_score(rows) if scores else self.network_.predict(rows)
+            found = self.network_._raw_score(rows_in_memory(self, X))
+            return found if scores else self.network_.linked(found)
         rows = known_columns(self, opened_again(self, RowArguments(X)))
         predicted, done = np.empty((rows.n_rows, *np.shape(self.network_.base))), 0
         for _, some in self._pieces(rows, scores):
@@ -253,7 +256,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
             pieces = known_columns(self, opened_again(self, RowArguments(X))).pieces(BLOCK_BYTES)
             blocks = (network._rows(piece.columns.T, encoded=True) for piece in pieces)
             return np.concatenate([members.prediction_error(network, rows, scores) for rows in blocks])
-        rows = network._rows(rows_in_memory(self, X.cpu().numpy() if on_gpu(X) else X))
+        rows = rows_in_memory(self, X.cpu().numpy() if on_gpu(X) else X)
         return members.prediction_error(network, rows, scores)
 
     def _pieces(self, rows: BlockwiseRows, scores: bool = False) -> Iterator[tuple[Piece, NDArray[np.float64]]]:
@@ -264,6 +267,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         searches = self.direction == "search"
+        tags.input_tags.sparse = True
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = searches
         return tags
 

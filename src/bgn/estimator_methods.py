@@ -44,7 +44,8 @@ class AsksItself:
     def _keep_background(self, source: RowSource, seed: int) -> None:
         """Keep some training rows, chosen by their content."""
         if isinstance(source, RowsInMemory):
-            chosen = few_of(source.hashes(seed), _MOST_ROWS)
+            there = source.that_count()
+            chosen = there[few_of(source.hashes(seed)[there], _MOST_ROWS)]
             self.background_ = decoded(self.network_, source.encoded(chosen))
 
     @property

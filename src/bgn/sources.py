@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bgn.engines.disk.arrays import in_memory, load
 from bgn.engines.disk.engine import OnDisk, Scratch
@@ -20,8 +22,10 @@ from bgn.inputs.classes import Classes
 from bgn.inputs.frames import FROM_DTYPE, schema_of
 from bgn.inputs.per_row import array_of, weights
 from bgn.model.network import on_gpu
-from bgn.model.reading import labels_of
-from bgn.model.schema import Schema
+from bgn.model.reading import dense, is_named_row, labels_of, rows_where
+from bgn.model.schema import Schema, Unseen
+from bgn.model.step import Floats
+from bgn.printable import clean
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +69,11 @@ class RowArguments:
     def in_memory(self) -> RowArguments:
         """The same with the columns to learn from as X and the targets as y, for a table that is in memory."""
         y, weight = _loaded(self.y, "y"), _loaded(self.weight, "sample_weight")
+        X: Any = dense(self.X)
         if self.target is None and self.columns is None:
-            return replace(self, y=y, weight=weight)
-        frame = bool(labels := tables.different_columns(self.X))
-        X: Any = self.X if frame else np.asarray(self.X)
+            return replace(self, X=X, y=y, weight=weight)
+        frame = bool(labels := tables.different_columns(X))
+        X = X if frame else np.asarray(X)
         there = labels if frame else list(range(X.shape[1]))
         target = self.target if frame else _from_the_left(self.target, len(there))
         keep = list(there if self.columns is None else self.columns)
@@ -136,13 +141,27 @@ def _in_memory(estimator: Any, given: RowArguments, schema: Schema | None) -> tu
     """A table in memory as engines read it, its targets, and what its columns are."""
     reset, chosen, searches = schema is None, estimator.categorical_features, estimator.direction == "search"
     least, X = 2 if reset else 1, array_of(given.X)
+    if is_named_row(X):
+        raise ValueError(f"X must be a table of rows; got one row, a {type(X).__name__}. Pass a DataFrame.")
     told = not (chosen is None or (isinstance(chosen, str) and chosen == FROM_DTYPE))
     if schema is None and searches and (labels_of(X) is not None or _is_mixed(X) or told):
-        schema = schema_of(X, chosen, given.target_name)
+        keep = that_count(given.weight)
+        schema = schema_of(X if keep is None else rows_where(X, keep), chosen, given.target_name)
     if schema is None or (not _is_mixed(X) and schema.plain):
         rows, y = tables.table(estimator, X, given.y, reset=reset, least=least, gaps=searches)
         return rows, y, schema or Schema.of_numbers(rows.shape[1], names_of(estimator), given.target_name)
     return *tables.mixed_table(estimator, X, schema, given.y, reset=reset, least=least), schema
+
+
+def that_count(weight: Any) -> NDArray[np.bool_] | None:
+    """Which rows have a weight above 0, as the others are as if they were not there; None where that is all of them."""
+    if weight is None or isinstance(weight, str | os.PathLike):
+        return None
+    try:
+        keep = np.asarray(array_of(weight), dtype=np.float64) > 0
+    except (TypeError, ValueError):
+        return None  # what is wrong with it is said where it is read
+    return keep if keep.ndim == 1 and keep.any() and not keep.all() else None
 
 
 def _is_mixed(X: Any) -> bool:
@@ -151,7 +170,7 @@ def _is_mixed(X: Any) -> bool:
 
 
 def _is_mixed_array(X: Any) -> bool:
-    return labels_of(X) is None and not hasattr(X, "toarray") and np.asarray(X).dtype.kind in "OUTmM"
+    return labels_of(X) is None and np.asarray(X).dtype.kind in "OUTmM"
 
 
 def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple[RowSource, Schema]:
@@ -164,22 +183,43 @@ def _on_gpu(estimator: Any, given: RowArguments, schema: Schema | None) -> tuple
     if schema is None:
         tables.enough_rows(len(X))
         estimator.n_features_in_ = X.shape[1]
-        schema = tensors.schema_of(X, estimator.categorical_features, given.target_name)
+        keep = that_count(given.weight.cpu() if on_gpu(given.weight) else given.weight)
+        schema = tensors.schema_of(X if keep is None else X[keep], estimator.categorical_features, given.target_name)
     source, largest, reach = tensors.source_of(tensors.encoded(X, schema), given.y, given.weight)
     tables.representable(largest, *reach, names_of(estimator))
     return source, schema
 
 
-def rows_in_memory(estimator: Any, X: Any) -> Any:
-    """A table in memory, with the columns that a fitted estimator knows, for its network to read."""
-    X, schema = array_of(X), estimator.network_.schema
-    if schema.reads_categories(labels_of(X)):
-        return X
-    X = tables.among_others(X, names_of(estimator) or ())
-    if schema.plain and not _is_mixed(X):
-        return tables.table(estimator, X, reset=False, gaps=True)
-    tables.known_again(estimator, X)
-    return X
+def rows_in_memory(estimator: Any, X: Any) -> Floats:
+    """A table in memory, with the columns that a fitted estimator knows, as its network reads it.
+
+    Levels that were not there at fit count as missing, and a warning says which.
+    """
+    X, schema = dense(array_of(X)), estimator.network_.schema
+    if not is_named_row(X) and not schema.reads_categories(labels_of(X)):
+        X = tables.among_others(X, names_of(estimator) or ())
+        if schema.plain and not _is_mixed(X):
+            X = tables.table(estimator, X, reset=False, gaps=True)
+        else:
+            tables.known_again(estimator, X)
+    unseen: dict[str, Unseen] = {}
+    rows: Floats = estimator.network_._rows(X, raw=True, unseen=unseen)
+    if unseen:
+        warn_of_unseen(unseen)
+    return rows
+
+
+def warn_of_unseen(unseen: Mapping[str, Unseen]) -> None:
+    """Say in one warning which columns hold levels that were not there at fit."""
+    told = []
+    for name, (count, examples) in unseen.items():
+        rows = f"{count:,} row{'s' * (count > 1)}"
+        told.append(f"column {clean(name, 60)!r} in {rows}, such as {', '.join(map(repr, examples))}")
+    warnings.warn(
+        f"X holds categories that were not there at fit, which count as missing: {'; '.join(told)}.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def known_columns(estimator: Any, table: BlockwiseRows, reset: bool = False) -> BlockwiseRows:

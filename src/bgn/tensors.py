@@ -156,7 +156,7 @@ def _rows(network: Network, X: Tensor) -> Tensor:
     if bad.any():
         name = network.names[int(np.flatnonzero(bad)[0])]
         raise ValueError(f"X has NaN or infinity in column {name!r}; drop or fill those rows first.")
-    filled = gaps & network.layers[0].refuses_gaps
+    filled = gaps & network.layers[0].refuses_gaps & np.array([each is not None for each in typical])
     if filled.any():
         rows = rows.clone()
         for j in np.flatnonzero(filled).tolist():

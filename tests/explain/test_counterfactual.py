@@ -309,7 +309,7 @@ def test_bad_input_is_named(options, message):
 
 
 def test_bad_rows_are_named():
-    with pytest.raises(ValueError, match="x lacks 'age'"):
+    with pytest.raises(ValueError, match="x lacks the column 'age'"):
         counterfactual(HOUSE, {"rooms": 1.0, "floor area": 2.0}, at_least=1.0)
     with pytest.raises(ValueError, match="x must be one row; got 2"):
         counterfactual(HOUSE, np.zeros((2, 3)), at_least=1.0)

@@ -215,8 +215,8 @@ def test_estimators_frames_and_stored_backgrounds():
     ("call", "message"),
     [
         (lambda n: shap_values(n, [[0.0, 0.0]]), "background must be a table"),
-        (lambda n: shap_values(n, [[0.0]], [[0.0, 0.0]]), "X: X must have 2 columns"),
-        (lambda n: shap_values(n, [[0.0, np.nan]], [[0.0, 0.0]]), "X: X has NaN or infinity in column 'b'"),
+        (lambda n: shap_values(n, [[0.0]], [[0.0, 0.0]]), "X must have 2 columns"),
+        (lambda n: shap_values(n, [[0.0, np.nan]], [[0.0, 0.0]]), "X has NaN or infinity in column 'b'"),
         (lambda n: shap_values(n, [[0.0, 0.0]], np.empty((0, 2))), "background must have at least one row"),
         (lambda n: shap_values(n, [[0.0, 0.0]], [[0.0, 0.0]], method="fast"), "method must be"),
         (lambda n: shap_values(n, [[0.0, 0.0]], [[0.0, 0.0]], n_samples=1), "n_samples must be at least 2"),

@@ -185,7 +185,7 @@ def test_wrong_arguments_are_named(tmp_path) -> None:
     network = network_of(["a", "b"], 2)
     rows, target = rows_for(network, 9)
     cases = [
-        ((rows[:, :1], target), {}, "X: X must have 2 columns"),
+        ((rows[:, :1], target), {}, "X must have 2 columns"),
         ((rows, target[:-1]), {}, "X and y must have equally many rows"),
         ((rows, np.full(9, np.nan)), {}, "y has NaN"),
         ((rows, target), {"X_test": rows}, "X_test and y_test go together"),

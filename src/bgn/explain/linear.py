@@ -10,6 +10,9 @@ from scipy.linalg import solve
 from bgn.model.schema import Schema
 from bgn.model.step import Floats
 
+MOST_LEVELS = 100
+"""Levels of a category that have a 0/1 column of their own: tens of thousands would take gigabytes."""
+
 _RIDGE = 1e-9  # of a standardised column's own size
 _NEVER = 700.0  # a score so low that its probability is next to nothing
 _FAR = 1e30  # standard deviations; scikit-learn's trees read single precision
@@ -23,7 +26,8 @@ def known(rows: Floats) -> Floats:
 def as_numbers(schema: Schema, rows: Floats, learnt: Floats) -> Floats:
     """Return encoded rows as numbers that any model takes.
 
-    A category is one 0/1 column per level, a gap the median of the rows `learnt` from.
+    A category is one 0/1 column per level, for the commonest :data:`MOST_LEVELS` of the rows `learnt` from; a gap is
+    their median.
     """
     if schema.all_numbers and not np.isnan(rows).any():
         return rows
@@ -32,8 +36,16 @@ def as_numbers(schema: Schema, rows: Floats, learnt: Floats) -> Floats:
         if kind.levels is None:
             parts.append(np.where(np.isnan(column), np.nanmedian(others), column))
         else:
-            parts += [(column == code).astype(np.float64) for code in range(len(kind.levels))]
-    return np.stack(parts, axis=1)
+            parts += [(column == code).astype(np.float64) for code in _commonest(others, len(kind.levels))]
+    return np.stack(parts, axis=1) if parts else np.zeros((len(rows), 1))
+
+
+def _commonest(codes: Floats, count: int) -> list[int]:
+    """Return the numbers of the commonest levels, in their order: all of them where they are few."""
+    if count <= MOST_LEVELS:
+        return list(range(count))
+    times = np.bincount(codes[~np.isnan(codes)].astype(np.intp), minlength=count)
+    return sorted(np.argsort(-times, kind="stable")[:MOST_LEVELS].tolist())
 
 
 def standardised(rows: Floats, judged: Floats) -> tuple[Floats, Floats]:

@@ -18,6 +18,7 @@ from bgn.model.decimals import EXACT, written
 from bgn.model.layer import Layer
 from bgn.model.network import Network, on_gpu
 from bgn.model.neuron import Neuron, Projection
+from bgn.model.reading import as_rows
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
@@ -25,8 +26,6 @@ from bgn.pipelines import through_pipelines
 
 # How far inside a region, relative to the sizes at hand, a point must lie for the region to count as one.
 _INSIDE = 1e-9
-
-
 
 
 @through_pipelines("X")
@@ -43,7 +42,8 @@ def margin(
     Parameters
     ----------
     model : Network or fitted estimator
-    X : array_like or frame, shape (rows, features)
+    X : array_like, sparse matrix or frame, shape (rows, features), or one row
+        A single row may be a series, a mapping by name, or a sequence.
     units : array_like or mapping from names, optional
         What counts as one unit of each column in the Euclidean distance, such as its standard deviation; 1 by
         default, also for names left out of a mapping.
@@ -73,6 +73,7 @@ def margin(
     network = whole.changed(slopes=None)
     if whole.slopes is not None:  # what is cut off depends on them
         network = network.changed(bounds=None)
+    X = as_rows(X)
     rows = rows_of(whole, X, "X")
     gaps = np.isnan(rows) if on_gpu(X) else np.isnan(network.schema.encode(X, gaps=True))
     scale = positive_of(network, units, "units")

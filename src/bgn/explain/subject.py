@@ -78,8 +78,9 @@ def table_row(network: Network, row: Floats) -> Any:
 
 def gap_of(network: Network, column: int) -> float | None:
     """Return what the questions see where a column has a gap: NaN, what it counts as, or None where it is refused."""
-    typical = network.schema.columns[column].typical
-    if network.layers[0].refuses_gaps[column]:
+    kind = network.schema.columns[column]
+    typical = kind.typical
+    if network.layers[0].refuses_gaps[column] and not network._never_asked[column]:
         return typical
     return None if typical is None and network.refuses_gaps[column] else float("nan")
 

@@ -39,7 +39,8 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
         said.append(style.words("In questions about several columns, ") + told + style.words("."))
     if any(term.clipped for term in terms.linear_terms):
         said.append(style.words("A value beyond the ends in brackets counts as the nearer end."))
-    lines = {term.column: term.gap for term in terms.linear_terms if term.column not in terms.complete}
+    lacking = [term for term in terms.linear_terms if term.column not in terms.complete or terms.may_lack(term.column)]
+    lines = {term.column: term.gap for term in lacking}
     if known := [(column, gap) for column, gap in lines.items() if not math.isnan(gap)]:
         words = counting(known, terms, style, units or {})
         said.append(style.words("In what is added per unit, ") + words + style.words("."))

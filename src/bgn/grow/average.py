@@ -180,7 +180,8 @@ def _known_to_all(schemas: Sequence[Schema]) -> Schema:
         first, seen = each[0], [column.seen for column in each if column.seen is not None]
         if seen:
             reach = min(low for low, _ in seen), max(high for _, high in seen)
-            first = replace(first, seen=reach, whole=all(column.whole for column in each))
+            lacking = any(column.missing for column in each)
+            first = replace(first, seen=reach, whole=all(column.whole for column in each), missing=lacking)
         columns.append(first)
     return replace(schemas[0], columns=tuple(columns))
 
@@ -221,9 +222,7 @@ class _Members:
                 monitor.on_record(record)
 
         seen = None if monitor.on_record is None else show
-        self._watches = [
-            Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in range(len(seeds))
-        ]
+        self._watches = [Monitor(None, monitor.callbacks, seen, monitor.started, member=k) for k in range(len(seeds))]
         apart = all(each is None or each.beside(1) is not None for each in self._sources)
         # Callbacks are told of one network after the other.
         self.together = min(len(seeds), threads) if apart and not monitor.callbacks else 1

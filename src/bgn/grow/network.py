@@ -78,7 +78,8 @@ def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
     for j, (column, a, b) in enumerate(zip(schema.columns, known, others, strict=False)):
         typical = None if rows.coding is None or not gaps else rows.coding.typical[j]
         if column.levels is None:
-            column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2])
+            lacking = rows.coding is not None and j in rows.coding.marked
+            column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2], missing=lacking)
         columns.append(replace(column, typical=typical))
     return replace(schema, columns=tuple(columns))
 

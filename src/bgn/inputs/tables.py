@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bgn.inputs.per_row import array_of, number_target, unmasked
 from bgn.model.above import ANSWERS
 from bgn.model.network import Network, on_gpu
-from bgn.model.reading import labels_of
+from bgn.model.reading import as_rows, dense, labels_of
 from bgn.model.schema import Schema
 from bgn.model.step import Floats, all_finite
 
@@ -23,13 +23,17 @@ _DTYPES = (np.float64, np.float32)
 
 
 def rows_of(network: Network, table: Any, name: str) -> Floats:
-    """Return `table` as float64 rows with the network's columns; at least one row. A CUDA tensor is copied."""
+    """Return `table` as float64 rows with the network's columns; at least one row. A CUDA tensor is copied.
+
+    A single row may be a series, a mapping by name, or a sequence.
+    """
     if on_gpu(table):
         table = ANSWERS["table_of"](table).cpu()
     try:
-        rows = network._rows(table)
+        rows = network._rows(as_rows(table))
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        told = str(error)
+        raise ValueError(f"{name}{told[1:]}" if told.startswith("X ") else f"{name}: {told}") from None
     if len(rows) == 0:
         raise ValueError(f"{name} must have at least one row; got none.")
     return np.ascontiguousarray(rows)
@@ -47,7 +51,7 @@ def table(
 
     if isinstance(X, str | os.PathLike):
         raise ValueError(f"X must be a table in memory; got the path {os.fspath(X)!r}. Read it first.")
-    X = array_of(X)
+    X = dense(array_of(X))
     if gaps and isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)
     unmasked(X, "X")

@@ -43,6 +43,13 @@ class Decided:
         """Return all rows, gaps filled in if that was asked for, and what the columns of some of them are."""
         table, fills = prepare.imputed(self.table, rows) if self.missing == "impute" else (self.table, None)
         schema = schema_of(table.filter(pa.array(rows)), target=self.reading.schema.target)
+        # Text may be crowded among these rows and not among all of them: no model would ask about it.
+        if unused := [column.raw for column in schema.columns if column.always_missing]:
+            table = table.drop_columns(unused)
+            schema = replace(schema, columns=tuple(each for each in schema.columns if not each.always_missing))
+            fills = None if fills is None else fills.drop_columns(unused)
+        if not schema.columns:
+            raise Refused("no column is left to learn from: all of them have nearly as many different words as rows.")
         if fills is not None:
             typical = zip(schema.columns, schema.encode(fills)[0].tolist(), strict=True)
             schema = replace(schema, columns=tuple(replace(column, typical=value) for column, value in typical))

@@ -196,16 +196,25 @@ class Network:
 
     @cached_property
     def refuses_gaps(self) -> Bools:
-        """Which columns a slope or a question has no answer for gaps of, unless they count as something."""
-        refused = self.layers[0].refuses_gaps
+        """Which columns a slope or a question has no answer for gaps of, unless they count as something.
+
+        A category without levels that nothing is asked about is none of them: it is missing in every row.
+        """
+        refused = self.layers[0].refuses_gaps & ~self._never_asked
         return refused if self.slopes is None else refused | any_output(self.slopes)
+
+    @cached_property
+    def _never_asked(self) -> Bools:
+        """The categories without levels that no question reads."""
+        without = np.array([column.always_missing for column in self.schema.columns], dtype=bool)
+        return without & ~self.layers[0].reads.any(axis=0) if without.any() else without
 
     # -- values --------------------------------------------------------------------------------------------
 
-    def _rows(self, X: Any, encoded: bool = False) -> Floats:
+    def _rows(self, X: Any, encoded: bool = False, **reading: Any) -> Floats:
         """Return `X`, perhaps `encoded` by the schema already, as the first layer reads it, or say what is wrong."""
         typical = np.array([column.typical for column in self.schema.columns], np.float64)  # None is NaN
-        rows = X if encoded else self.schema.encode(X, gaps=~(self.refuses_gaps & np.isnan(typical)))
+        rows = X if encoded else self.schema.encode(X, ~(self.refuses_gaps & np.isnan(typical)), **reading)
         if all_finite(rows):
             return rows
         gaps = np.isnan(rows) & self.layers[0].refuses_gaps

@@ -21,6 +21,11 @@ from bgn.model.step import Bools, Floats
 
 Level = str | float | bool
 
+_TIMES = {
+    "duration": ("durations", "pandas.to_timedelta(..., unit='s')"),
+    "time": ("times of day", "datetime.time"),
+}
+_MOST_EXAMPLES = 3
 _NO_VALUE = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 
@@ -61,9 +66,20 @@ class RawValues:
         """Return the place of every value among levels, NaN for a gap and for a level that is not there."""
         raise Misread(f"holds {self.holds}, not levels of a category")
 
-    def part(self, part: TimePart) -> Floats:
-        """Return a part of dates; numbers are taken for that part."""
-        return self.numbers()
+    def part(self, part: TimePart, is_part: bool = True) -> Floats:
+        """Return a part of dates; numbers are that part where the column `is_part`, and refused where it is not."""
+        found = self.numbers()
+        if is_part:
+            return found
+        what, make = _TIMES.get(part.part, ("dates", "pandas.to_datetime(..., unit='s')"))
+        raise Misread(
+            f"holds numbers, and held {what} at fit: numbers alone do not say which {what} they are. Make {what} of "
+            f"them, for instance with {make}, or name the column {part.name!r} if they are that"
+        )
+
+    def examples(self, which: Bools) -> list[str]:
+        """Return some of the values of the rows that are marked, each once."""
+        return []
 
 
 class Nothing(RawValues):
@@ -82,6 +98,9 @@ class Nothing(RawValues):
         return np.full(self.n_rows, np.nan)
 
     def codes_in(self, levels: Sequence[Level]) -> Floats:
+        return self.numbers()
+
+    def part(self, part: TimePart, is_part: bool = True) -> Floats:
         return self.numbers()
 
 
@@ -108,8 +127,16 @@ class Numbers(RawValues):
 
     def codes_in(self, levels: Sequence[Level]) -> Floats:
         distinct = self.distinct
+        if len(distinct) and levels and not any(map(_reads_as_number, levels)):
+            raise Misread(
+                f"holds numbers, and held words at fit, such as {str(levels[0])[:40]!r}: if they stand for these, as "
+                "codes do, put the words in their place"
+            )
         places = np.searchsorted(distinct, self.values)  # that of NaN is behind the last
         return _places_in(levels, distinct.tolist())[places]
+
+    def examples(self, which: Bools) -> list[str]:
+        return [level_word(value) for value in np.unique(self.values[which])[:_MOST_EXAMPLES].tolist()]
 
 
 class Coded(RawValues):
@@ -154,11 +181,15 @@ class Coded(RawValues):
     def codes_in(self, levels: Sequence[Level]) -> Floats:
         return _places_in(levels, self.levels)[self.codes]
 
-    def part(self, part: TimePart) -> Floats:
+    def examples(self, which: Bools) -> list[str]:
+        words = sorted(level_word(self.levels[code]) for code in np.unique(self.codes[which]).tolist())
+        return [word[:40] for word in words[:_MOST_EXAMPLES]]
+
+    def part(self, part: TimePart, is_part: bool = True) -> Floats:
         """Return a part of dates, or times of day, that are written as ISO 8601 does."""
         observed = self.observed
         if part.part == "duration" or not all(isinstance(level, str) for level in observed):
-            return super().part(part)
+            return super().part(part, is_part)
         clock = part.part == "time"
         try:
             values = _from_words(list(map(str, observed)), clock)
@@ -183,7 +214,7 @@ class Times(RawValues):
     def gaps(self) -> Bools:
         return np.isnat(self.stamps)
 
-    def part(self, part: TimePart) -> Floats:
+    def part(self, part: TimePart, is_part: bool = True) -> Floats:
         if part.part == "duration":
             return super().part(part)
         if (self.zone is None) != (part.zone is None):
@@ -204,7 +235,7 @@ class Durations(RawValues):
     def gaps(self) -> Bools:
         return np.isnan(self.days)
 
-    def part(self, part: TimePart) -> Floats:
+    def part(self, part: TimePart, is_part: bool = True) -> Floats:
         return self.days if part.part == "duration" else super().part(part)
 
 
@@ -220,7 +251,7 @@ class TimesOfDay(RawValues):
     def gaps(self) -> Bools:
         return np.isnan(self.hours)
 
-    def part(self, part: TimePart) -> Floats:
+    def part(self, part: TimePart, is_part: bool = True) -> Floats:
         return self.hours if part.part in ("time", "hour") else super().part(part)
 
 
@@ -229,6 +260,10 @@ class Strange(RawValues):
 
     def __init__(self, holds: str) -> None:
         self.holds = holds
+
+
+def _reads_as_number(level: Level) -> bool:
+    return not isinstance(level, str) or _NUMERAL.fullmatch(level) is not None
 
 
 def _places_in(levels: Sequence[Level], values: Sequence[Level]) -> Floats:

@@ -1,13 +1,14 @@
-"""Tables of pandas, polars, pyarrow and NumPy: their columns by name or by position, and what each of them holds.
+"""Tables of pandas, polars, pyarrow, NumPy and SciPy: their columns by name or by position, and what each holds.
 
-No library is imported here that the table did not come from.
+A single row is a table, too. What is sparse is made dense here, up to a size. No library is imported that the table did
+not come from.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,16 @@ from bgn.model.raw import Coded, Durations, Nothing, Numbers, RawValues, Strange
 
 _TRUTHS = (False, True)
 
+MOST_DENSE = 1 << 32
+"""Bytes that a sparse table may take once it is dense: 4 GiB."""
+
 
 class AnyTable:
-    """A table of any library.
+    """A table of any library, or one row of a table, by name.
 
     Parameters
     ----------
-    X : array_like or frame, shape (rows, columns)
+    X : array_like, sparse matrix or frame of shape (rows, columns), or one row: a mapping or a series
 
     Examples
     --------
@@ -32,12 +36,17 @@ class AnyTable:
     >>> table = AnyTable([[31, "Nice"], [47, None]])
     >>> table.shape, table.column(1).levels
     ((2, 2), ('Nice',))
+    >>> row = AnyTable({"age": 31, "city": "Nice"})
+    >>> row.names, row.shape, row.is_one_row
+    (('age', 'city'), (1, 2), True)
     """
 
     def __init__(self, X: Any) -> None:
+        X = dense(X)
         self._library = _library(X)
         self.labels = labels_of(X)
-        self._X: Any = X if self.labels is not None else as_array(X)
+        self.is_one_row = is_named_row(X)
+        self._X: Any = _row_values(X) if self.is_one_row else X if self.labels is not None else as_array(X)
         self.shape: tuple[int, ...] = self._X.shape
 
     @property
@@ -54,7 +63,7 @@ class AnyTable:
     def column(self, place: int) -> RawValues:
         """Return what one column holds."""
         X = self._X
-        if self.labels is None:
+        if isinstance(X, np.ndarray) or self.labels is None:
             return values_of(X[:, place])
         if self._library == "pandas":
             return values_of(X.iloc[:, place])
@@ -63,9 +72,10 @@ class AnyTable:
     def matrix(self, places: Sequence[int]) -> NDArray[Any] | None:
         """Return some columns as one array, if the library holds them as numbers in a few of them; else None."""
         X = self._X
-        if self.labels is None and X.dtype.kind in "fiub":
+        if isinstance(X, np.ndarray) and X.dtype.kind in "fiub":
             return X if list(places) == list(range(X.shape[1])) else X[:, places]
-        if self._library == "pandas" and all(_is_number(X.dtypes.iloc[place]) for place in places):
+        frame = self._library == "pandas" and not isinstance(X, np.ndarray)
+        if frame and all(_is_number(X.dtypes.iloc[place]) for place in places):
             return np.asarray(X if list(places) == list(range(X.shape[1])) else X.iloc[:, list(places)])
         return None
 
@@ -82,6 +92,8 @@ def labels_of(X: Any) -> list[Any] | None:
     """Return the names of a frame's columns, which must differ; None for what has no names."""
     if type(X).__name__ == "LazyFrame":
         raise ValueError("X must be a table that is there; got a LazyFrame. Call its collect() first.")
+    if is_named_row(X):
+        return list(X.keys())
     labels = X.schema.names if _library(X) == "pyarrow" and hasattr(X, "schema") else getattr(X, "columns", None)
     if labels is None:
         return None
@@ -102,6 +114,128 @@ def as_array(X: Any) -> NDArray[Any]:
     rows = np.asarray(X)
     # NumPy makes words of all cells where some are.
     return np.asarray(X, dtype=object) if rows.dtype.kind == "U" and not isinstance(X, np.ndarray) else rows
+
+
+def rows_where(X: Any, keep: NDArray[np.bool_]) -> Any:
+    """Return the rows of a table that are marked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bgn.model.reading import rows_where
+    >>> rows_where([[1, "a"], [2, "b"]], np.array([False, True]))
+    array([[2, 'b']], dtype=object)
+    """
+    if labels_of(X) is None:
+        return as_array(X)[keep]
+    if _library(X) == "pandas":
+        return X[keep]
+    return X.filter(importlib.import_module("pyarrow").array(keep) if _library(X) == "pyarrow" else keep)
+
+
+# -- one row -----------------------------------------------------------------------------------------------------
+
+
+def is_named_row(X: Any) -> bool:
+    """Tell whether something is one row whose values have names: a mapping, or a series of pandas whose index is words.
+
+    Examples
+    --------
+    >>> from bgn.model.reading import is_named_row
+    >>> is_named_row({"age": 31, "city": "Nice"}), is_named_row([31, "Nice"])
+    (True, False)
+    """
+    if isinstance(X, Mapping):
+        return not is_sparse(X)  # one of SciPy's is like a dictionary
+    series = _library(X) == "pandas" and getattr(X, "ndim", 0) == 1 and hasattr(X, "index")
+    return series and len(X) > 0 and all(isinstance(label, str) for label in X.index)
+
+
+def _row_values(X: Any) -> NDArray[Any]:
+    """Return the values of a row whose values have names, as a table of one row."""
+    values = np.empty((1, len(X)), dtype=object)
+    values[0] = list(X.values()) if isinstance(X, Mapping) else list(X)
+    return values
+
+
+def as_rows(X: Any) -> Any:
+    """Return a row that is a sequence of one value per column as a table of one row; everything else as it is.
+
+    Examples
+    --------
+    >>> from bgn.model.reading import as_rows
+    >>> as_rows([31, "Nice"])
+    [[31, 'Nice']]
+    """
+    if _library(X) == "torch" or labels_of(X) is not None or is_sparse(X):
+        return X
+    if isinstance(X, list | tuple):
+        return X if not X or any(np.ndim(each) for each in X) else [list(X)]
+    if np.ndim(X) != 1:
+        return X
+    return np.asarray(X)[np.newaxis] if _library(X) == "numpy" else [list(X)]
+
+
+# -- what is sparse ----------------------------------------------------------------------------------------------
+
+
+def is_sparse(X: Any) -> bool:
+    """Tell whether a table is a sparse matrix or array of SciPy, or a frame of pandas with sparse columns.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from bgn.model.reading import is_sparse
+    >>> is_sparse(scipy.sparse.eye(2)), is_sparse([[1.0]])
+    (True, False)
+    """
+    if _library(X) == "scipy":
+        return hasattr(X, "toarray")
+    return _library(X) == "pandas" and hasattr(X, "columns") and any(map(_is_sparse_dtype, X.dtypes))
+
+
+def dense(X: Any) -> Any:
+    """Return what is sparse as a dense array or frame, unless it would take too much memory; all else as it is.
+
+    Raises
+    ------
+    ValueError
+        Where that would take more than :data:`MOST_DENSE` bytes.
+
+    Examples
+    --------
+    >>> import scipy.sparse
+    >>> from bgn.model.reading import dense
+    >>> dense(scipy.sparse.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if not is_sparse(X):
+        return X
+    frame, (rows, columns) = labels_of(X) is not None, (*X.shape, 1)[:2]  # names must differ
+    sparse = [name for name, dtype in X.dtypes.items() if _is_sparse_dtype(dtype)] if frame else []
+    width = sum(X.dtypes[name].subtype.itemsize for name in sparse) if frame else columns * X.dtype.itemsize
+    if rows * width > MOST_DENSE:
+        raise ValueError(
+            f"X is sparse, with {rows:,} rows and {len(sparse) if frame else columns:,} sparse columns. Dense, as it "
+            f"must be here, it would take {rows * width / 2**30:.3g} GiB; at most {MOST_DENSE / 2**30:.3g} GiB are "
+            "tried. Keep fewer columns (for instance with sklearn.feature_selection), pass fewer rows, or pass a "
+            "category as one column of words: it needs no one-hot encoding."
+        )
+    return X.astype({name: X.dtypes[name].subtype for name in sparse}) if frame else X.toarray()
+
+
+def dense_blocks(X: Any, size: int) -> Iterator[Any]:
+    """Yield a sparse table as dense ones of about `size` bytes each, at least one."""
+    X = X if hasattr(X, "columns") else X.tocsr()
+    rows = max(1, size // (8 * max(X.shape[1], 1)))
+    for start in range(0, max(X.shape[0], 1), rows):
+        some = slice(start, start + rows)
+        yield dense(X.iloc[some] if hasattr(X, "columns") else X[some])
+
+
+def _is_sparse_dtype(dtype: Any) -> bool:
+    return not isinstance(dtype, np.dtype) and str(getattr(dtype, "name", "")).startswith("Sparse")
 
 
 def did_you_mean(name: Any, there: Iterable[Any]) -> str:

@@ -31,7 +31,8 @@ class Column:
     ----------
     name : str
     levels : tuple of str, float or bool, optional
-        The values of a category, in order; None for a column of numbers.
+        The values of a category, in order; None for a column of numbers. A category without any, such as ids are, is
+        missing in every row: no model asks about it.
     ordered : bool, default False
         Whether the order of the levels means something.
     unit : str, default ""
@@ -40,12 +41,14 @@ class Column:
     whole : bool, default False
         Whether all of those were whole numbers.
     typical : float, optional
-        What a gap counts as where no question has an answer for it: the median of those numbers or, for a category, the
-        number of the commonest level.
+        What a missing value counts as where no question has an answer for it: the median of those numbers or, for a
+        category, the number of the commonest level. Of a category without an order every question has an answer.
     level_of : (str, level), optional
         For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
     part_of : TimePart, optional
         For a number that is made of a column of dates or durations: that column's name, and how.
+    missing : bool, default False
+        For a number, whether some of the rows that a network was made from had no value.
 
     Examples
     --------
@@ -65,6 +68,16 @@ class Column:
     typical: float | None = None
     level_of: tuple[str, Level] | None = None
     part_of: TimePart | None = None
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        if self.levels == ():  # there is none that a gap could count as
+            object.__setattr__(self, "typical", None)
+
+    @property
+    def always_missing(self) -> bool:
+        """True for a category without levels."""
+        return self.levels == ()
 
     @property
     def raw(self) -> str:
@@ -87,16 +100,30 @@ class Column:
         assert self.level_of is not None
         return np.where(values.gaps, np.nan, values.codes_in(self.level_of[1:]) == 0.0)
 
-    def encoded(self, values: RawValues) -> Floats:
-        """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`."""
+    def encoded(self, values: RawValues, is_part: bool = True) -> Floats:
+        """Return the values of its raw column as a network reads them, or raise :class:`~bgn.model.raw.Misread`.
+
+        Numbers in the place of dates are refused unless the column `is_part`: unless it is the part itself.
+        """
         try:
             if self.part_of is not None:
-                return values.part(self.part_of)
+                return values.part(self.part_of, is_part)
             return values.numbers() if self.levels is None else values.codes_in(self.levels)
         except Misread:
             if not values.gaps.all():
                 raise
             return np.full(len(values.gaps), np.nan)
+
+
+Unseen = tuple[int, list[str]]
+"""In how many rows a column holds levels never seen, and some of them."""
+
+
+def _note_unseen(unseen: dict[str, Unseen], column: Column, values: RawValues, codes: Floats) -> None:
+    """Take note of levels never seen."""
+    strange = np.isnan(codes) & ~values.gaps
+    if strange.any():
+        unseen[column.raw] = int(np.count_nonzero(strange)), values.examples(strange)
 
 
 @dataclass(frozen=True)
@@ -200,18 +227,25 @@ class Schema:
         told = (replace(column, level_of=levels.get(column.name, column.level_of)) for column in self.columns)
         return replace(self, columns=tuple(told))
 
-    def encode(self, X: Any, gaps: bool | Bools = False) -> Floats:
+    def encode(
+        self, X: Any, gaps: bool | Bools = False, *, raw: bool = False, unseen: dict[str, Unseen] | None = None
+    ) -> Floats:
         """Return a table as a network reads it.
 
         Parameters
         ----------
-        X : array_like or frame, shape (rows, columns)
+        X : array_like, sparse matrix or frame, shape (rows, columns), or one row
             A table of pandas, polars or pyarrow, whose columns are taken by name where the schema has names, in any
             order and among others; or an array, by position. Of a date it has the date, or the parts made of it; of a
-            category whose levels are columns of 0 and 1, the category or those.
+            category whose levels are columns of 0 and 1, the category or those. One row may be a mapping or a series.
         gaps : bool or array of bool, default False
             Whether gaps (NaN, None, NA, masked) and levels never seen may stand in it, as NaN; in all columns or one by
             one.
+        raw : bool, default False
+            Whether an array, whose columns have no names, has dates where the table had them, and not a number made of
+            them.
+        unseen : dict, optional
+            What takes note of levels never seen, by the name of their column.
 
         Returns
         -------
@@ -224,7 +258,7 @@ class Schema:
         flags = self._flags(table.labels, places)
         rows = table.matrix(places) if self.plain and not flags else None
         if rows is None:
-            rows = self._columns(table, places, flags)
+            rows = self._columns(table, places, flags, raw, unseen)
         elif rows.dtype not in (np.float64, np.float32, np.int8):
             rows = rows.astype(np.float64)
         if rows.dtype.kind == "f" and not all_finite(rows):
@@ -245,8 +279,8 @@ class Schema:
 
     @cached_property
     def plain(self) -> bool:
-        """True where an array of numbers is what is read, as it stands."""
-        return self.all_numbers and len(self.raws) == len(self.columns)
+        """True where an array of numbers is what is read, as it stands: no categories, and nothing made of dates."""
+        return self.all_numbers and all(column.part_of is None for column in self.columns)
 
     def places(self, labels: Sequence[Any] | None, shape: Sequence[int]) -> list[int]:
         """Return where in a table each column is read from, or say which are missing.
@@ -267,7 +301,7 @@ class Schema:
         >>> Schema.of_numbers(2, ["age", "height"]).places(["height", "weight", "age"], (10, 3))
         [2, 0]
         """
-        if labels is None or not self.named:
+        if labels is None or not (self.named or set(self.names) <= set(labels)):
             if len(shape) == 2 and shape[1] == len(self.raws):
                 there = {raw: place for place, raw in enumerate(self.raws)}
                 return [there[column.raw] for column in self.columns]
@@ -316,16 +350,24 @@ class Schema:
         return any(title in there and not there.issuperset(self.names[j] for j in of)
                    for title, of in self.level_columns.items())  # fmt: skip
 
-    def _columns(self, table: AnyTable, places: Sequence[int], flags: set[int]) -> Floats:
+    def _columns(
+        self, table: AnyTable, places: Sequence[int], flags: set[int], raw: bool, unseen: dict[str, Unseen] | None
+    ) -> Floats:
         """Return a table column by column; all that cannot be read is named in one error."""
         rows = np.empty((table.shape[0], len(places)))
+        labels = table.labels if self.named else None
+        # By position, a table that has fewer columns than a network has dates where several are made of one.
+        parts = not raw and (table.shape[1] == len(self.columns) or len(self.raws) == len(self.columns))
         problems: dict[str, str] = {}
         place, values = -1, None
         for j, (column, wanted) in enumerate(zip(self.columns, places, strict=True)):
             if values is None or wanted != place:
                 place, values = wanted, table.column(wanted)
+            is_part = parts if labels is None else labels[wanted] != column.raw
             try:
-                rows[:, j] = column.flags(values) if j in flags else column.encoded(values)
+                rows[:, j] = column.flags(values) if j in flags else column.encoded(values, is_part)
+                if unseen is not None and column.levels:
+                    _note_unseen(unseen, column, values, rows[:, j])
             except Misread as problem:
                 problems[column.raw] = f"column {column.raw!r} {problem}"
         if problems:

@@ -123,6 +123,10 @@ class Terms:
         """The columns of which no question sees a gap."""
         return frozenset(column for column, _ in self.filled)
 
+    def may_lack(self, column: int) -> bool:
+        """Tell whether a column had missing values at fit."""
+        return self.schema.columns[column].missing
+
     @cached_property
     def counted_as(self) -> dict[int, float]:
         """What a gap in a number counts as, by column, where all questions that count it as something agree."""

@@ -118,8 +118,8 @@ def column_in(value: Any, where: str) -> Column:
         return Column(strict.text(value, where))
     parts: dict[str, Reader[Any]] = {
         "name": strict.text, "levels": strict.array(level_in), "ordered": strict.boolean, "unit": strict.text,
-        "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "typical": strict.number,
-        "level_of": strict.array(level_in, 2), "part_of": _part_in,
+        "seen": strict.array(strict.any_float, 2), "whole": strict.boolean, "missing": strict.boolean,
+        "typical": strict.number, "level_of": strict.array(level_in, 2), "part_of": _part_in,
     }  # fmt: skip
     found = strict.record(value, where, parts, optional=[*parts][1:])
     found |= {name: tuple(found[name]) for name in ("levels", "seen", "level_of") if name in found}

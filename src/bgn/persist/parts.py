@@ -159,9 +159,10 @@ def _threshold_rows(network: Network) -> Floats:
     """Make rows up: from where the first layer's neurons cut each column, lowest to highest, all levels, and gaps."""
     columns, layer = network.schema.columns, network.layers[0]
     gaps = layer.takes_gaps
-    refused = network.refuses_gaps if gaps else np.ones(len(columns), bool)
-    if any(column.levels == () and refused[j] for j, column in enumerate(columns)):
+    empty = np.array([column.always_missing for column in columns], bool)
+    if (empty & network.refuses_gaps).any():
         return np.empty((0, len(columns)))
+    refused = network.refuses_gaps if gaps else ~empty
     cuts: dict[int, list[float]] = {}
     for neuron in layer.neurons:
         for j, weight in zip(neuron.projection.columns, neuron.projection.coefficients, strict=True):
@@ -173,8 +174,7 @@ def _threshold_rows(network: Network) -> Floats:
     for j, column in enumerate(columns):
         if column.levels is not None:
             rows[:, j] = np.arange(_CHECKS) % len(column.levels) if column.levels else np.nan
-    if gaps:
-        rows[-1, ~refused] = np.nan
+    rows[-1, ~refused] = np.nan
     return rows
 
 

@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from bgn.model.network import Network
+from bgn.model.reading import dense
 from bgn.model.rescaled import Source, rescaled, with_output
 from bgn.model.schema import Column, level_word
 from bgn.pipelines.roots import Root, column_at, n_columns, roots_of
@@ -59,7 +60,7 @@ class SeenThrough:
         """Return a table as the estimator reads it."""
         for _, step in self.steps:
             X = step.transform(X)
-        return X.toarray() if hasattr(X, "toarray") else X
+        return dense(X)
 
     def rows(self, X: Any) -> Any:
         """Return a table, or one row, as `model` reads it."""
@@ -70,6 +71,8 @@ class SeenThrough:
         stages, wanted = [X], [root.stage for root in self.roots]
         for _, step in self.steps[: max(wanted, default=0)]:
             stages.append(step.transform(stages[-1]))
+        # Of what is sparse, the columns alone that the network can be about are ever dense.
+        stages = [stage.tocsc() if hasattr(stage, "tocsc") else stage for stage in stages]
         columns = [column_at(stages[root.stage], root) for root in self.roots]
         return np.column_stack(columns) if columns else np.empty((len(X), 0))
 

@@ -97,7 +97,9 @@ def _rooted(
 
 def column_at(table: Any, root: Root) -> Floats:
     """Return one column of a stage's table as a network reads it."""
-    table = table.toarray() if hasattr(table, "toarray") else table
+    if hasattr(table, "tocsc"):
+        column = table[:, [root.place]].toarray()
+        return Schema((root.column,), named=False).encode(column, gaps=True)[:, 0]
     if hasattr(table, "columns"):
         by_name = root.stage == 0 and root.column.name in set(table.columns)
         values = np.asarray(table[root.column.name if by_name else table.columns[root.place]])

@@ -23,6 +23,7 @@ from bgn.inputs.column_kinds import ColumnKind
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
 from bgn.inputs.tables import LARGEST_VALUE
+from bgn.model.reading import rows_where
 from bgn.model.schema import Schema
 from bgn.require import require
 
@@ -30,11 +31,11 @@ _AS_THEY_ARE = {"enforce_metadata": False, "transform_divisions": False, "align_
 
 
 def schema_on_cluster(
-    tasks: ClusterTasks, X: Any, categorical_features: Any = FROM_DTYPE, target: str | None = None
+    tasks: ClusterTasks, X: Any, categorical_features: Any = FROM_DTYPE, target: str | None = None, weight: Any = None
 ) -> Schema:
     """Decide what every column of a collection is; the workers look at those whose type does not tell.
 
-    `categorical_features` is as for :func:`bgn.inputs.frames.schema_of`.
+    `categorical_features` is as for :func:`bgn.inputs.frames.schema_of`. Rows of `weight` 0 tell nothing.
     """
     X = whole_rows(X)
     types = Kinds.of(no_rows(X), categorical_features)
@@ -47,8 +48,20 @@ def schema_on_cluster(
         names = tuple(each.name for each in types.columns)
         chosen = chosen_columns(told, names, len(names))
         X, told = X[list(types.unsettled)], sorted(names[place] for place in chosen) if types.words else None
-    look = dask.delayed(Kinds.of, pure=False)
-    return kinds.merged(*tasks.results("kinds", [look(part, told) for part in _delayed(X)])).schema(target)
+    look = dask.delayed(_kinds_of, pure=False)
+    if weight is None:
+        parts = _delayed(X)
+    else:
+        parts = _together(tasks, {"X": X, "sample_weight": aligned(X, weight, "sample_weight")})
+    return kinds.merged(*tasks.results("kinds", [look(part, told) for part in parts])).schema(target)
+
+
+def _kinds_of(rows: Any, categorical_features: Any) -> Kinds:
+    """What a partition tells: X alone, or X and the weights of its rows."""
+    if isinstance(rows, tuple | list):
+        X, weight = rows
+        rows = rows_where(X, np.asarray(weight, dtype=np.float64) > 0)
+    return Kinds.of(rows, categorical_features)
 
 
 def rows_on_cluster(

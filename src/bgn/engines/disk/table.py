@@ -182,13 +182,26 @@ class FileTable(BlockwiseRows):
         kinds, *others = (Kinds.of_columns(each, forced, plain.named, words) for each in types)
         kinds = kinds.merged(*others)
         if names := kinds.unsettled:
-            for _, _, block in files.blocks([of_name[name] for name in names], rows_in(BLOCK_BYTES, len(names))):
+            read = [of_name[name] for name in names]
+            for block in self._that_count(read, rows_in(BLOCK_BYTES, len(names))):
                 values = dict(zip(names, map(values_of, block), strict=True))
                 for name, each in values.items():
                     if isinstance(each, Coded) and all(of_name[name] in file.text for file in files):
                         each.text = True
                 kinds = kinds.merged(Kinds.of_columns(values, forced, plain.named, words))
         return kinds.schema(self.target_name)
+
+    def _that_count(self, labels: Sequence[Any], rows: int) -> Iterator[Sequence[Any]]:
+        """Yield some columns, block by block, of the rows whose weight is above 0."""
+        key, vector, start = self._keys.get("sample_weight"), self._vectors.get("sample_weight"), 0
+        for _, _, block in self._files.blocks([*labels, *([] if key is None else [key])], rows):
+            n = len(block[0])
+            weight = None if vector is None else vector.columns([0], start, start + n)[0]
+            weight = weight if key is None else _numbers(block[-1])
+            columns, start = block[: len(labels)], start + n
+            if weight is not None and (gone := ~(weight > 0)).any():
+                columns = [_some_of(column, ~gone) for column in columns]
+            yield columns
 
     def _chosen(self, columns: Any) -> list[Any]:
         """The labels of the columns to read, those of target and weights left out."""
@@ -247,13 +260,14 @@ class FileTable(BlockwiseRows):
         place, raw = -1, None
         for to, column, wanted in zip(columns, self._schema.columns, self._places, strict=True):
             values, what = block[wanted], f"{file.name}: column {self._labels[wanted]!r}"
-            if isinstance(values, np.ndarray) and column.levels is None:
+            is_part = file.named and self._labels[wanted] != column.raw
+            if isinstance(values, np.ndarray) and column.levels is None and (column.part_of is None or is_part):
                 to[:] = values
             else:
                 if raw is None or wanted != place:
                     place, raw = wanted, values_of(values)
                 try:
-                    to[:] = column.encoded(raw)
+                    to[:] = column.encoded(raw, is_part)
                 except Misread as problem:
                     raise ValueError(f"{what} {problem}.") from None
             _check_finite(to, what, row, self._gaps)
@@ -319,6 +333,11 @@ def _vector(value: Any, name: str, n_rows: int) -> Reader:
     if array.shape != (n_rows,):
         raise ValueError(f"{name} must have one value for each of the {n_rows} rows of X; got shape {array.shape}.")
     return array
+
+
+def _some_of(column: Any, keep: NDArray[np.bool_]) -> Any:
+    """Return some rows of a column, an array of NumPy or of Arrow."""
+    return column[keep] if isinstance(column, np.ndarray) else column.take(np.flatnonzero(keep))
 
 
 def _numbers(values: Any) -> NDArray[Any]:

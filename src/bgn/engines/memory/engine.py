@@ -67,6 +67,10 @@ class RowsInMemory(OneBlock):
         """A hash of every row's content."""
         return np.asarray(self._rows.known_hashes(seed))
 
+    def that_count(self) -> NDArray[np.int64]:
+        """The places of the rows that have a weight above 0."""
+        return np.flatnonzero(np.ones(len(self._rows.target)) if self._rows.weight is None else self._rows.weight)
+
     def encoded(self, chosen: NDArray[Any]) -> Floats:
         """Some of the rows as a network reads them."""
         return np.ascontiguousarray(self._rows.columns.T[chosen], dtype=np.float64)

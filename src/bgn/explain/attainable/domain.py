@@ -61,13 +61,19 @@ def read_domain(network: Network, within: Any, gaps: bool) -> Domain:
     low[whole], high[whole] = np.ceil(low[whole]), np.floor(high[whole])
     sees = [gap_of(network, j) for j in range(len(columns))]
     visible = np.array([gap is not None and gap != gap for gap in sees], dtype=bool)
-    start = [
-        float(allowed[0] if kind.typical is None or kind.typical not in allowed else kind.typical)
-        if allowed is not None
-        else float(np.clip(kind.typical or 0.0, low[j], high[j]))
-        for j, (kind, allowed) in enumerate(zip(columns, levels, strict=True))
-    ]
-    return Domain(low, high, whole, levels, visible & gaps, np.array(start))
+    absent = np.array([kind.always_missing for kind in columns], dtype=bool)
+    start = [_start(*each) for each in zip(columns, levels, low.tolist(), high.tolist(), strict=True)]
+    without_values = frozenset(np.flatnonzero(absent).tolist())
+    return Domain(low, high, whole, levels, (visible & gaps) | absent, np.array(start), without_values)
+
+
+def _start(column: Column, allowed: tuple[int, ...] | None, low: float, high: float) -> float:
+    """Return what a column holds where it does not matter; NaN where it can only be missing."""
+    if allowed is None:
+        return float(np.clip(column.typical or 0.0, low, high))
+    if not allowed:
+        return np.nan
+    return float(allowed[0] if column.typical is None or column.typical not in allowed else column.typical)
 
 
 def _ends(column: Column, bounds: Any, seen: bool) -> tuple[float, float]:
@@ -93,6 +99,8 @@ def _levels(column: Column, bounds: Any) -> tuple[int, ...] | None:
     if bounds is None:
         return tuple(range(len(column.levels)))
     wanted = [bounds] if isinstance(bounds, str) or not isinstance(bounds, Iterable) else list(bounds)
+    if column.always_missing:
+        raise ValueError(f"within names {column.name!r}, which has no levels: the model does not use it. Leave it out.")
     unknown = [level for level in wanted if level not in column.levels]
     if unknown or not wanted:
         raise ValueError(

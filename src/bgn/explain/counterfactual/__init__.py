@@ -141,7 +141,7 @@ def counterfactual(
     Parameters
     ----------
     model : Network or fitted estimator
-    x : array_like, mapping or series
+    x : array_like, mapping, series or table of one row
         The row to change.
     at_least, at_most : float
         The wanted prediction, where it is a number: one of them or both.

@@ -17,6 +17,7 @@ from bgn.explain.subject import columns_of, rows_of
 from bgn.model.layer import Layer
 from bgn.model.network import Network
 from bgn.model.neuron import Neuron, Projection
+from bgn.model.reading import as_rows
 from bgn.model.step import Bools, Floats
 from bgn.printable import clean
 
@@ -168,15 +169,7 @@ def _read_groups(network: Network, row: Floats, one_hot: Sequence[Iterable[Any]]
 
 def read_row(network: Network, x: Any) -> Floats:
     """Return the row asked about, NaN for a gap: a sequence, a mapping or series by name, or a table of one row."""
-    if isinstance(x, Mapping) or (hasattr(x, "to_dict") and getattr(x, "ndim", 0) == 1):
-        values = dict(x)
-        names = network.schema.raws if all(name in values for name in network.schema.raws) else network.names
-        missing = [name for name in names if name not in values]
-        if missing:
-            raise ValueError(f"x lacks {', '.join(map(repr, missing))}.")
-        x = np.array([[values[name] for name in names]], dtype=None if network.schema.plain else object)
-    elif getattr(x, "columns", None) is None:
-        x = np.atleast_2d(np.asarray(x, dtype=None if network.schema.all_numbers else object))
+    x = as_rows(x)
     if len(rows_of(network, x, "x")) != 1:
         raise ValueError(f"x must be one row; got {len(rows_of(network, x, 'x'))}.")
     return network.schema.encode(x, gaps=True)[0].copy()

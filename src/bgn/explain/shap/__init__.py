@@ -51,8 +51,8 @@ def shap_values(
     model : Network or fitted estimator
         With classes the scores are explained, since they add up: the log-odds of the second of two classes, or one
         score per class. `Explanation.probabilities` stands beside them.
-    X : array_like or frame, shape (rows, features)
-        The rows to explain. Of a CUDA tensor, the exact values of one hidden layer are found on its GPU; the result
+    X : array_like, sparse matrix or frame, shape (rows, features), or one row
+        The rows to explain; a single one may be a series, a mapping by name, or a sequence. Of a CUDA tensor, the exact values of one hidden layer are found on its GPU; the result
         holds arrays, with the same bits.
     background : array_like or frame, shape (any number of rows, features)
         What a feature is compared with when it is unknown; all rows are used. May be left out when the model has
@@ -210,8 +210,8 @@ def _sampling(parts: Sequence[Game], method: str) -> bool:
 
 def _connections(network: Network) -> NDArray[np.int64]:
     """Return the (feature, last-layer neuron) pairs that non-zero weights join, neuron by neuron."""
-    reach = np.eye(network.n_inputs, dtype=bool)
-    for layer in network.layers:
+    reach = network.layers[0].reads
+    for layer in network.layers[1:]:
         reach = layer.reads @ reach
     neurons, features = np.nonzero(reach)
     return np.column_stack([features, neurons])

@@ -11,16 +11,21 @@ from numpy.typing import NDArray
 from bgn.explain.classes import class_number, score_of
 from bgn.explain.shap.coalitions import SortedColumns, averages, games, shapley_weights
 from bgn.model.network import Network
-from bgn.model.schema import Level, level_word
+from bgn.model.schema import Column, Level, level_word
 from bgn.model.step import Floats
 from bgn.model.told import swapped
+from bgn.printable import clean
 from bgn.require import require
 from bgn.tabular import Columns, Tabular
+
+_MOST_PRINTED = 20  # columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Tabular):
     """Why a network predicts what it predicts, row by row.
+
+    ``print`` shows the values of one row, or a summary of several.
 
     Attributes
     ----------
@@ -165,3 +170,80 @@ class Explanation(Tabular):
         if self.values.ndim == 3:
             return f"Explanation({rows} rows, {features} features, {self.values.shape[2]} classes, {self.method})"
         return f"Explanation({rows} rows, {features} features, base value {self.base_value:.6g}, {self.method})"
+
+    def __str__(self) -> str:
+        """Return what `print` shows: every value of one row, or by column the mean and the range over several rows."""
+        size = np.abs(self.values).reshape(*self.values.shape[:2], -1).sum(axis=2).mean(axis=0)
+        used = [int(j) for j in np.argsort(-size, kind="stable") if size[j] > 0]
+        table = self._row_table(used[:_MOST_PRINTED]) if len(self.values) == 1 else self._summary(used[:_MOST_PRINTED])
+        more = len(used) - _MOST_PRINTED
+        rest = [f"and {more} more column{'s' * (more > 1)}: to_frame() has all"] * (more > 0)
+        return "\n".join([*self._headline(), *_aligned(table), *rest])
+
+    def _headline(self) -> list[str]:
+        """Return the lines above the table: what the values add up to."""
+        sampled = "" if self.method == "exact" else ", sampled"
+        rows = len(self.values)
+        of = "1 row" if rows == 1 else f"{rows:,} rows"
+        if self.values.ndim == 3:
+            return [f"SHAP values of {of}: a score per class{sampled}"]
+        what = "log-odds" if self.classes is not None else self.network.target_name or "prediction"
+        lines = [f"SHAP values of {of}: {clean(what, 60)}{sampled}", f"base value {self.base_value:.6g}"]
+        if rows == 1:
+            total = float(self.base_value + self.values[0].sum())
+            lines[-1] += f", with the values below {total:.6g}"
+            if self.classes is not None and self.probabilities is not None:
+                label = clean(level_word(self.classes[1]), 40)
+                lines[-1] += f": the probability of {label} is {self.probabilities[0, 1]:.4g}"
+            elif self.predictions is not None and self.predictions[0] != total:
+                lines[-1] += f"; within its bounds the model predicts {self.predictions[0]:.6g}"
+        return lines
+
+    def _row_table(self, columns: list[int]) -> list[list[str]]:
+        """Return a table of one row's values, the largest first."""
+        heads = self._class_words() if self.values.ndim == 3 else ["SHAP value"]
+        if self.values.ndim == 3:
+            bases = [["base value", "", *(f"{each:.4g}" for each in self.base_value)]]
+            chances = [] if self.probabilities is None else [
+                ["probability", "", *(f"{each:.4g}" for each in self.probabilities[0])]
+            ]  # fmt: skip
+        else:
+            bases, chances = [], []
+        rows = [
+            [clean(self.feature_names[j], 40), _cell(self.network.schema.columns[j], float(self.data[0, j])),
+             *(f"{each:+.4g}" for each in np.atleast_1d(self.values[0, j]))]
+            for j in columns
+        ]  # fmt: skip
+        return [["column", "value", *heads], *bases, *rows, *chances]
+
+    def _summary(self, columns: list[int]) -> list[list[str]]:
+        """Return a table of what the values of several rows are, column by column."""
+        if self.values.ndim == 3:
+            means = np.abs(self.values).mean(axis=0)
+            head = ["mean |SHAP value|", *self._class_words()]
+            return [head, *([clean(self.feature_names[j], 40), *(f"{each:.4g}" for each in means[j])] for j in columns)]
+        head = ["column", "mean |SHAP value|", "least", "greatest"]
+        return [head, *([clean(self.feature_names[j], 40), f"{np.abs(own).mean():.4g}", f"{own.min():+.4g}",
+                         f"{own.max():+.4g}"] for j, own in ((j, self.values[:, j]) for j in columns))]  # fmt: skip
+
+    def _class_words(self) -> list[str]:
+        return [clean(level_word(label), 24) for label in self.classes or ()]
+
+
+def _cell(column: Column, value: float) -> str:
+    """Write what a row holds in a column."""
+    if value != value:
+        return "missing"
+    if column.levels is not None:
+        return clean(level_word(column.levels[int(value)]), 40)
+    return (column.part_of and column.part_of.told(value)) or f"{value:.6g}"
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    """Return the lines of a table: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for first, *others in table:
+        cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join([first.ljust(widths[0]), *cells]))
+    return lines

@@ -20,7 +20,11 @@ _NOTHING = 1e-7
 
 
 class InnerProducts:
-    """Inner products of standardised columns with each other, with the neurons' answers and with residuals."""
+    """Inner products of standardised columns with each other, with the neurons' answers and with residuals.
+
+    Those with each other are kept for the columns alone that were asked for, one row each: all of them would be as many
+    as columns squared.
+    """
 
     def __init__(self, rows: Engine, numbers: Bools | None = None) -> None:
         self._rows = rows
@@ -31,8 +35,9 @@ class InnerProducts:
         self._to_units: list[float] = (about.scale / self._norm).tolist()
         self._none = NO_OUTPUT
         self._start = self._asked(self._none)
-        self.gram = np.zeros((rows.n_columns, rows.n_columns))
-        self._known: NDArray[np.bool_] = np.zeros(rows.n_columns, dtype=bool)
+        self._gram = np.zeros((min(8, rows.n_columns), rows.n_columns))
+        self._row_of: NDArray[np.int64] = np.full(rows.n_columns, -1)
+        self._n_known = 0
         self._cross = np.zeros((8, rows.n_columns))
         self._unknown: set[int] = set()  # slots whose products are asked for when they are needed
         self._last: tuple[Output, Floats] = self._none, self._start
@@ -79,18 +84,16 @@ class InnerProducts:
         if not self._all_usable:
             products = np.where(self.usable, products, 0.0)
         weights = np.empty(len(products))
-        while (missing := lasso_path(self.gram, self._known, products, most, weights)) >= 0:
+        while (missing := lasso_path(self._gram, self._row_of, products, most, weights)) >= 0:
             self._fetch(missing)
         return weights
 
     def least_squares(self, output: Output, support: NDArray[np.int64]) -> Floats:
         """Standardised least-squares weights on `support`, zero elsewhere."""
-        for column in support:
-            if not self._known[column]:
-                self._fetch(int(column))
+        gram = self.gram_of(support)
         weights = np.zeros(len(self.usable))
         answer = self.with_residual(output)[support].copy()
-        if len(support) and solve_small(self.gram[np.ix_(support, support)], answer):
+        if len(support) and solve_small(np.ascontiguousarray(gram[:, support]), answer):
             weights[support] = answer
         return weights
 
@@ -100,8 +103,18 @@ class InnerProducts:
 
     def _fetch(self, column: int) -> None:
         row = self._rows.gram(column) / (self._norm * self._norm[column] * self._rows.total)
-        self.gram[column] = np.where(self.usable, row, 0.0)
-        self._known[column] = True
+        if self._n_known == len(self._gram):
+            self._gram = np.concatenate([self._gram, np.zeros_like(self._gram)])
+        self._gram[self._n_known] = np.where(self.usable, row, 0.0)
+        self._row_of[column] = self._n_known
+        self._n_known += 1
+
+    def gram_of(self, columns: NDArray[np.int64]) -> Floats:
+        """Inner products of some standardised columns, one row each, with all columns."""
+        for column in columns:
+            if self._row_of[column] < 0:
+                self._fetch(int(column))
+        return self._gram[self._row_of[columns]]
 
     def in_units(self, weights: Floats) -> Projection | None:
         """Turn standardised weights to the columns' own units, the leading one exactly 1.

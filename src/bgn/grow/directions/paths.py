@@ -50,12 +50,13 @@ def weighted_sum(lines, weights, out):
 
 
 @compiled
-def lasso_path(gram, known, products, most, weights):
+def lasso_path(gram, rows, products, most, weights):
     """Follow the Lasso path until column number ``most + 1`` would enter; write the weights there.
 
     Minimises ``w' gram w / 2 - products' w + penalty |w|_1`` for a falling penalty. Columns are standardised, so
-    the diagonal of `gram` is one; only rows with `known` set are read. Returns -1 when done, or the number of a
-    column whose row of `gram` is wanted: fill it in and call again. O(columns) per knot.
+    the diagonal of the whole `gram` is one; of it there are the rows of some columns, and `rows` says which row is a
+    column's, -1 for none. Returns -1 when done, or the number of a column whose row is wanted: add it and call again.
+    O(columns) per knot.
     """
     d = len(products)
     weights[:] = 0.0
@@ -75,7 +76,7 @@ def lasso_path(gram, known, products, most, weights):
         if entering >= 0:
             if size == len(active):
                 return -1
-            if not known[entering]:
+            if rows[entering] < 0:
                 return entering
             active[size] = entering
             out[entering] = True
@@ -83,7 +84,7 @@ def lasso_path(gram, known, products, most, weights):
         if size == 0 or penalty <= 1e-12 * start:
             return -1
         move = np.empty(size)
-        if not way(gram, c, active[:size], move):
+        if not way(gram, rows, c, active[:size], move):
             size -= 1
             entering = -1
             continue
@@ -91,7 +92,7 @@ def lasso_path(gram, known, products, most, weights):
         slope[:] = 0.0
         for a in range(size):
             for j in range(d):
-                slope[j] += gram[active[a], j] * move[a]
+                slope[j] += gram[rows[active[a]], j] * move[a]
         length, entering, leaving = next_knot(c, slope, penalty, out, left, (weights, active[:size], move))
         for a in range(size):
             weights[active[a]] += length * move[a]
@@ -112,13 +113,13 @@ def lasso_path(gram, known, products, most, weights):
 
 
 @compiled
-def way(gram, c, active, move):
+def way(gram, rows, c, active, move):
     """Write how the weights of the active columns change as the penalty falls; False where that is not determined."""
     among = np.empty((len(active), len(active)))
     for a in range(len(active)):
         move[a] = 1.0 if c[active[a]] > 0 else -1.0
         for b in range(len(active)):
-            among[a, b] = gram[active[a], active[b]]
+            among[a, b] = gram[rows[active[a]], active[b]]
     return solve_small(among, move)
 
 
