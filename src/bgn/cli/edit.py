@@ -87,7 +87,7 @@ def edit(
     log = (*file.edits, *editor.log)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out, "edits": log}
-        save(editor.network, out, rows=decoded(file.network, rows.X), units=file.units, **known)
+        save(editor.network, out, units=file.units, **known)
     if as_json:
         show_json({"edits": edits_out(editor.log), "equation": bgn.equation(editor.network, units=file.units)})
         return

@@ -323,7 +323,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
-    kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": preparation}
+    kept: dict[str, Any] = {"units": units, "figures": figures, "preparation": preparation}
     kept["held_out"] = rows.held_out
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),

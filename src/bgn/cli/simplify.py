@@ -48,7 +48,7 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     card = None if options["points"] is None else bgn.scorecard(simple.network)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        save(simple.network, out, rows=X, units=file.units, **known)
+        save(simple.network, out, units=file.units, **known)
     if as_json:
         plain: dict[str, Any] = {"measure": simple.measure, "before": simple.before, "after": simple.after}
         plain["equation"] = bgn.equation(simple.network, units=file.units)

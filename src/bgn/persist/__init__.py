@@ -1,8 +1,8 @@
 """Models as files: versioned JSON that a person can read and a pull request can show.
 
 A file holds the schema (columns with levels, units and ranges), the network neuron by neuron, settings, figures, how
-the columns of a data file become features, and a few rows with their predictions, which :func:`load` computes again.
-Nothing in a file is executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is
+the columns of a data file become features, and a few made-up rows with their predictions, which :func:`load` computes
+again. No row of any dataset is in it (`private` says what is). Nothing in a file is executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is
 read back before it gets its name. New files have version 2; `version1` tells those of version 1 in its words.
 """
 
@@ -96,7 +96,6 @@ def save(
     model: Any,
     path: str | os.PathLike[str],
     *,
-    rows: Any = None,
     units: Mapping[str, str] | None = None,
     figures: Figures | None = None,
     preparation: Preparation | None = None,
@@ -112,9 +111,6 @@ def save(
         What to keep. An estimator's settings that are not plain values (a random generator) are kept as null.
     path : str or path-like
         Where; an existing file is replaced, and only once the new one is whole.
-    rows : array_like or frame, optional
-        The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
-        are made up when there are none.
     units, figures, preparation, held_out, intervals, edits : optional
         See :class:`ModelFile`. Figures that are not finite are left out; an estimator's own ``intervals_`` and
         ``edits_`` are kept.
@@ -128,7 +124,7 @@ def save(
     ...     bgn.load(os.path.join(folder, "model.json")) == network
     True
     """
-    model, rows = _undone(model, rows)
+    model = _undone(model)
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(
@@ -139,7 +135,7 @@ def save(
     if sum(layer.width * layer.n_inputs for layer in network.layers) > networks.MOST_WEIGHTS:
         raise ValueError(f"model must have at most {networks.MOST_WEIGHTS} weights, zeros included, to be saved.")
     try:
-        content = _content(model, network, rows, units or {}, figures or {}, preparation)
+        content = _content(model, network, units or {}, figures or {}, preparation)
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
         sure = intervals or getattr(model, "intervals_", None)
         content |= {} if sure is None or sure.network != network else {"intervals": intervals_out(sure)}
@@ -154,10 +150,10 @@ def save(
     write_whole(path, written)
 
 
-def _undone(model: Any, rows: Any) -> tuple[Any, Any]:
+def _undone(model: Any) -> Any:
     """Return a pipeline's estimator, with a network that reads the table itself; refuse where there is none."""
     if not is_wrapped(model):
-        return model, rows
+        return model
     seen = see_through(model)
     if not seen.whole:
         raise ValueError(
@@ -165,11 +161,11 @@ def _undone(model: Any, rows: Any) -> tuple[Any, Any]:
             f"{seen.note} Save its estimator instead, which reads what the steps make: "
             "bgn.save(bgn.pipelines.see_through(model).estimator, path)."
         )
-    return seen.model, seen.rows(rows)
+    return seen.model
 
 
 def _content(
-    model: Any, network: Network, rows: Any, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
+    model: Any, network: Network, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
     kind = "network" if model is network else estimators.kind_of(network)
@@ -185,13 +181,13 @@ def _content(
         "history": _history(model, network),
         "figures": {who: _finite(each) for who, each in figures.items()},
         "preparation": None if preparation is None else parts.preparation_out(preparation, network.schema),
-        "checks": parts.checks_out(network, rows),
+        "checks": parts.checks_out(network),
     }
 
 
 def plain_content(network: Network, units: Mapping[str, str], edits: Sequence[Edit]) -> dict[str, Any]:
     """Return what the file of a network alone holds, as plain values."""
-    return _content(network, network, None, units, {}, None) | ({"edits": edits_out(edits)} if edits else {})
+    return _content(network, network, units, {}, None) | ({"edits": edits_out(edits)} if edits else {})
 
 
 def load(path: str | os.PathLike[str]) -> Any:

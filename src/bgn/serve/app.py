@@ -249,9 +249,8 @@ class ModelApp:
     def _write(self, editor: Editor, path: str | os.PathLike[str]) -> None:
         file = self.file
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        rows = decoded(self._network, self.facts.judged_rows[:5])
         network = swapped(editor.network) if self.facts.turned else editor.network
-        save(network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
+        save(network, path, units=file.units, edits=(*file.edits, *editor.log), **known)
 
 
 def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:
