@@ -170,6 +170,7 @@ _machine_options = grouped(
 _result_options = grouped(
     click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
     click.option("--report", metavar="FILE", help="Write a one-file web page about the model."),
+    click.option("--no-rows", is_flag=True, help="Leave every row of DATA out of the page of --report."),
     click.option("--json", "as_json", is_flag=True, help="Print the card for machines."),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no notes."),
 )
@@ -327,8 +328,9 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     kept["held_out"] = rows.held_out
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),
-        "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested),
+        "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested, rows=rows_in_page),
     }
+    rows_in_page = False if options["no_rows"] else None
     files, problems = {}, []
     for option, write in writers.items():
         if options[option]:

@@ -2,8 +2,9 @@
 
 A file holds the schema (columns with levels, units and ranges), the network neuron by neuron, settings, figures, how
 the columns of a data file become features, and a few made-up rows with their predictions, which :func:`load` computes
-again. No row of any dataset is in it (`private` says what is). Nothing in a file is executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is
-read back before it gets its name. New files have version 2; `version1` tells those of version 1 in its words.
+again. No row of a dataset is in it; `kept` says which categories are. Nothing in a file is executed. Numbers are
+written by ``repr``, so a round trip is exact to the bit; what is written is read back before it gets its name. New
+files have version 2; `version1` tells those of version 1 in its words.
 """
 
 from __future__ import annotations

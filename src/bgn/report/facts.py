@@ -252,10 +252,18 @@ def errors(truth: Floats, guess: Floats) -> dict[str, float]:
     return {"rmse": math.sqrt(mse), "mae": float(np.mean(np.abs(residual))), "r2": r2}
 
 
-def worst(facts: Facts) -> list[dict[str, Any]]:
+def columns_shown(facts: Facts) -> list[int]:
+    """Return the columns whose values a page has of rows: those in use, the most important first, and the other 0/1
+    columns of their categories."""
+    used = set(facts.network.features_used)
+    groups = [members for members in facts.network.schema.level_columns.values() if used.intersection(members)]
+    return list(dict.fromkeys([*facts.used, *(i for members in groups for i in members)]))
+
+
+def worst(facts: Facts, most: int = WORST) -> list[dict[str, Any]]:
     """Return the rows with the largest errors, the largest first."""
     residual = facts.judged_target - facts.predictions
-    order = np.argsort(-np.abs(residual), kind="stable")[:WORST]
+    order = np.argsort(-np.abs(residual), kind="stable")[:most]
     return [
         {
             "row": int(i),
