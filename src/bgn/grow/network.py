@@ -79,7 +79,7 @@ def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
         typical = None if rows.coding is None or not gaps else rows.coding.typical[j]
         if column.levels is None:
             column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2])
-        columns.append(replace(column, typical=typical))
+        columns.append(replace(column, typical=typical, rare=rows.rare[j] if rows.rare else ()))
     return replace(schema, columns=tuple(columns))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,9 @@ class Column:
         For a column of 0 and 1 that stands for one level of a category: the category's name, and that level.
     part_of : TimePart, optional
         For a number that is made of a column of dates or durations: that column's name, and how.
+    rare : tuple of int, optional
+        After a fit, the numbers of the levels that fewer than ten training rows have; files may leave them out. Columns
+        are equal whatever these are.
 
     Examples
     --------
@@ -65,6 +68,7 @@ class Column:
     typical: float | None = None
     level_of: tuple[str, Level] | None = None
     part_of: TimePart | None = None
+    rare: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def raw(self) -> str:

@@ -2,9 +2,9 @@
 
 A file holds the schema (columns with levels, units and ranges), the network neuron by neuron, settings, figures, how
 the columns of a data file become features, and a few made-up rows with their predictions, which :func:`load` computes
-again. No row of a dataset is in it; `kept` says which categories are. Nothing in a file is executed. Numbers are
-written by ``repr``, so a round trip is exact to the bit; what is written is read back before it gets its name. New
-files have version 2; `version1` tells those of version 1 in its words.
+again. No row of a dataset is in it, and `bgn.model.kept` says which categories are. Nothing in a file is executed.
+Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is read back before it gets its
+name. New files have version 2; `version1` tells those of version 1 in its words.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import bgn
 from bgn.conformal import Intervals
 from bgn.model.edits import Edit
+from bgn.model.kept import KeptLevels
 from bgn.model.network import Network
 from bgn.persist import estimator as estimators
 from bgn.persist import growth, parts, strict, version1
@@ -139,7 +140,8 @@ def save(
         content = _content(model, network, units or {}, figures or {}, preparation)
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
         sure = intervals or getattr(model, "intervals_", None)
-        content |= {} if sure is None or sure.network != network else {"intervals": intervals_out(sure)}
+        if sure is not None and sure.network == network:
+            content |= {"intervals": intervals_out(KeptLevels.of(network).intervals(sure))}
         log = getattr(model, "edits_", ()) if edits is None else edits
         content |= {"edits": edits_out(log)} if log else {}
         written = (layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
@@ -170,6 +172,10 @@ def _content(
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
     kind = "network" if model is network else estimators.kind_of(network)
+    kept = KeptLevels.of(network)
+    history, network = _history(model, network, kept), kept.network(network)
+    if preparation is not None:
+        preparation = replace(preparation, schema=kept.schema(preparation.schema))
     return {
         "format": _FORMAT,
         "version": _VERSION,
@@ -179,7 +185,7 @@ def _content(
         "units": dict(units),
         "settings": None if kind == "network" else estimators.settings_out(model, kind),
         "network": networks.network_out(network),
-        "history": _history(model, network),
+        "history": history,
         "figures": {who: _finite(each) for who, each in figures.items()},
         "preparation": None if preparation is None else parts.preparation_out(preparation, network.schema),
         "checks": parts.checks_out(network),
@@ -226,10 +232,10 @@ def _naming(path: str | os.PathLike[str], use: Callable[[ModelFile], Result]) ->
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
 
 
-def _history(model: Any, network: Network) -> dict[str, Any] | None:
+def _history(model: Any, network: Network, kept: KeptLevels) -> dict[str, Any] | None:
     """Return how a network grew, unless it was not kept or the network has been changed since."""
     history = getattr(model, "history_", None)
-    return None if history is None or history.network() != network else growth.history_out(history)
+    return None if history is None or history.network() != network else growth.history_out(kept.history(history))
 
 
 def _finite(figures: Mapping[str, float]) -> dict[str, float]:
