@@ -1,4 +1,4 @@
-"""Names, keys and numbers that stand in a dataset and must not stand in what leaves the machine; where they may hide."""
+"""Names, keys and numbers that stand in a dataset and must not stand in what leaves the machine."""
 
 from __future__ import annotations
 
@@ -77,7 +77,8 @@ class Secrets:
             found |= {name.decode() for name in self.names if name in small}
             written = {int(each.replace(b",", b"")) for each in _SEVEN_DIGITS.findall(layer)}
             found |= {str(number) for number in self.numbers & written}
-            found |= {f"{n} as float" for n in self.numbers if struct.pack("<d", n) in layer or struct.pack("<f", n) in layer}
+            for form in ("<d", "<f"):
+                found |= {f"{number} as float" for number in self.numbers if struct.pack(form, number) in layer}
         return sorted(found)
 
 

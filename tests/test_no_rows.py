@@ -61,11 +61,29 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_fit_leaves_no_row(folder: Path) -> None:
     assert tells(folder / "model.json", folder / "fit.html", folder / "card.json") == []
     model = read(folder / "model.json")
-    assert {model.network.names[j] for j in model.network.features_used} == {"income", "age"}
-    doctor = model.network.schema.columns[model.network.names.index("doctor")]
-    assert doctor.levels == ()
-    longest = model.model().history_.paths[0][-1].neurons
-    assert any(model.network.names.index("doctor") in each.projection.columns for each in longest)
+    columns = {model.network.names[j]: model.network.schema.columns[j] for j in range(model.network.n_inputs)}
+    assert columns["doctor"].levels == ()
+    assert columns["town"].levels == ("Lille", "Nice", "Rome")
+
+
+def test_another_size_of_a_saved_model_may_ask_about_categories_that_stayed_behind(tmp_path: Path) -> None:
+    """They count as never seen; the model itself predicts the same bits."""
+    X = TABLE[["income", "doctor", "town"]].assign(town=TABLE["town"].where(TABLE["age"] < 70, "Sète"))
+    y = 10.0 * (X["income"] > 5e6) + 2.0 * X["doctor"].isin(NAMES[::2])
+    model = bgn.BGNRegressor(**SMALL).fit(X, y).at_width(1)
+    assert model.network_.features_used == (0,)
+    assert 1 in model.at_width(2).network_.features_used
+    model.save(tmp_path / "model.json")
+    assert tells(tmp_path / "model.json") == []
+    loaded = bgn.load(tmp_path / "model.json")
+    levels = [column.levels for column in loaded.network_.schema.columns]
+    assert levels == [None, (), tuple(sorted({"Lille", "Nice", "Rome", "Sète"}))]
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    new = model.network_.schema.encode(X)
+    new[:, 1] = np.nan
+    np.testing.assert_array_equal(loaded.at_width(2).predict(X), model.at_width(2).network_.predict_encoded(new))
+    model.at_width(2).save(tmp_path / "wide.json")  # which asks about them: they are the model
+    assert bgn.load(tmp_path / "wide.json").network_ == model.at_width(2).network_
 
 
 REPORTS = [("--key", "key"), ("--rows", "all"), ("--rows", "train", "--key", "mail"), ("--width", "12")]
@@ -87,7 +105,7 @@ def test_a_page_without_rows_has_none(folder: Path, tmp_path: Path, options: tup
 
 COMMANDS = {
     "show": (), "path": (), "explain": ("data",), "effect": ("data", "income"), "evaluate": ("data",),
-    "compare": ("data", "--groups", "town"), "certify": (), "simplify": ("data", "--points", "5", "-o", "out"),
+    "compare": ("data", "--groups", "town", "--between", "Lille", "Nice"), "certify": (), "simplify": ("data", "--points", "5", "-o", "out"),
     "distil": ("data", "--max-width", "2", "-o", "out"), "edit": ("data", "drop", "1", "-o", "out"),
 }  # fmt: skip
 

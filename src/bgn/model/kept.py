@@ -30,6 +30,8 @@ class KeptLevels:
         By column, how many levels there are, and the numbers of those that are kept.
     nameless : frozenset of int
         Columns of 0 and 1 whose category loses its name.
+    typical : tuple of float or None
+        What a gap counts as, column by column; of a category that is left out, too.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class KeptLevels:
 
     numbers: Mapping[int, tuple[int, tuple[int, ...]]]
     nameless: frozenset[int] = frozenset()
+    typical: tuple[float | None, ...] = ()
 
     @classmethod
     def of(cls, network: Network) -> KeptLevels:
@@ -58,7 +61,7 @@ class KeptLevels:
                 nameless.add(j)
             else:
                 numbers[j] = len(levels), tuple(k for k in range(len(levels)) if k not in rare[j])
-        return cls(numbers, frozenset(nameless))
+        return cls(numbers, frozenset(nameless), tuple(each.typical for each in network.schema.columns))
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.nameless)
@@ -117,9 +120,23 @@ class KeptLevels:
         line = neuron.projection
         if not any(j in self.numbers for j in line.columns):
             return neuron
-        pairs = zip(line.columns, line.coefficients, strict=True)
+        pairs = [*zip(line.columns, line.coefficients, strict=True)]
+        gaps = line.gaps
+        if gaps is None and neuron.missing is None and any(self._loses_typical(j) for j in line.columns):
+            gaps = tuple(self._gap(j, each) for j, each in pairs)
         coefficients = tuple(self._coefficient(j, each) for j, each in pairs)
-        return replace(neuron, projection=replace(line, coefficients=coefficients))
+        return replace(neuron, projection=replace(line, coefficients=coefficients, gaps=gaps))
+
+    def _loses_typical(self, j: int) -> bool:
+        """Tell whether the category that gaps in a column count as is left out."""
+        return j in self.numbers and self.typical[j] is not None and self.typical[j] not in self.numbers[j][1]
+
+    def _gap(self, j: int, coefficient: Coefficient) -> float:
+        """Return what a gap counts as, as :class:`~bgn.model.neuron.Projection` has it."""
+        typical = self.typical[j] or 0.0
+        if isinstance(coefficient, tuple):
+            return coefficient[int(typical)]
+        return typical if coefficient else 0.0
 
     def _coefficient(self, j: int, coefficient: Coefficient) -> Coefficient:
         count, kept = self.numbers.get(j, (0, ()))
