@@ -102,7 +102,7 @@ def case(number: int, seed: int, folder: Path) -> str:
         same_report(model, found, X if kind == "on disk" else given, y)
     if kind == "simplified":
         simple = bgn.simplify(model.network_, X, y, max_loss=0.1)
-        bgn.save(simple.network, folder / "simple.json", rows=X)
+        bgn.save(simple.network, folder / "simple.json")
         assert bits(bgn.load(folder / "simple.json")) == bits(simple.network)
     return kind
 

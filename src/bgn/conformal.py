@@ -317,7 +317,8 @@ def _by_folds(
         predictions[left], fold_of[left] = fitted.network_.predict_encoded(rows[left]), number
     errors = np.abs(targets - predictions)
     scores, spread = _scaled(predictions, errors) if scaled else (errors, None)
-    kept = np.sort(np.random.default_rng(seed).permutation(len(rows))[:_MOST_OF_FOLDS])
+    kept = np.random.default_rng(seed).permutation(len(rows))[:_MOST_OF_FOLDS]
+    kept = kept[np.lexsort((scores[kept], fold_of[kept]))]  # their order tells nothing of the rows
     return Intervals(network, {}, spread, tuple(folds), tuple(fold_of[kept].tolist()), scores[kept])
 
 

@@ -204,8 +204,10 @@ def rows_in_memory(estimator: Any, X: Any) -> Floats:
             tables.known_again(estimator, X)
     unseen: dict[str, Unseen] = {}
     rows: Floats = estimator.network_._rows(X, raw=True, unseen=unseen)
-    if unseen:
-        warn_of_unseen(unseen)
+    schema = estimator.network_.schema
+    asked = {schema.columns[j].raw for j in estimator.network_.features_used}  # of the others a file keeps no rare ones
+    if told := {name: each for name, each in unseen.items() if name in asked}:
+        warn_of_unseen(told)
     return rows
 
 

@@ -29,7 +29,8 @@ def test_the_page_has_labels_keys_and_numbers_of_the_file(fitted, tmp_path) -> N
     out = tmp_path / "r.html"
     done = call("report", fitted / "m.json", fitted / "rows.csv", "-o", out, "--labels", fitted / "labels.toml",
                 "--key", "id")  # fmt: skip
-    assert "--start-rows 0 leaves them out" in done.err
+    assert "r.html contains rows of" in done.err
+    assert "--no-rows leaves them out" in done.err
     text = out.read_text(encoding="utf-8")
     assert "<h1>Bills</h1>" in text
     assert "<b>months</b>" in text
@@ -37,7 +38,11 @@ def test_the_page_has_labels_keys_and_numbers_of_the_file(fitted, tmp_path) -> N
     assert len(rows) == 10
     assert all(int(number) == int(key) + 1 for number, key in rows)
     assert '"starts":{"packed"' in text
-    assert '"starts":null' in _page(fitted, out, "--start-rows", "0")
+    for options in (("--start-rows", "0"), ("--no-rows",)):
+        text = _page(fitted, out, *options)
+        assert '"starts":null' in text
+        assert "Largest errors" not in text
+        assert "C-0" not in text
 
 
 def _page(folder: Path, out: Path, *options: str) -> str:

@@ -280,7 +280,7 @@ def test_errors_name_what_is_inside(model, words):
 
 def test_a_pipeline_that_is_undone_whole_is_saved_and_predicts_the_table(tmp_path):
     pipeline = make_pipeline(StandardScaler(), small()).fit(X[NUMBERS], y)
-    bgn.save(pipeline, tmp_path / "model.json", rows=X)
+    bgn.save(pipeline, tmp_path / "model.json")
     loaded = bgn.load(tmp_path / "model.json")
     assert np.array_equal(loaded.predict(X[NUMBERS]), pipeline.predict(X[NUMBERS]))
 

@@ -161,10 +161,18 @@ def test_effects_tell_the_years_of_a_column(tmp_path) -> None:
     assert "Between 2011 and 2012: from" in path.read_text(encoding="utf-8")
 
 
-def test_the_typical_row_is_one_of_the_rows() -> None:
+def test_the_typical_row_is_made_of_medians() -> None:
     network = network_of(["a", "b"], 3)
     rows, target = rows_for(network, 31)
-    assert typical(Facts.of(network, rows, target, None, None)) in rows.tolist()
+    assert typical(Facts.of(network, rows, target, None, None)) == np.median(rows, axis=0).tolist()
+
+
+def test_the_typical_row_has_one_level_of_a_category_of_0_and_1() -> None:
+    schema = Schema(tuple(Column(f"c{k}", level_of=("c", k)) for k in range(3)))
+    network = network_of(["c0", "c1", "c2"], 3).changed(schema=schema)
+    for counts, wanted in (((4, 3, 2), [1.0, 0.0, 0.0]), ((2, 3, 2), [0.0, 1.0, 0.0]), ((1, 1, 2), [0.0, 0.0, 0.0])):
+        rows = np.repeat(np.vstack([np.eye(3), np.zeros(3)]), [*counts, 3 if sum(counts) < 5 else 1], axis=0)
+        assert typical(Facts.of(network, rows, np.zeros(len(rows)), None, None)) == wanted
 
 
 def test_the_typical_row_has_a_gap_where_most_have_one() -> None:

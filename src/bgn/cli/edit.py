@@ -93,7 +93,7 @@ def edit(
     log = (*file.edits, *editor.log)
     if out is not None:
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": rows.held_out, "edits": log}
-        save(editor.network, out, rows=X, units=file.units, **known)
+        save(editor.network, out, units=file.units, **known)
     if as_json:
         plain = {"edits": edits_out(editor.log), "equation": bgn.equation(editor.network, units=file.units)}
         show_json(plain | rows.counts | rows.test_errors(file.network, editor.network))

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import click
+import numpy as np
 
 from bgn.cli.behaviour import behaviour, behaviour_options
 from bgn.cli.card import compare, make_card
@@ -23,6 +24,8 @@ from bgn.inputs.file_format import FileFormat
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
 from bgn.inputs.target import TASKS, labelled
+from bgn.model.kept import RARE
+from bgn.model.network import Network
 from bgn.model.schema import Schema
 from bgn.preparation import MISSING
 from bgn.require import require
@@ -30,6 +33,8 @@ from bgn.whole_file import check_place, goes_through
 
 SIZE = 10
 """Questions of a first model: as many as a person reads."""
+MANY_RARE = 20
+"""Rare categories in a column, from which on they may tell who the rows are."""
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 
 
@@ -170,6 +175,10 @@ _machine_options = grouped(
 _result_options = grouped(
     click.option("-o", "--out", metavar="FILE", help="Save the model as JSON."),
     click.option("--report", metavar="FILE", help="Write a one-file web page about the model."),
+    click.option(
+        "--no-rows", is_flag=True,
+        help="Leave every row of DATA out of the page of --report, and notes, which may quote cells, out of --json.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print the card for machines."),
     click.option("-q", "--quiet", is_flag=True, help="No progress and no notes."),
 )
@@ -296,13 +305,27 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     return make(**chosen)
 
 
-def _with_raws(schema: Schema, read: Schema, target: str) -> Schema:
-    """Return the columns of a network with how they are read from a raw table, and what is imputed."""
+def _with_raws(schema: Schema, read: Schema, target: str, X: Any) -> Schema:
+    """Return the columns of a network with how they are read from a raw table, what is imputed, and which of 0 and 1
+    stand for a rare category."""
     columns = []
-    for column, other in zip(schema.columns, read.columns, strict=True):
+    flags = np.asarray(X, np.float64) if any(column.level_of for column in read.columns) else np.empty((0, 0))
+    for j, (column, other) in enumerate(zip(schema.columns, read.columns, strict=True)):
         typical = column.typical if other.typical is None else other.typical
-        columns.append(replace(column, level_of=other.level_of, part_of=other.part_of, typical=typical))
+        rare = column.rare if other.level_of is None else (1,) * bool(np.nansum(flags[:, j]) < RARE)
+        columns.append(replace(column, level_of=other.level_of, part_of=other.part_of, typical=typical, rare=rare))
     return replace(schema, columns=tuple(columns), target=target)
+
+
+def _tell_of_rare(network: Network) -> None:
+    """Warn of a column that the model asks about whose categories may tell who the rows are."""
+    for column in (network.schema.columns[j] for j in network.features_used):
+        if column.levels is not None and len(column.rare) > MANY_RARE:
+            note(
+                f"the model asks about {column.name!r}, and fewer than {RARE} training rows have "
+                f"{len(column.rare)} of its {len(column.levels)} categories: whoever has the model can read these. "
+                f"--drop {column.name!r} leaves the column out."
+            )
 
 
 def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered, options: dict[str, Any]) -> None:
@@ -311,7 +334,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
 
     started = time.perf_counter()
     model, rows = _fitted(given, options)
-    schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"])
+    schema = _with_raws(model.network_.schema, rows.preparation.schema, options["target"], rows.X)
     model.history_ = model.history_.with_schema(schema)
     model.network_ = model.history_.network()
     if hasattr(model, "intervals_"):
@@ -323,12 +346,13 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     figures = compare(model.network_, (rows.X, rows.y), rows.judged)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
-    kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": figures, "preparation": preparation}
+    kept: dict[str, Any] = {"units": units, "figures": figures, "preparation": preparation}
     kept["held_out"] = rows.held_out
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),
-        "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested),
+        "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested, rows=rows_in_page),
     }
+    rows_in_page = False if options["no_rows"] else None
     files, problems = {}, []
     for option, write in writers.items():
         if options[option]:
@@ -337,9 +361,11 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
                 files["model" if option == "out" else option] = options[option]
             except OSError as error:  # the card tells what was grown all the same
                 problems.append(f"--{option} {options[option]}: {error.strerror or error}; it was not written.")
+    if not options["quiet"]:
+        _tell_of_rare(model.network_)
     card = make_card(model, source.name, rows, figures, units, seconds, files)
     if options["as_json"]:
-        show_json(card.as_plain())
+        show_json((replace(card, notes=()) if options["no_rows"] else card).as_plain())
     else:
         card.show()
     if problems:

@@ -17,6 +17,10 @@ from bgn.inputs.refusal import check_there
 from bgn.persist import HeldOut, ModelFile
 from bgn.printable import clean
 
+no_rows_option = click.option(
+    "--no-rows", is_flag=True,
+    help="Leave every row of DATA out of what is written or served: values, keys, names and largest errors.",
+)  # fmt: skip
 page_options = grouped(
     click.option("--title", help="Heading of the page."),
     click.option(
@@ -26,6 +30,7 @@ page_options = grouped(
     ),
     click.option("--key", metavar="COL", help="Column by which readers find rows, beside their number in the file."),
     rows_option,
+    no_rows_option,
 )  # fmt: skip
 
 
@@ -92,30 +97,33 @@ def _word(value: Any) -> str:
 @page_options
 @click.option(
     "--start-rows", type=click.IntRange(0), metavar="N",
-    help="Most rows of DATA in the page, for readers to start from; all that fit unless told, 0 for none but the ten "
-    "with the largest errors.",
+    help="Most rows of DATA in the page, those with the largest errors first; as many as fit unless given.",
 )  # fmt: skip
 @json_option
 @reads_data
 def report(
     file: ModelFile, data: DataFile, out: str, title: str | None, labels: str | None, key: str | None,
-    which: str | None, start_rows: int | None, as_json: bool,
+    which: str | None, no_rows: bool, start_rows: int | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Write a one-file web page about a saved MODEL, judged on the rows of DATA.
 
     Of the file that the model was fitted to, the rows that were set aside judge, unless --rows says otherwise; where
-    rows judge that were learnt from, the page says so. The page holds the columns that the model uses of the rows that
-    readers can start from: leave them out with --start-rows 0 before the page goes to strangers.
+    rows judge that were learnt from, the page says so. The page contains rows of DATA, with the columns that the model
+    uses, and says how many: leave them out with --no-rows before the page goes to strangers.
 
     \b
     bgn report model.json houses.csv -o report.html
+    bgn report model.json patients.csv --no-rows
     bgn report churn.json customers.csv --labels labels.toml --key customerID
     """
     rows = ReportedRows.of(file, data, which, key)
-    more: dict[str, Any] = {"title": title, "labels": labels, "rows": start_rows}
+    if no_rows and start_rows:
+        asks = f"--no-rows leaves all rows out, and --start-rows {start_rows} asks for some"
+        raise click.UsageError(f"{asks}; choose one.")
+    more: dict[str, Any] = {"title": title, "labels": labels, "rows": False if no_rows else start_rows}
     bgn.write_report(file.model(), path=out, units=file.units, edits=file.edits, **rows.arguments, **more)
-    if start_rows != 0:
-        note(f"{clean(out)} holds rows of {data.name}, for readers to start from; --start-rows 0 leaves them out.")
+    if more["rows"] is None or more["rows"]:
+        note(f"{clean(out)} contains rows of {data.name}; --no-rows leaves them out.")
     if as_json:
         show_json({"report": out, "rows": len(rows.arguments["y"]), "test_rows": len(rows.arguments.get("y_test", ()))})
     else:

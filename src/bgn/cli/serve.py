@@ -27,13 +27,14 @@ from bgn.whole_file import check_place
 @reads_data
 def serve(
     file: ModelFile, data: DataFile, title: str | None, labels: str | None, key: str | None, which: str | None,
-    save: str | None, port: int, host: str, no_browser: bool, as_json: bool,
+    no_rows: bool, save: str | None, port: int, host: str, no_browser: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Open the report of a saved MODEL in the browser, with Python to answer what its readers ask.
 
-    The page is that of bgn report; here Python on this machine finds any row of DATA, explains predictions, proves the
-    cheapest change of several values, and tries edits on all training rows. Only this machine can reach it, and only
-    with the address that is printed. Nothing is written but the file of --save. Ctrl-C ends it.
+    The page is that of bgn report; here Python on this machine finds any row of DATA (not with --no-rows), explains
+    predictions, proves the cheapest change of several values, and tries edits on all training rows. Only this
+    machine can reach it, and only with the address that is printed. Nothing is written but the file of --save. Ctrl-C
+    ends it.
 
     \b
     bgn serve model.json houses.csv
@@ -53,12 +54,13 @@ def serve(
     names = (told.get("names"), told.get("names_test"))
     facts = replace(facts, names=names, learnt=told.get("learnt"), edits=file.edits)
     try:
-        server = ModelServer(ModelApp(kept, facts, title, save), host, port)
+        server = ModelServer(ModelApp(kept, facts, title, save, not no_rows), host, port)
     except OSError as error:
         raise Refused(f"cannot listen at {host}, port {port}: {error.strerror}. Name another with --port.") from None
     with server:
+        sees = f"can ask the model{'' if no_rows else f', and sees rows of {data.name}'}"
         if not server.local:
-            note(f"{host} can be reached from other machines: whoever has the address sees rows of {data.name}.")
+            note(f"{host} can be reached from other machines: whoever has the address {sees}.")
         _ = server.app.page  # so that what is wrong is told now
         if as_json:
             show_json({"url": server.url})

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.integers import Integers
+from bgn.model.kept import RARE
 from bgn.model.neuron import Coefficient, Neuron, Projection
 from bgn.model.schema import Column
 
@@ -156,6 +157,20 @@ def coding_of(columns: Sequence[Column], gaps: NDArray[np.bool_], sample: NDArra
     typical = tuple(_commonest(values, weight, n) if n is not None else _median(values, weight) for values, n in pairs)
     marked = (j for j in np.flatnonzero(gaps).tolist() if levels[j] is None or ordered[j])
     return Coding(levels, ordered, typical, tuple(marked))
+
+
+def rare_levels(
+    columns: Sequence[Column], sample: NDArray[Any], weight: Integers, unit: float
+) -> tuple[tuple[int, ...], ...]:
+    """The levels of each unordered category that fewer than ten rows have, of a sample whose rows weigh `unit` each."""
+    found = []
+    for column, codes in zip(columns, sample, strict=True):
+        levels = 0 if column.levels is None or column.ordered else len(column.levels)
+        there = ~np.isnan(codes) & (levels > 0)
+        counts = np.zeros(levels, np.int64)
+        np.add.at(counts, codes[there].astype(np.int64), weight[there])
+        found.append(tuple(np.flatnonzero(counts < RARE * unit).tolist()))
+    return tuple(found)
 
 
 def _median(values: NDArray[Any], weight: Integers) -> float:

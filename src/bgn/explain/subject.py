@@ -62,8 +62,8 @@ def decoded(network: Network, rows: Any) -> Any:
         return rows
     told = np.asarray(rows).astype(object)
     for j, kind in enumerate(network.schema.columns):
-        if kind.levels is not None:
-            told[:, j] = [None if code != code else kind.levels[int(code)] for code in rows[:, j]]
+        if kind.levels is not None:  # a column that was not read has zeros, and perhaps no levels
+            told[:, j] = [None if code != code or not kind.levels else kind.levels[int(code)] for code in rows[:, j]]
     return told
 
 

@@ -80,7 +80,7 @@ def _schema(rows: Roles, schema: Schema | None, gaps: bool) -> Schema:
         if column.levels is None:
             lacking = rows.coding is not None and j in rows.coding.marked
             column = replace(column, seen=(min(a[0], b[0]), max(a[1], b[1])), whole=a[2] and b[2], missing=lacking)
-        columns.append(replace(column, typical=typical))
+        columns.append(replace(column, typical=typical, rare=rows.rare[j] if rows.rare else ()))
     return replace(schema, columns=tuple(columns))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bgn.engines.class_part import part_of
-from bgn.engines.coding import Coding, coding_of
+from bgn.engines.coding import Coding, coding_of, rare_levels
 from bgn.engines.memory.engine import MemoryEngine
 from bgn.engines.memory.threads import ThreadPool
 from bgn.engines.protocol import Engine, Integers, Loss
@@ -52,6 +52,7 @@ class Roles:
     folds: tuple[Roles, ...] = ()  # to choose by, where there are no rows apart: all but a share, and that share
     reach: Reach | None = None  # of columns over all rows to learn from, those left out of a share included
     draft: MemoryEngine | None = None  # a part of very many rows, to draft layers on
+    rare: tuple[tuple[int, ...], ...] = ()  # by column of the table, the levels that few of the rows to learn from have
 
     @property
     def wide(self) -> bool:
@@ -114,6 +115,7 @@ def assign_roles(
     if columns is None:
         columns = Schema.of_numbers(len(gaps)).columns
     coding = coding_of(columns, gaps, sample.columns, sample.weight)
+    rare = rare_levels(columns, drawn.columns, drawn.weight, 2.0**scaled)
     plan = replace(plan, coding=coding, judge=judging(plan.loss, bounds))
     train = source.engine(plan, False)
     left_out = source.engine(plan, True) if plan.edge is not None else None
@@ -128,7 +130,7 @@ def assign_roles(
     folds = _folds(sample, plan, cv, 2.0**scaled, threads) if cv else ()
     searched = train if plan.limit is None and isinstance(train, MemoryEngine) else _engine_of(sample, plan, threads)
     draft = _engine_of(drawn, plan, threads) if draws else None
-    return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach, draft), scaled
+    return Roles(train, validation, searched, plan.coding, 2.0**scaled, threads, folds, reach, draft, rare), scaled
 
 
 def _together_seen(one: Reach, other: Reach) -> Reach:

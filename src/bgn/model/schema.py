@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,9 @@ class Column:
         For a number that is made of a column of dates or durations: that column's name, and how.
     missing : bool, default False
         For a number, whether some of the rows that a network was made from had no value.
+    rare : tuple of int, optional
+        After a fit, the numbers of the levels that fewer than ten training rows have; files may leave them out. Columns
+        are equal whatever these are.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Column:
     level_of: tuple[str, Level] | None = None
     part_of: TimePart | None = None
     missing: bool = False
+    rare: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.levels == ():  # there is none that a gap could count as

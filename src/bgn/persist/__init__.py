@@ -1,9 +1,10 @@
 """Models as files: versioned JSON that a person can read and a pull request can show.
 
 A file holds the schema (columns with levels, units and ranges), the network neuron by neuron, settings, figures, how
-the columns of a data file become features, and a few rows with their predictions, which :func:`load` computes again.
-Nothing in a file is executed. Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is
-read back before it gets its name. New files have version 2; `version1` tells those of version 1 in its words.
+the columns of a data file become features, and a few made-up rows with their predictions, which :func:`load` computes
+again. No row of a dataset is in it, and `bgn.model.kept` says which categories are. Nothing in a file is executed.
+Numbers are written by ``repr``, so a round trip is exact to the bit; what is written is read back before it gets its
+name. New files have version 2; `version1` tells those of version 1 in its words.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import bgn
 from bgn.conformal import Intervals
 from bgn.model.edits import Edit
+from bgn.model.kept import KeptLevels
 from bgn.model.network import Network
 from bgn.persist import estimator as estimators
 from bgn.persist import growth, parts, strict, version1
@@ -96,7 +98,6 @@ def save(
     model: Any,
     path: str | os.PathLike[str],
     *,
-    rows: Any = None,
     units: Mapping[str, str] | None = None,
     figures: Figures | None = None,
     preparation: Preparation | None = None,
@@ -112,9 +113,6 @@ def save(
         What to keep. An estimator's settings that are not plain values (a random generator) are kept as null.
     path : str or path-like
         Where; an existing file is replaced, and only once the new one is whole.
-    rows : array_like or frame, optional
-        The first five are stored with their predictions, for `load` to check; rows at the network's own thresholds
-        are made up when there are none.
     units, figures, preparation, held_out, intervals, edits : optional
         See :class:`ModelFile`. Figures that are not finite are left out; an estimator's own ``intervals_`` and
         ``edits_`` are kept.
@@ -128,7 +126,7 @@ def save(
     ...     bgn.load(os.path.join(folder, "model.json")) == network
     True
     """
-    model, rows = _undone(model, rows)
+    model = _undone(model)
     network = model if isinstance(model, Network) else getattr(model, "network_", None)
     if not isinstance(network, Network):
         raise TypeError(
@@ -139,10 +137,11 @@ def save(
     if sum(layer.width * layer.n_inputs for layer in network.layers) > networks.MOST_WEIGHTS:
         raise ValueError(f"model must have at most {networks.MOST_WEIGHTS} weights, zeros included, to be saved.")
     try:
-        content = _content(model, network, rows, units or {}, figures or {}, preparation)
+        content = _content(model, network, units or {}, figures or {}, preparation)
         content |= {} if held_out is None else {"held_out": asdict(held_out)}
         sure = intervals or getattr(model, "intervals_", None)
-        content |= {} if sure is None or sure.network != network else {"intervals": intervals_out(sure)}
+        if sure is not None and sure.network == network:
+            content |= {"intervals": intervals_out(KeptLevels.of(network).intervals(sure))}
         log = getattr(model, "edits_", ()) if edits is None else edits
         content |= {"edits": edits_out(log)} if log else {}
         written = (layout(content) + "\n").encode("utf-8", "backslashreplace")  # as JSON escapes what UTF-8 lacks
@@ -154,10 +153,10 @@ def save(
     write_whole(path, written)
 
 
-def _undone(model: Any, rows: Any) -> tuple[Any, Any]:
+def _undone(model: Any) -> Any:
     """Return a pipeline's estimator, with a network that reads the table itself; refuse where there is none."""
     if not is_wrapped(model):
-        return model, rows
+        return model
     seen = see_through(model)
     if not seen.whole:
         raise ValueError(
@@ -165,14 +164,18 @@ def _undone(model: Any, rows: Any) -> tuple[Any, Any]:
             f"{seen.note} Save its estimator instead, which reads what the steps make: "
             "bgn.save(bgn.pipelines.see_through(model).estimator, path)."
         )
-    return seen.model, seen.rows(rows)
+    return seen.model
 
 
 def _content(
-    model: Any, network: Network, rows: Any, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
+    model: Any, network: Network, units: Mapping[str, str], figures: Figures, preparation: Preparation | None
 ) -> dict[str, Any]:
     """Return what a file holds, in order, as plain values."""
     kind = "network" if model is network else estimators.kind_of(network)
+    kept = KeptLevels.of(network)
+    history, network = _history(model, network, kept), kept.network(network)
+    if preparation is not None:
+        preparation = replace(preparation, schema=kept.schema(preparation.schema))
     return {
         "format": _FORMAT,
         "version": _VERSION,
@@ -182,16 +185,16 @@ def _content(
         "units": dict(units),
         "settings": None if kind == "network" else estimators.settings_out(model, kind),
         "network": networks.network_out(network),
-        "history": _history(model, network),
+        "history": history,
         "figures": {who: _finite(each) for who, each in figures.items()},
         "preparation": None if preparation is None else parts.preparation_out(preparation, network.schema),
-        "checks": parts.checks_out(network, rows),
+        "checks": parts.checks_out(network),
     }
 
 
 def plain_content(network: Network, units: Mapping[str, str], edits: Sequence[Edit]) -> dict[str, Any]:
     """Return what the file of a network alone holds, as plain values."""
-    return _content(network, network, None, units, {}, None) | ({"edits": edits_out(edits)} if edits else {})
+    return _content(network, network, units, {}, None) | ({"edits": edits_out(edits)} if edits else {})
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -229,10 +232,10 @@ def _naming(path: str | os.PathLike[str], use: Callable[[ModelFile], Result]) ->
         raise ModelFileError(f"{os.fspath(path)} cannot be loaded: {error}") from None
 
 
-def _history(model: Any, network: Network) -> dict[str, Any] | None:
+def _history(model: Any, network: Network, kept: KeptLevels) -> dict[str, Any] | None:
     """Return how a network grew, unless it was not kept or the network has been changed since."""
     history = getattr(model, "history_", None)
-    return None if history is None or history.network() != network else growth.history_out(history)
+    return None if history is None or history.network() != network else growth.history_out(kept.history(history))
 
 
 def _finite(figures: Mapping[str, float]) -> dict[str, float]:

@@ -53,7 +53,7 @@ def schema_out(schema: Schema) -> dict[str, Any]:
 
 
 def _column_out(column: Column) -> str | dict[str, Any]:
-    found = {each.name: getattr(column, each.name) for each in fields(Column)}
+    found = {each.name: getattr(column, each.name) for each in fields(Column) if each.name != "rare"}
     found = {name: value for name, value in found.items() if name == "name" or value != getattr(Column, name)}
     if column.levels is not None:
         found["levels"] = [level_out(level) for level in column.levels]

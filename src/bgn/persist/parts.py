@@ -124,10 +124,9 @@ def held_out_in(value: Any, where: str) -> HeldOut:
 # -- checks ---------------------------------------------------------------------------------------------------
 
 
-def checks_out(network: Network, rows: Any) -> list[dict[str, Any]]:
-    """Return a few rows with their predictions, made up where there are none."""
-    given = rows is not None and len(rows)
-    inputs = network._rows(rows[:_CHECKS]) if given else _threshold_rows(network)
+def checks_out(network: Network) -> list[dict[str, Any]]:
+    """Return a few made-up rows with their predictions; a row of a dataset would leave the machine with the file."""
+    inputs = _threshold_rows(network)
     columns = [
         [None if np.isnan(value) else value if column.levels is None else column.levels[int(value)] for value in values]
         for column, values in zip(network.schema.columns, inputs.T.tolist(), strict=True)

@@ -153,11 +153,11 @@ def confusion(facts: Facts) -> dict[str, Any]:
     return {"words": words, "rows": rows}
 
 
-def worst(facts: Facts) -> list[dict[str, Any]]:
+def worst(facts: Facts, most: int = WORST) -> list[dict[str, Any]]:
     """Return the rows to whose class the least probability was given, the least first."""
     judged = judged_rows(facts)
     words, given = words_of(facts.network), judged.log_probabilities[np.arange(len(judged.codes)), judged.codes]
-    order = np.argsort(given, kind="stable")[:WORST]
+    order = np.argsort(given, kind="stable")[:most]
     return [
         {
             "row": int(i),

@@ -9,18 +9,14 @@ import numpy as np
 from bgn.explain.subject import gap_of
 from bgn.model.network import Network
 from bgn.model.schema import level_word
+from bgn.model.step import Floats
 from bgn.printable import clean
 from bgn.report.facts import Facts
 
 
 def controls(facts: Facts) -> list[dict[str, Any]]:
     """Return what the what-if form offers: a number per column in use, or one menu for the levels of a category."""
-    groups = {
-        i: (name, members)
-        for name, members in facts.network.schema.level_columns.items()
-        if np.isin(facts.rows[:, members], (0.0, 1.0)).all() and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
-        for i in members
-    }
+    groups = {i: (name, members) for name, members in _choices(facts).items() for i in members}
     offered = []
     for i in facts.used:
         if facts.network.schema.columns[i].levels is not None:
@@ -28,6 +24,15 @@ def controls(facts: Facts) -> list[dict[str, Any]]:
         else:
             offered.append(_choice(facts, *groups[i]) if i in groups else _field(facts, i))
     return [control for k, control in enumerate(offered) if control not in offered[:k]]  # a category once
+
+
+def _choices(facts: Facts) -> dict[str, list[int]]:
+    """Return the 0/1 columns of every category of which a row has one level, or none."""
+    return {
+        name: members
+        for name, members in facts.network.schema.level_columns.items()
+        if np.isin(facts.rows[:, members], (0.0, 1.0)).all() and (facts.rows[:, members].sum(axis=1) <= 1.0).all()
+    }
 
 
 def _field(facts: Facts, i: int) -> dict[str, Any]:
@@ -81,15 +86,30 @@ def _choice(facts: Facts, name: str, members: list[int]) -> dict[str, Any]:
 
 
 def typical(facts: Facts) -> list[float | None]:
-    """Return the row nearest to the medians, in units of each column's spread.
+    """Return a row that is made up: the median of every number, the most common category, missing where most rows are.
 
-    It is a real row, so categories stay whole, among those with gaps where most rows have some and nowhere else.
+    A median is a value of the column, so that whole numbers stay whole.
     """
-    rows, gaps = facts.standardised[0], np.isnan(facts.rows)
-    distance = np.abs(rows - np.median(rows, axis=0)).sum(axis=1)
-    odd = (gaps == (gaps.mean(axis=0) < 0.5)).sum(axis=1)
-    distance = np.where(odd > odd.min(), np.inf, distance)
-    return [None if value != value else float(value) for value in facts.rows[int(np.argmin(distance))]]
+    schema = facts.network.schema
+    found = [_middle(values, of.levels is not None) for of, values in zip(schema.columns, facts.rows.T, strict=True)]
+    for members in _choices(facts).values():
+        counts = facts.rows[:, members].sum(axis=0)
+        commonest = int(np.argmax(counts))
+        none = len(facts.rows) - counts.sum() > counts[commonest]
+        for k, i in enumerate(members):
+            found[i] = float(k == commonest and not none)
+    return found
+
+
+def _middle(values: Floats, category: bool) -> float | None:
+    """Return the median of numbers, or the most common code of a category; None where most are missing."""
+    known = values[~np.isnan(values)]
+    if 2 * len(known) < len(values) or not len(known):
+        return None
+    if not category:
+        return float(np.sort(known)[len(known) // 2])
+    codes, counts = np.unique(known, return_counts=True)
+    return float(codes[np.argmax(counts)])
 
 
 def thresholds(network: Network) -> dict[str, Any]:

@@ -198,6 +198,7 @@
     cell(made, button);
     return made;
   }
+  const count = (rows) => `${rows} ${rows === 1 ? "row" : "rows"}`;
   function show() {
     const state = now();
     const shown = all ? state.lines : state.lines.slice(0, FOLDED);
@@ -223,11 +224,11 @@
     byId("edit-log").replaceChildren(...states.slice(1).map((each) => {
       const entry = each.log[each.log.length - 1];
       const made = document.createElement("li");
-      made.textContent = `${entry.what}${entry.why ? ` (${entry.why})` : ""}: ${entry.changed} of ${entry.rows} rows predicted otherwise`;
+      made.textContent = `${entry.what}${entry.why ? ` (${entry.why})` : ""}: ${entry.changed} of ${count(entry.rows)} predicted otherwise`;
       return made;
     }));
     const others = found.filter((each, k) => each !== old[k]).length;
-    byId("edit-note").textContent = steps ? `${steps} ${steps === 1 ? "change" : "changes"}; ${others} of ${found.length} rows below are predicted otherwise than at the start.` : "Nothing is changed yet.";
+    byId("edit-note").textContent = steps ? `${steps} ${steps === 1 ? "change" : "changes"}; ${others} of ${count(found.length)} below predicted otherwise than at the start.` : "Nothing is changed yet.";
     if (window.bgn.edited?.listen) window.bgn.edited.listen(state.done);
   }
 
@@ -241,10 +242,11 @@
     made.network.base = turn * state.base;
     made.edits = state.log;
     const levels = made.schema.columns;
-    const word = (value, j) => (Array.isArray(levels) && levels[j].levels ? levels[j].levels[value] : value);
+    const code = (value, j) => (Array.isArray(levels) && levels[j].levels ? levels[j].levels.indexOf(value) : value);
     const predict = predictor({ ...state, weights: made.network.output_weights, base: made.network.base });
-    made.checks = editing.rows.filter((row) => !row.values.includes(null)).slice(0, 5)
-      .map((row) => ({ inputs: row.values.map(word), prediction: predict(row.values) }));
+    // The made-up rows of the file, predicted anew; a row of the dataset has no place in it.
+    made.checks = made.checks.filter((each) => !each.inputs.includes(null))
+      .map(({ inputs }) => ({ inputs, prediction: predict(inputs.map(code)) }));
     return JSON.stringify(made, null, 1);
   }
 

@@ -21,6 +21,7 @@ from bgn.explain.shap import MAX_PLAYERS, shap_values
 from bgn.explain.subject import clipped_network, of_codes, rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
 from bgn.model.edits import Edit
+from bgn.model.kept import RARE, KeptLevels
 from bgn.model.network import Network
 from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
@@ -77,7 +78,8 @@ class Facts:
         """Check the arguments of a report and work out what it needs."""
         turned, original = is_turned(clipped_network(model)), as_told(clipped_network(model))
         called = PageLabels.of(original.schema, labels, units)
-        network, coded = original.changed(schema=called.schema), of_codes(original)
+        nameless = KeptLevels({}, KeptLevels.of(original).nameless)
+        network, coded = original.changed(schema=nameless.schema(called.schema)), of_codes(original)
         rows, target = _rows_and_target(original, X, y, "X", "y")
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together; got one without the other.")
@@ -252,10 +254,18 @@ def errors(truth: Floats, guess: Floats) -> dict[str, float]:
     return {"rmse": math.sqrt(mse), "mae": float(np.mean(np.abs(residual))), "r2": r2}
 
 
-def worst(facts: Facts) -> list[dict[str, Any]]:
+def columns_shown(facts: Facts) -> list[int]:
+    """Return the columns whose values a page has of rows: those in use, the most important first, and the other 0/1
+    columns of their categories."""
+    used = set(facts.network.features_used)
+    groups = [members for members in facts.network.schema.level_columns.values() if used.intersection(members)]
+    return list(dict.fromkeys([*facts.used, *(i for members in groups for i in members)]))
+
+
+def worst(facts: Facts, most: int = WORST) -> list[dict[str, Any]]:
     """Return the rows with the largest errors, the largest first."""
     residual = facts.judged_target - facts.predictions
-    order = np.argsort(-np.abs(residual), kind="stable")[:WORST]
+    order = np.argsort(-np.abs(residual), kind="stable")[:most]
     return [
         {
             "row": int(i),
@@ -280,8 +290,12 @@ def _range(facts: Facts, i: int, of: Column, column: Floats) -> dict[str, Any]:
     codes, counts = np.unique(known, return_counts=True)
     about: dict[str, Any] = {"levels": None, "low": 0.0, "median": 0.0, "high": 0.0}
     if of.levels is not None:
-        common = [clean(level_word(of.levels[int(code)]), 24) for code in codes[np.argsort(-counts, kind="stable")]]
-        about["levels"] = ", ".join(common[:_LEVELS]) + ("" if len(common) <= _LEVELS else ", ...")
+        order = np.argsort(-counts, kind="stable")
+        if i not in facts.network.features_used:  # a name that one row has alone is as good as the row
+            order = order[counts[order] >= RARE]
+        common = [clean(level_word(of.levels[int(code)]), 24) for code in codes[order]]
+        told = [*common[:_LEVELS], *["..."] * (len(common[:_LEVELS]) < len(codes))]
+        about["levels"] = ", ".join(told) if common else f"none that {RARE} rows have"
     elif len(known):
         about |= {"low": float(known.min()), "median": float(np.median(known)), "high": float(known.max())}
     return {

@@ -44,14 +44,16 @@ _FOLDED = 20  # questions that are seen before the others are unfolded
 
 @dataclass(frozen=True)
 class PageSettings:
-    """How a page is written: its heading, digits of what is measured, most rows to start from, more scripts.
+    """How a page is written: its heading, digits of what is measured, most rows in it, more scripts.
 
-    `live` is the script of a page whose model answers from a server, with what it is told.
+    `rows` is the most rows of the dataset that are in the page, None for as many as fit. `live` is the script of a page
+    whose model answers from a server, with what it is `told`; such a page has the rows that it lists, and the server
+    the others.
     """
 
     title: str | None = None
     digits: int = 3
-    most_rows: int | None = None
+    rows: int | None = None
     live: str = ""
     told: Mapping[str, Any] | None = None
 
@@ -64,7 +66,8 @@ def render(facts: Facts, settings: PageSettings) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures = classes.quality(facts) if facts.classes else quality(facts)
     target, controls, card = sentences.target_of(facts), offers.controls(facts), ModelCard.of(facts)
-    drawings, worst = _drawings(facts), _worst(facts, settings.digits)
+    drawings, worst = _drawings(facts), _worst(facts, settings)
+    known = None if settings.live else starts(facts, settings.rows, [one["row"] for one in worst])
     editable = editing(facts, _tried(facts, worst))
     page = _template().render(
         title=clean(settings.title or facts.labels.title or f"How {target} is predicted"),
@@ -72,6 +75,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         target=target,
         unit=facts.quantity,
         sentence=sentences.sentence(facts, measures[0]) + sentences.promised(facts),
+        contained=_contained(facts, settings, known, worst),
         facts=facts,
         card=card,
         terms=[term.condition for term in facts.terms.terms],
@@ -104,7 +108,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
         script_hash=f"sha256-{digest}",
         live=bool(settings.live),
         editing=editable is not None,
-        data=markup(_data(facts, settings, card, controls, worst, editable, drawings)),
+        data=markup(_data(facts, settings, card, controls, worst, editable, drawings, known)),
     )
     return visible(str(page))
 
@@ -160,13 +164,27 @@ def _drawing_label(facts: Facts) -> str:
     return f"The network: {told.count_of(len(facts.used), 'feature')}, {widths}, one prediction."
 
 
-def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
+def _contained(
+    facts: Facts, settings: PageSettings, known: dict[str, Any] | None, worst: list[dict[str, Any]]
+) -> str:  # fmt: skip
+    """Say how many rows of the dataset are in the page."""
+    if settings.live:
+        return sentences.served(settings.told or {}, len(worst))
+    keyed = any(not name.isdigit() for names in facts.names for name in names or ())
+    return sentences.contained(0 if known is None else known["count"], len(worst), keyed)
+
+
+def _worst(facts: Facts, settings: PageSettings) -> list[dict[str, Any]]:
     """Return the table of largest errors, written."""
+    most = told.WORST if settings.rows is None else min(settings.rows, told.WORST)
+    if not most:
+        return []
+    digits, typical, shown = settings.digits, offers.typical(facts), told.columns_shown(facts)
     write: Callable[[float], str]
     if facts.classes:
-        found, write = classes.worst(facts), str
+        found, write = classes.worst(facts, most), str
     else:
-        found = told.worst(facts)
+        found = told.worst(facts, most)
         scale = [max(abs(one["truth"]) for one in found) or 1.0]
 
         def write(value: float) -> str:
@@ -177,6 +195,7 @@ def _worst(facts: Facts, digits: int) -> list[dict[str, Any]]:
         one
         | {key: write(one[key]) for key in keys}
         | {"name": facts.called(one["row"]), "cells": _cells(facts, one["values"])}
+        | {"values": [value if i in shown else typical[i] for i, value in enumerate(one["values"])]}
         for one in found
     ]
 
@@ -260,7 +279,7 @@ def _details(facts: Facts, card: ModelCard, drawings: list[Drawing]) -> tuple[li
 
 def _data(
     facts: Facts, settings: PageSettings, card: ModelCard, controls: list[dict[str, Any]], worst: list[dict[str, Any]],
-    editable: dict[str, Any] | None, drawings: list[Drawing],
+    editable: dict[str, Any] | None, drawings: list[Drawing], known: dict[str, Any] | None,
 ) -> str:  # fmt: skip
     """Return what the page's script reads, as JSON that cannot end its own element."""
     details, groups = _details(facts, card, drawings)
@@ -288,7 +307,7 @@ def _data(
         "turned": facts.turned,
         "interval": _interval(facts),
         "members": _members(facts),
-        "starts": starts(facts, settings.most_rows),
+        "starts": known,
         "editing": editable,
         "live": settings.told,
     }

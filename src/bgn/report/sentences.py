@@ -103,6 +103,36 @@ def quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
     return f"{note}Here {best['name']} has a smaller error, by {percent(gap)}: consider it."
 
 
+def contained(count: int, listed: int, keyed: bool) -> str:
+    """Say how many rows of the dataset a page contains, and how to leave them out.
+
+    Examples
+    --------
+    >>> print(contained(0, 0, False))
+    This page contains no rows of the dataset.
+    >>> print(contained(1, 1, False).partition(". ")[0])
+    This page contains 1 row of the dataset (the values of the columns that the model uses, and the target)
+    """
+    if not count:
+        return "This page contains no rows of the dataset."
+    what = f"{'their names or keys, ' if keyed else ''}the values of the columns that the model uses, and the target"
+    some = "" if count == listed else f"; {listed} of them are listed with their errors"
+    return (
+        f"This page contains {told.count_of(count, 'row')} of the dataset ({what}){some}. To leave them out, write it "
+        "with rows=False (on the command line, --no-rows)."
+    )
+
+
+def served(answers: Mapping[str, Any], listed: int) -> str:
+    """Say how many rows of the dataset a page contains whose server answers for others."""
+    if not answers.get("rows"):
+        return contained(0, 0, False)
+    return (
+        f"This page contains {told.count_of(listed, 'row')} of the dataset, listed with their errors, and can look up "
+        f"each of {answers['rows']:,}. To leave them out, start it with --no-rows."
+    )
+
+
 def _learnt(facts: Facts) -> str:
     """Say that no rows were held out, and what that does to the figures."""
     rival, count = "logistic" if facts.classes else "linear", len(facts.judged_rows)

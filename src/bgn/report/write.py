@@ -27,14 +27,18 @@ def write_report(
     model: Any, X: Any, y: ArrayLike, path: str | os.PathLike[str], *, X_test: Any = None,
     y_test: ArrayLike | None = None, title: str | None = None, digits: int = 3, units: Mapping[str, str] | None = None,
     labels: Mapping[str, Any] | str | os.PathLike[str] | None = None, edits: Sequence[Edit] | None = None,
-    names: Sequence[Any] | None = None, names_test: Sequence[Any] | None = None, rows: int | None = None,
+    names: Sequence[Any] | None = None, names_test: Sequence[Any] | None = None, rows: int | bool | None = None,
     learnt: int | None = None,
 ) -> Path:  # fmt: skip
     """Write one HTML file that tells the whole story of a model to somebody who has no Python.
 
     The file opens from disk, asks nothing of any network, prints well, and holds the model itself: readers change a row
-    and see the prediction, to the last bit that of ``predict``. Of the data it holds ranges, counts, ten rows with the
-    largest errors and, unless `rows` is 0, what the model uses of the rows that readers can start from.
+    and see the prediction, to the last bit that of ``predict``.
+
+    It contains rows of the dataset, and its first lines say how many: the ten with the largest errors and others that
+    readers can start from, with their names, the values of the columns that the model uses, and the target.
+    ``rows=False`` leaves all of them out. What is left are counts, and of every column the lowest value, the median and
+    the highest, or the categories that ten rows or more have.
 
     Parameters
     ----------
@@ -57,7 +61,9 @@ def write_report(
         What an expert changed, from :func:`bgn.edit`; an estimator's own ``edits_`` unless told.
     names, names_test : sequence, optional
         What the rows of `X` and `X_test` are called, such as a key; numbers from 1 unless told.
-    rows : int, optional, the most rows that readers can start from; as many as fit unless told
+    rows : int or bool, optional
+        The most rows of the dataset in the page, those with the largest errors first; as many as fit unless given.
+        False or 0 for none.
     learnt : int, optional, how many of the rows the model learnt from, where no others judge
 
     Returns
@@ -79,7 +85,8 @@ def write_report(
     facts = Facts.of(model, X, y, X_test, y_test, labels, units)
     log: Sequence[Edit] = getattr(model, "edits_", ()) if edits is None else edits
     facts = replace(facts, edits=tuple(log), names=_called(facts, names, names_test), learnt=learnt)
-    write_whole(path, render(facts, PageSettings(title, digits, rows)).encode("utf-8"))
+    most = None if rows is None or rows is True else int(rows)
+    write_whole(path, render(facts, PageSettings(title, digits, most)).encode("utf-8"))
     return Path(path)
 
 
@@ -94,10 +101,12 @@ def _called(facts: Facts, names: Sequence[Any] | None, names_test: Sequence[Any]
     return found[0], found[1]
 
 
-def _check(digits: int, rows: int | None, model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
+def _check(digits: int, rows: int | bool | None, model: Any, y: ArrayLike, y_test: ArrayLike | None) -> None:
     """Refuse a model of another kind, and numbers whose errors cannot be measured."""
-    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 0):
-        raise ValueError(f"rows must be a whole number from 0 on, or None for as many as fit; got {rows!r}.")
+    if rows is not None and (not isinstance(rows, int) or rows < 0):
+        raise ValueError(
+            f"rows must be False for none, a whole number for the most, or None for as many as fit; got {rows!r}."
+        )
     if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= 17:
         raise ValueError(f"digits must be a whole number from 1 to 17; got {digits!r}.")
     network = clipped_network(model)

@@ -27,9 +27,10 @@ from bgn.persist import ModelFile, save
 from bgn.persist.edits import edits_out
 from bgn.printable import clean
 from bgn.report import facts as told
-from bgn.report.facts import Facts
+from bgn.report.controls import typical
+from bgn.report.facts import WORST, Facts
 from bgn.report.page import PageSettings, render
-from bgn.report.starts import BETWEEN, all_starts
+from bgn.report.starts import BETWEEN, KnownRows
 from bgn.serve import asked
 from bgn.serve.asked import BadRequest
 
@@ -52,6 +53,8 @@ class ModelApp:
         Heading of the page.
     save_to : path, optional
         The only file that is ever written; None for none.
+    rows : bool, default True
+        Whether the page lists rows, and readers can look them up.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class ModelApp:
     facts: Facts
     title: str | None = None
     save_to: str | os.PathLike[str] | None = None
+    rows: bool = True
     _one_at_a_time: Lock = field(default_factory=Lock, repr=False)
 
     def answer(self, question: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,39 +98,46 @@ class ModelApp:
     def page(self) -> bytes:
         """The page, which asks its questions here."""
         script = files("bgn.serve").joinpath("live.js").read_text(encoding="utf-8")
-        told = {"save": None if self.save_to is None else Path(self.save_to).name, "rows": len(self._starts[1])}
-        return render(self.facts, PageSettings(self.title, 3, 0, script, told)).encode("utf-8")
+        told: dict[str, Any] = {"save": None if self.save_to is None else Path(self.save_to).name}
+        told |= {"rows": len(self._known.names) if self.rows else 0}
+        most = WORST if self.rows else 0
+        return render(self.facts, PageSettings(self.title, 3, most, script, told)).encode("utf-8")
 
     @property
     def _network(self) -> Network:
         return self.facts.original
 
     @cached_property
-    def _starts(self) -> tuple[Floats, list[str], Floats]:
-        return all_starts(self.facts)
+    def _known(self) -> KnownRows:
+        return KnownRows.of(self.facts)
 
     @cached_property
     def _places(self) -> dict[str, int]:
         """Where rows are, by number and by key."""
         found: dict[str, int] = {}
-        for place, name in enumerate(self._starts[1]):
+        for place, name in enumerate(self._known.names):
             for part in (name, *name.split(BETWEEN)):
                 found.setdefault(part.strip().casefold(), place)
         return found
 
     def _row(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer which values a row has."""
+        """Answer which values a row has, of the columns that the model uses."""
         asked.only(body, "name")
+        if not self.rows:
+            raise BadRequest("Rows of the dataset are left out here: it was started with --no-rows.")
         name = asked.words(body.get("name"), "name").strip()
-        rows, names, truth = self._starts
+        rows, names, truth = self._known.rows, self._known.names, self._known.truth
         place = self._places.get(name.casefold())
         if place is None:
             raise BadRequest(f"There is no row {name[:40]!r}. The first is {names[0]}, the last {names[-1]}.")
         labels = [clean(level_word(each)) for each in class_labels(self.facts.network)] if self.facts.classes else None
-        known = float(truth[place])
+        known, shown = float(truth[place]), told.columns_shown(self.facts)
         return {
             "name": names[place],
-            "values": [None if value != value else value for value in rows[place].tolist()],
+            "values": [
+                made_up if i not in shown else None if value != value else value
+                for i, (value, made_up) in enumerate(zip(rows[place].tolist(), typical(self.facts), strict=True))
+            ],
             "truth": None if known != known else labels[int(known)] if labels else known,
         }
 
@@ -253,9 +264,8 @@ class ModelApp:
     def _write(self, editor: Editor, path: str | os.PathLike[str]) -> None:
         file = self.file
         known: dict[str, Any] = {"preparation": file.preparation, "held_out": file.held_out}
-        rows = decoded(self._network, self.facts.rows[:5])
         network = swapped(editor.network) if self.facts.turned else editor.network
-        save(network, path, rows=rows, units=file.units, edits=(*file.edits, *editor.log), **known)
+        save(network, path, units=file.units, edits=(*file.edits, *editor.log), **known)
 
 
 def _limits(network: Network, row: Floats, stay: set[int]) -> dict[str, Any]:

@@ -24,7 +24,7 @@
 
   // -- rows by number or key --------------------------------------------------------------------------------------
 
-  byId("find-row").hidden = false;
+  byId("find-row").hidden = !live.rows;
   byId("find-row").addEventListener("submit", async (event) => {
     event.preventDefault();
     const note = byId("find-note");
