@@ -113,7 +113,8 @@ def distil(
     parameters |= {"max_width": max_width, "random_state": random_state}
     student: Any
     if teacher.classes is None:
-        student = BGNRegressor(**_bounds(model) | parameters).fit(_rows_at(X, learn), teacher.values[learn])
+        given = {"task": "regression"} | _bounds(model) | parameters
+        student = BGNRegressor(**given).fit(_rows_at(X, learn), teacher.values[learn])
     else:
         student = _of_probabilities(BGNClassifier(**parameters), X, teacher, learn, random_state)
     found = _Predictions.of(student, _rows_at(X, judge))

@@ -248,7 +248,7 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("x,y\n,1\n,2\n")
     for arguments, message in (
         ((path, "-t", "price"), "--target: "),
-        ((path, "-t", "kind", "--task", "numbers"), "column 'kind' must hold numbers; it holds "),
+        ((path, "-t", "kind", "--task", "regression"), "column 'kind' must hold numbers; it holds "),
         ((path, "-t", "rent", "--drop", "price"), "--drop: "),
         ((path, "-t", "rent", "--drop", "rent"), "--drop: 'rent' is the target"),
         ((path, "-t", "rent", "--categorical", "price"), "--categorical: "),

@@ -66,7 +66,7 @@ def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
     assert "--missing impute needs all rows in memory" in refused("-t", "rent", "--missing", "impute")
     whole = "-t", "rent", "--missing", "refuse"
     assert "3 of 300 rows have missing values ('area' 1, 'kind' 1, 'rent' 1); add --missing drop" in refused(*whole)
-    numbers = "-t", "quarter", "--drop", "listed", "--task", "numbers"
+    numbers = "-t", "quarter", "--drop", "listed", "--task", "regression"
     assert "--target: column 'quarter' must hold numbers" in refused(*numbers)
     assert "has no column 'price'" in refused("-t", "price")
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")

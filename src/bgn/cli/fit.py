@@ -67,7 +67,11 @@ _column_options = grouped(
     click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs."),
     click.option(
         "--task", type=click.Choice(TASKS),
-        help="What the target holds; words, true and false, and two different whole numbers are classes unless told.",
+        help="What the target is for; words, true and false, and two different whole numbers are classes unless told.",
+    ),
+    click.option(
+        "--merge-rare", type=click.IntRange(1), metavar="N",
+        help="Merge all classes of fewer than N rows into one class, 'other'.",
     ),
     click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more."),
     click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names."),
@@ -282,7 +286,7 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     if classes and options["paper"]:
         raise Refused("--paper is an algorithm for numbers, and the target has classes; leave it out.")
     if not classes and options["class_weight"]:
-        raise Refused("--class-weight is for classes, and the target holds numbers; insist with --task classes.")
+        raise Refused("--class-weight is for classes, and the target holds numbers; add --task classification if these are classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     if options["accurate"]:
@@ -291,6 +295,7 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
         make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
     chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
+    chosen |= {} if classes else {"task": "regression"}
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
         chosen["cv"] = None
     return make(**chosen)

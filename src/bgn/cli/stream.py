@@ -22,7 +22,7 @@ from bgn.inputs.files import Parquet
 from bgn.inputs.frames import Kinds
 from bgn.inputs.refusal import Refused
 from bgn.inputs.stamp import Stamp
-from bgn.inputs.target import classes_of, target_values
+from bgn.inputs.target import tallied, target_of, target_values
 from bgn.inputs.training import GapCount, gaps_in
 from bgn.model.schema import Schema
 from bgn.model.step import Floats
@@ -74,7 +74,10 @@ class Streamed(BlockwiseRows):
         self._target = self.target_name = wanted.target
         self._names = wanted.features()
         targets = (table.column(self._target) for table in self._stamp.watch(self._table.blocks([self._target])))
-        self.classes, noted = classes_of(targets, self._target, wanted.choices.task)
+        task, merge_rare = wanted.choices.task, wanted.choices.merge_rare
+        tallies = (tallied(column, every=merge_rare is not None) for column in targets)
+        found = target_of(tallies, self._target, task, merge_rare)
+        self.classes, self._merged = found.classes, found.merged
         self.n_rows, target, notes = self._survey()
         if not self._names:
             raise Refused(f"{source.name} has no column with values to learn from.")
@@ -83,9 +86,9 @@ class Streamed(BlockwiseRows):
         self._edge = edge_of(self._hashes, wanted.test)
         self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
         schema = self._kinds().schema(self._target)
-        self.notes = (*[noted] * bool(noted), *notes, *prepare.read_as_words(schema))
+        self.notes = (*[found.note] * bool(found.note), *notes, *prepare.read_as_words(schema))
         schema = prepare.in_numbers(schema) if self.numbers else schema
-        self.preparation = Preparation(schema, date_format=wanted.choices.date_format)
+        self.preparation = Preparation(schema, date_format=wanted.choices.date_format, merged=self._merged)
         self.names, self.n_columns = schema.names, len(schema)
 
     @property
@@ -132,7 +135,7 @@ class Streamed(BlockwiseRows):
         first = 1
         names = [*dict.fromkeys([*self._names, self._target, *self._keys.columns])]
         for raw in self._stamp.watch(self._table.blocks(names, rows_in(BLOCK_BYTES, len(names)))):
-            y, _ = target_values(raw.column(self._target), self.classes)
+            y, _ = target_values(raw.column(self._target), self.classes, merged=self._merged)
             yield first, raw, prepare.learn(raw.select(self._names), self._choices.categorical), y
             first += len(y)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from bgn.inputs.arguments import chosen
 from bgn.inputs.file_format import GAPS, FileFormat
 from bgn.inputs.files import RawTable, open_any
-from bgn.inputs.findings import Finding, all_findings, pending, serious
+from bgn.inputs.findings import Finding, Known, all_findings, pending, said_at_fit
 from bgn.inputs.refusal import check_there
 from bgn.inputs.survey import ColumnFacts, surveyed
 from bgn.printable import clean, visible
@@ -150,6 +151,8 @@ def check(
     gaps: Sequence[str] = GAPS,
     sheet: str | None = None,
     date_format: str | None = None,
+    header: bool | None = None,
+    task: str | None = None,
 ) -> TableCheck:
     """Look at a raw table before anything is learnt from it.
 
@@ -160,8 +163,10 @@ def check(
         columns by name.
     target : str, optional
         The column to predict. With it, columns are looked for from which alone it follows.
-    sep, decimal, thousands, gaps, sheet, date_format : optional
+    sep, decimal, thousands, gaps, sheet, date_format, header : optional
         How a file is written, as for :func:`bgn.preparation.fit`.
+    task : {"regression", "classification"}, optional
+        What the target is for.
 
     Returns
     -------
@@ -179,11 +184,12 @@ def check(
     >>> print(found.findings[-1])
     'sex' has words that nearly agree: 'M' = 'm '. If they mean the same, write them alike.
     """
-    table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))
-    return check_opened(table, origin, target)
+    chosen("task", task, (None, "regression", "classification"))
+    table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps), header))
+    return check_opened(table, origin, target, task)
 
 
-def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck:
+def check_opened(table: RawTable, origin: str, target: str | None, task: str | None = None) -> TableCheck:
     """Look at a table that is open, and close it."""
     try:
         if target is not None:
@@ -192,22 +198,23 @@ def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck
     finally:
         table.close()
     columns = surveyed(whole, {written.column: written.unit for written in met.written})
-    chosen = next((column for column in columns if column.name == target), None)
+    predicted = next((column for column in columns if column.name == target), None)
+    known = Known(task, met.header)
     # What is in doubt of a column comes before what it may be.
     doubtful = met.problems.keys()
-    found = (each for each in all_findings(columns, chosen) if not each.columns or not doubtful >= {*each.columns})
+    found = (each for each in all_findings(columns, predicted, known) if not each.columns or not doubtful >= {*each.columns})
     findings = (*pending(met.problems), *found)
     ranked = sorted(findings, key=lambda finding: finding.severity != "serious")
     facts = tuple(column.facts() for column in columns)
     return TableCheck(origin, whole.num_rows, facts, tuple(ranked), met.notes, target)
 
 
-def serious_notes(table: pa.Table, features: Sequence[str], target: str | None, names: Collection[str]) -> list[str]:
-    """Return what makes a fit to some columns of a table that was read mislead; `names` are told to hold names."""
+def fit_notes(table: pa.Table, features: Sequence[str], target: str | None, known: Known) -> list[str]:
+    """Return what a user should know before a fit to some columns of a table that was read."""
     columns = surveyed(table.select([*features, *([] if target is None else [target])]))
-    chosen = next((column for column in columns if column.name == target), None)
-    found = serious(columns, chosen)
-    return [str(each) for each in found if each.what != "id" or not names or each.columns[0] not in names]
+    predicted = next((column for column in columns if column.name == target), None)
+    found = said_at_fit(columns, predicted, known)
+    return [str(each) for each in found if each.what != "id" or each.columns[0] not in known.categorical]
 
 
 def _short(value: float) -> str:

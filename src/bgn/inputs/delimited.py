@@ -16,14 +16,16 @@ from threading import Event
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from bgn.inputs.file_format import AS_FOUND, FileFormat
 from bgn.inputs.numerals import Met
-from bgn.inputs.refusal import Refused, named
+from bgn.inputs.refusal import Refused, named, numbered_names
 from bgn.inputs.stamp import Stamp
 from bgn.inputs.text_columns import guessed, without_gaps
 from bgn.inputs.text_stream import TextStream, ragged_lines
+from bgn.inputs.workbooks import unnamed_note
 
 BLOCK_BYTES = 2**20
 _MOST_HEADER = 2**24
@@ -43,17 +45,23 @@ class Delimited:
                 self._text = TextStream(stream, origin)
                 header = self._header(origin)
             self._sep = form.sep or _separator(header)
-            self._all = named(self._fields(header), origin)
+            fields = self._fields(header)
+            no_header = form.header is False
+            self._all = numbered_names(len(fields)) if no_header else named(fields, origin, in_file=True)
         except Refused:
             self.close()
             raise
         self.names = tuple(name for name in self._all if name)
         self.types: Mapping[str, pa.DataType] = {}
-        self.met = Met()
+        self.met = Met(header=form.header)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        found, met = guessed(self._whole(names), self._form, self._sep)
-        self.met = replace(met, notes=(*self._encoding_note(), *met.notes))
+        nameless = [self._filler(k) for k, name in enumerate(self._all) if not name]
+        whole = self._whole([*names, *nameless])
+        unnamed = [int(name[1:]) + 1 for name in nameless if pc.any(pc.not_equal(whole.column(name), "")).as_py()]
+        found, met = guessed(whole.select(list(names)), self._form, self._sep)
+        notes = (*self._encoding_note(), *unnamed_note(unnamed), *met.notes)
+        self.met = replace(met, notes=notes, header=self._form.header)
         return found
 
     def _whole(self, names: Sequence[str]) -> pa.Table:
@@ -135,6 +143,8 @@ class Delimited:
                     break
         end = len(raw) if end < 0 else end
         self._ahead = bytes(raw[end + 2 if raw[end : end + 2] == b"\r\n" else end + 1 :])
+        if self._form.header is False:
+            self._ahead = bytes(raw)
         header = raw[:end].decode()
         if not header.strip():
             raise Refused(f"{origin} has no header line with column names.")
@@ -152,12 +162,15 @@ class Delimited:
         self._ahead = self._ahead or self._text.read()
         return bool(self._ahead)
 
+    @staticmethod
+    def _filler(position: int) -> str:
+        """Return what a column without a name is called: Arrow wants some name."""
+        return f"\0{position}"
+
     def _options(self, names: Sequence[str], quoted: bool, *, threads: bool = True) -> tuple[Any, Any, Any]:
-        # Columns without a name are read over; Arrow wants some name for them.
-        filler = iter(f"\0{position}" for position in range(len(self._all)))
         return (
             pa_csv.ReadOptions(
-                column_names=[name or next(filler) for name in self._all], block_size=BLOCK_BYTES, use_threads=threads
+                column_names=[name or self._filler(k) for k, name in enumerate(self._all)], block_size=BLOCK_BYTES, use_threads=threads
             ),
             pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
             pa_csv.ConvertOptions(

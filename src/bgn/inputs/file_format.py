@@ -70,6 +70,9 @@ class FileFormat:
         How dates are written, as for ``strptime``.
     gaps : tuple of str
         Cells that count as missing, the empty one among them in any case.
+    header : bool, optional
+        Whether the first row of a text file or a sheet names the columns; it does unless told. Columns without a header
+        are ``column_1``, ``column_2`` and so on.
     """
 
     sep: str | None = None
@@ -78,6 +81,7 @@ class FileFormat:
     sheet: str | None = None
     date_format: str | None = None
     gaps: tuple[str, ...] = GAPS
+    header: bool | None = None
 
     def marks(self, column: str) -> tuple[str | None, str | None]:
         """Return the decimal mark and the mark of thousands that were told for a column, None where none was."""
