@@ -79,7 +79,7 @@ def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
 
 def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
     source = DataFile(str(rents)).open()
-    assert 0 < stream.available_memory() < sys.maxsize or not Path("/proc/meminfo").exists()
+    assert 0 < available_memory() < sys.maxsize or not Path("/proc/meminfo").exists()
     assert stream.too_large(source, 2**30) is None
     assert "takes about 9.6e-05 GB and 1e-05 GB are free: its rows stay on disk" in stream.too_large(source, 10**4)
     assert stream.too_large(DataFile("diabetes").open(), 0) is None

@@ -16,10 +16,11 @@ from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
 from bgn.cli.completion import TableName
 from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
-from bgn.cli.stream import Streamed, available_memory, too_large
+from bgn.cli.stream import Streamed, too_large
 from bgn.cli.terminal import note, show_json
 from bgn.cli.train import TrainingRows, Wanted, training_rows
 from bgn.inputs.file_format import FileFormat
+from bgn.inputs.memory import available_memory
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
 from bgn.inputs.target import TASKS, labelled

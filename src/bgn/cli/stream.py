@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,18 +43,6 @@ def too_large(source: OpenedData, available: int) -> str | None:
         f"a fit of {source.name} in memory takes about {needed / 1e9:.3g} GB and {available / 1e9:.3g} GB are free: "
         "its rows stay on disk."
     )
-
-
-def available_memory() -> int:
-    """Bytes that this process can still take, as far as the system tells."""
-    limits = [sys.maxsize]
-    for path, name in (("/proc/meminfo", "MemAvailable:"), ("/sys/fs/cgroup/memory.max", "")):
-        try:
-            words = Path(path).read_text().split()
-            limits.append(int(words[words.index(name) + 1]) * 1024 if name else int(words[0]))
-        except (OSError, ValueError):
-            pass  # no such file, or no limit
-    return min(limits)
 
 
 class Streamed(BlockwiseRows):

@@ -40,6 +40,8 @@ class TableCheck:
         How the file was read, where that is not all plain.
     target : str, optional
         The column to predict.
+    looked_at : int, optional
+        How many rows were looked at: of a table that takes much memory every second, fourth or eighth row alone.
     """
 
     origin: str
@@ -48,6 +50,7 @@ class TableCheck:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     target: str | None = None
+    looked_at: int | None = None
 
     @property
     def serious(self) -> tuple[Finding, ...]:
@@ -82,7 +85,7 @@ class TableCheck:
         kind = (
             f"{facts.kind}{f', {facts.unit}' if facts.unit else ''}{' (target)' if facts.name == self.target else ''}"
         )
-        gaps = _share(facts.gaps, self.rows)
+        gaps = _share(facts.gaps, self.rows if self.looked_at is None else self.looked_at)
         return clean(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
 
     def _size(self) -> str:
@@ -194,7 +197,7 @@ def check_opened(table: RawTable, origin: str, target: str | None, task: str | N
     try:
         if target is not None:
             check_there([target], table.names, origin)
-        whole, met = table.read(table.names), table.met
+        (whole, rows, step), met = table.look(table.names), table.met
     finally:
         table.close()
     columns = surveyed(whole, {written.column: written.unit for written in met.written})
@@ -206,7 +209,9 @@ def check_opened(table: RawTable, origin: str, target: str | None, task: str | N
     findings = (*pending(met.problems), *found)
     ranked = sorted(findings, key=lambda finding: finding.severity != "serious")
     facts = tuple(column.facts() for column in columns)
-    return TableCheck(origin, whole.num_rows, facts, tuple(ranked), met.notes, target)
+    part = f"of {rows:,} rows one in {step} was looked at, {whole.num_rows:,} in all: counts and findings are of these."
+    notes = (*[part] * (step > 1), *met.notes)
+    return TableCheck(origin, rows, facts, tuple(ranked), notes, target, whole.num_rows)
 
 
 def fit_notes(table: pa.Table, features: Sequence[str], target: str | None, known: Known) -> list[str]:

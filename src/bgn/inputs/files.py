@@ -22,6 +22,7 @@ from bgn.inputs import cells
 from bgn.inputs.date_formats import check_format
 from bgn.inputs.delimited import BLOCK_BYTES, Delimited
 from bgn.inputs.file_format import AS_FOUND, USUAL_GAPS, FileFormat
+from bgn.inputs.memory import MOST_BYTES, even_part
 from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused, check_characters, named, option
 from bgn.inputs.stamp import Stamp
@@ -43,6 +44,9 @@ class RawTable(Protocol):
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return some columns whole, with types guessed from their content."""
+
+    def look(self, names: Sequence[str], most: int = MOST_BYTES) -> tuple[pa.Table, int, int]:
+        """Return as many rows as `most` bytes hold, all or every so many, the number of all rows, and how many."""
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield some columns as they stand in the file, a block of rows at a time."""
@@ -133,6 +137,9 @@ class Parquet:
             (table,) = self._stamp.watch([self._file.read(columns=list(names))])
             return table
 
+    def look(self, names: Sequence[str], most: int = MOST_BYTES) -> tuple[pa.Table, int, int]:
+        return _looked_at(self, names, most)
+
     def blocks(self, names: Sequence[str], rows: int = BLOCK_ROWS) -> Iterator[pa.Table]:
         with self._errors():
             yield from self._stamp.watch(self._read(names, rows))
@@ -155,6 +162,12 @@ class Parquet:
             raise Refused(f"{self._path!r} is no Parquet file that can be read ({error}).") from None
 
 
+def _looked_at(table: RawTable, names: Sequence[str], most: int) -> tuple[pa.Table, int, int]:
+    """Return an even part of a table, or all of it."""
+    part = even_part(table.blocks(names), most)
+    return pa.concat_tables(part.tables) if part.tables else table.read(names), part.rows, part.step
+
+
 class ArrowTable:
     """A table that is already there."""
 
@@ -166,6 +179,9 @@ class ArrowTable:
 
     def read(self, names: Sequence[str]) -> pa.Table:
         return self._table.select(list(names))
+
+    def look(self, names: Sequence[str], most: int = MOST_BYTES) -> tuple[pa.Table, int, int]:
+        return _looked_at(self, names, most)
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         for start in range(0, self._table.num_rows, BLOCK_ROWS):
