@@ -74,9 +74,7 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
         super().__init__(**parameters)
         self.client = client
 
-    def predict(
-        self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False
-    ) -> Any:
+    def predict(self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False) -> Any:
         """Predict the target of every row, lazily.
 
         Parameters
@@ -115,7 +113,6 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
         """
         check_is_fitted(self)
         return r2(*as_it_is(self)._gathered(X, y, sample_weight, target))
-
 
     def _target_tallies(self, given: RowArguments) -> Iterator[tuple[list[Any], int]]:
         """Ask the workers which values the targets have."""

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from bgn.inputs.arguments import chosen, whole
 from bgn.inputs.file_format import GAPS, FileFormat, Numerals
-from bgn.model.schema import Schema
+from bgn.model.schema import Level, Schema
 from bgn.model.step import Bools, Floats
 from bgn.require import require
 
@@ -56,7 +56,7 @@ class Preparation:
         Cells of text files that count as missing.
     date_format : str, optional
         How text writes dates, as for ``strptime``; ISO 8601 is read in any case.
-    merged : tuple of str
+    merged : tuple
         Labels of the target that count as the class ``"other"``, because few rows had them.
     header : bool
         Whether the first row of text files and sheets names the columns.
@@ -76,7 +76,7 @@ class Preparation:
     written: tuple[Numerals, ...] = ()
     gaps: tuple[str, ...] = GAPS
     date_format: str | None = None
-    merged: tuple[str, ...] = ()
+    merged: tuple[Level, ...] = ()
     header: bool = True
 
     def how(self, column: str) -> Numerals:

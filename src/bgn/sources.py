@@ -23,7 +23,6 @@ from bgn.model.network import on_gpu
 from bgn.model.reading import labels_of
 from bgn.model.schema import Schema
 
-
 _FIRST_ROWS, _ROWS = 1000, 1 << 20  # of a block of targets
 
 

@@ -72,6 +72,7 @@ WANTED = {
     ("words", ("kind",), "note"),
     ("words", ("sex",), "note"),
     ("numbers", ("mostly",), "note"),
+    ("codes", ("rooms",), "note"),
 }
 
 

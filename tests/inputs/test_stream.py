@@ -15,6 +15,7 @@ from bgn import BGNRegressor
 from bgn.cli.card import compare, make_card
 from bgn.cli.source import DataFile
 from bgn.cli.train import Wanted
+from bgn.inputs.memory import available_memory
 from bgn.inputs.prepare import Choices
 from tests.command import call
 

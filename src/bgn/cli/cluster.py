@@ -108,8 +108,8 @@ class Clustered:
             raise Refused(str(error)) from error
         counts = [sum(each[k] for each in kept) for k in (3, 4)]
         self.held_out = self._wanted.held_out(self._edge, self._all, sum(each[5] for each in kept))
-        reading = {"date_format": self._wanted.choices.date_format, "merged": self._part.merged}
-        self.preparation = Preparation(model.network_.schema, **reading)
+        date_format, merged = self._wanted.choices.date_format, self._part.merged
+        self.preparation = Preparation(model.network_.schema, date_format=date_format, merged=merged)
         return TrainingRows.sampled([each[:3] for each in kept], counts, self)
 
 
@@ -139,7 +139,7 @@ class _Part:
     keys: RowKeys
     missing: str
     classes: tuple[Label, ...] | None = None
-    merged: tuple[str, ...] = ()
+    merged: tuple[Label, ...] = ()
 
     def targets(self, part: Any, first: int, every: bool) -> pa.Array:
         """The different values of its target with their rows; some of many, unless `every` one is asked for."""

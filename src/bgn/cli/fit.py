@@ -287,7 +287,8 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     if classes and options["paper"]:
         raise Refused("--paper is an algorithm for numbers, and the target has classes; leave it out.")
     if not classes and options["class_weight"]:
-        raise Refused("--class-weight is for classes, and the target holds numbers; add --task classification if these are classes.")
+        told = "--class-weight is for classes, and the target holds numbers"
+        raise Refused(f"{told}; add --task classification if they stand for classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     if options["accurate"]:

@@ -46,8 +46,8 @@ def predict(
     Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
     answered as they learnt to. Files larger than memory are read in blocks. A model for classes writes labels and, with
     --proba, a column per class with its probability. Text has as many decimals as the model's amounts, probabilities
-    six; Parquet, --json and --exact have every digit. A label or a kept word that a spreadsheet would take for a formula
-    has an apostrophe in front in CSV and TSV.
+    six; Parquet, --json and --exact have every digit. Words that a spreadsheet would take for a formula have an
+    apostrophe in front in CSV and TSV.
 
     \b
     bgn predict model.json new.csv > predicted.csv

@@ -205,7 +205,8 @@ def check_opened(table: RawTable, origin: str, target: str | None, task: str | N
     known = Known(task, met.header)
     # What is in doubt of a column comes before what it may be.
     doubtful = met.problems.keys()
-    found = (each for each in all_findings(columns, predicted, known) if not each.columns or not doubtful >= {*each.columns})
+    every = all_findings(columns, predicted, known)
+    found = (each for each in every if not each.columns or not doubtful >= {*each.columns})
     findings = (*pending(met.problems), *found)
     ranked = sorted(findings, key=lambda finding: finding.severity != "serious")
     facts = tuple(column.facts() for column in columns)

@@ -1,9 +1,9 @@
 """Dates as text in a format that is told: exactly what Python's ``datetime.strptime`` reads, many cells at a time.
 
 Arrow's own reader takes 31/02/2020 for 2 March and "20" for the year 20. Here a pattern reads what plain formats of
-digits allow, and `datetime.strptime` decides on every other cell, once per different one. In two things this is stricter
-than Python: the 366th day of a year that has 365 is refused, and so are names of time zones (``%Z``), which Python
-reads otherwise on every machine and then ignores.
+digits allow, and `datetime.strptime` decides on every other cell, once per different one. In two things this is
+stricter than Python: the 366th day of a year that has 365 is refused, and so are names of time zones (``%Z``), which
+Python reads otherwise on every machine and then ignores.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def check_format(form: str | None) -> None:
     directives = _directives(form)
     if "Z" in directives:
         raise Refused(
-            f"{option('date_format', repr(form))}: names of time zones (%Z) mean different things on different machines. "
-            "Write offsets such as +02:00 (%z), or leave the names out of the file."
+            f"{option('date_format', repr(form))}: names of time zones (%Z) mean different things on different "
+            "machines. Write offsets such as +02:00 (%z), or leave the names out of the file."
         )
     if not directives & _HAVE_A_YEAR:
         raise Refused(f"{option('date_format', repr(form))} has no year; add %Y, or %y for years of two digits.")
@@ -138,7 +138,7 @@ def _read(cell: str, form: str) -> datetime.datetime:
     """Read a cell; that a day without a year may be the 29th of February needs no warning here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        return datetime.datetime.strptime(cell, form)  # noqa: DTZ007
+        return datetime.datetime.strptime(cell, form)
 
 
 # -- formats that people use -------------------------------------------------------------------------------------

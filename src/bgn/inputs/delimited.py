@@ -211,7 +211,9 @@ class Delimited:
     def _options(self, names: Sequence[str], quoted: bool, *, threads: bool = True) -> tuple[Any, Any, Any]:
         return (
             pa_csv.ReadOptions(
-                column_names=[name or self._filler(k) for k, name in enumerate(self._all)], block_size=BLOCK_BYTES, use_threads=threads
+                column_names=[name or self._filler(k) for k, name in enumerate(self._all)],
+                block_size=BLOCK_BYTES,
+                use_threads=threads,
             ),
             pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
             pa_csv.ConvertOptions(

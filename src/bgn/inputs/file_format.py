@@ -16,8 +16,27 @@ _MARKS = (
     "#ZAHL!", "#NULL!", "NaT",
 )  # fmt: skip
 _WORDS = (
-    "N/A", "NA", "NULL", "NaN", "n.a.", "n. a.", "k.A.", "k. A.", "keine Angabe", "n.d.", "n/d", "s/d", "not available",
-    "missing", "fehlt", "unknown", "unbekannt", "onbekend", "inconnu", "desconocido", "sconosciuto",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "n.a.",
+    "n. a.",
+    "k.A.",
+    "k. A.",
+    "keine Angabe",
+    "n.d.",
+    "n/d",
+    "s/d",
+    "not available",
+    "missing",
+    "fehlt",
+    "unknown",
+    "unbekannt",
+    "onbekend",
+    "inconnu",
+    "desconocido",
+    "sconosciuto",
 )
 _SPELT = (form(word) for word in _WORDS for form in (str, str.lower, str.upper, str.capitalize))
 GAPS = tuple(dict.fromkeys((*USUAL_GAPS, *_MARKS, *_SPELT)))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bgn.inputs import leaks as leaking
 from bgn.inputs.classes import MOST_CLASSES
 from bgn.inputs.column_kinds import crowded
-from bgn.inputs.date_formats import looks_like_a_date
+from bgn.inputs.date_formats import looks_like_a_date, read_dates, usual_formats
 from bgn.inputs.few_values import few_numbers, may_be_classes
 from bgn.inputs.refusal import flag, listed, option
 from bgn.inputs.survey import FEW, SurveyedColumn, quoted
@@ -24,8 +24,11 @@ _NEARLY_EMPTY, _FAR = 0.9, 10
 FEW_ROWS = 5
 """Rows of a class below which little can be learnt from it."""
 NUMBER_NAME = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+_SAMPLE, _SAMPLE_SHARE = 100, 0.8
 _MOST_CODES, _MOST_FROM_ONE = 60, 7
-_WORDS = "code|cd|id|type|kind|class|category|cat|group|grp|region|district|sector|branch|status|model|brand|state|country"
+_WORDS = (
+    "code|cd|id|type|kind|class|category|cat|group|grp|region|district|sector|branch|status|model|brand|state|country"
+)
 _CODE_NAME = re.compile(rf"(?i:(^|[\W_\d])({_WORDS})s?$)|[a-z](Code|Id|ID|Type|Class|Group|Status)$")
 _ZIP_NAME = re.compile(r"(?i:(^|[\W_])(zip|zip_?code|plz|post_?code|postal_?code)$)")
 _SENTINELS = {sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)} | {-9.0, -1.0}
@@ -138,7 +141,8 @@ def _header(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
     like = [column for column in columns if _is_value(column)]
     numbers = [float(column.name.replace(",", ".")) for column in like if not column.is_text]
     steps = np.diff(numbers)
-    if len(numbers) > 3 and ((steps > 0).all() or (steps < 0).all()):  # years, wavelengths, places
+    rising = len(numbers) > 5 and bool((steps > 0).all() or (steps < 0).all())
+    if rising or (len(numbers) > 2 and np.allclose(steps, steps[0], rtol=1e-6)):  # years, wavelengths, places
         like = [column for column in like if column.is_text]
     if 2 * len(like) > len(columns):
         shown = quoted([column.name for column in like])
@@ -223,7 +227,12 @@ def _many_words(column: SurveyedColumn) -> Iterator[Finding]:
 def _dates(column: SurveyedColumn) -> Iterator[Finding]:
     """Dates that are not written as ISO 8601; in doubt where day and month may be the other way round."""
     name, fit = column.name, column.date_formats
-    if len(fit) == 1:
+    others = [] if fit else _no_dates(column)
+    if others:
+        told = f"{name!r} holds dates but for {quoted(others)}, and is read as words."
+        advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}; else mend them."
+        yield Finding("date", (name,), told, advice, "serious")
+    elif len(fit) == 1:
         unused = " A fit leaves it out until then." if crowded(len(column.levels), column.rows - column.gaps) else ""
         advice = f"Say how: {option('date_format', repr(fit[0]))}.{unused}"
         yield Finding("date", (name,), f"{name!r} holds dates written as {column.first_words[0]!r}.", advice)
@@ -234,6 +243,20 @@ def _dates(column: SurveyedColumn) -> Iterator[Finding]:
     elif len(column.levels) and all(map(looks_like_a_date, column.first_words)):
         told = f"{name!r} holds dates in several formats ({quoted(column.first_words)}), or days that do not exist."
         yield Finding("date", (name,), told, "Write them in one, best as 2021-06-05.", "serious")
+
+
+def _no_dates(column: SurveyedColumn) -> list[str]:
+    """Return the words that are no dates among dates, where these are many more."""
+    if not len(column.levels) or not sum(map(looks_like_a_date, column.first_words[:_SAMPLE])) > _SAMPLE_SHARE * min(
+        _SAMPLE, len(column.levels)
+    ):
+        return []
+    words = pc.utf8_trim_whitespace(column.levels.cast(pa.string()))
+    formats = ["%Y-%m-%d", *(form for word in column.first_words[:3] for form in usual_formats(pa.array([word])))]
+    read = [np.asarray(pc.is_null(read_dates(words, form))) for form in dict.fromkeys(formats)]
+    fewest = min(read, key=np.count_nonzero)
+    few = 0 < column.counts[fewest].sum() <= (1 - _SAMPLE_SHARE) * column.counts.sum()
+    return [str(word) for word in words.filter(pa.array(fewest))[:10].to_pylist()] if few else []
 
 
 def _empty(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:

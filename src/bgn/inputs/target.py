@@ -32,14 +32,14 @@ class Target:
     ----------
     classes : tuple, optional
         The labels, in order; None where it holds numbers.
-    merged : tuple of str
-        Rare labels that count as the class ``"other"``.
+    merged : tuple
+        Rare labels that count as the class ``"other"``; where the labels were numbers, numbers.
     note : str
         What a user may want to know.
     """
 
     classes: tuple[Label, ...] | None = None
-    merged: tuple[str, ...] = ()
+    merged: tuple[Label, ...] = ()
     note: str = ""
 
 
@@ -119,7 +119,8 @@ def two_values(name: str, labels: Sequence[int]) -> str:
 def _merged(labels: tuple[Label, ...], found: Counter[Any], name: str, fewest: int) -> Target:
     """Return classes of which those of fewer rows are one."""
     rare = [label for label in labels if found[label] < fewest]
-    words = {level_word(label) for label in rare} - {OTHER}
+    rare = [label for label in rare if label != OTHER]
+    words = {level_word(label) for label in rare}
     if not words:
         return Target(labels, note=f"no class of {name!r} has fewer than {fewest} rows: none is merged.")
     kept = [level_word(label) for label in labels if level_word(label) not in words]
@@ -127,7 +128,7 @@ def _merged(labels: tuple[Label, ...], found: Counter[Any], name: str, fewest: i
     told = f"{len(words)} class{'es' * (len(words) > 1)} of fewer than {fewest} rows ({listed(sorted(words))})"
     return Target(
         tuple(sorted({*kept, OTHER})),
-        tuple(sorted(words)),
+        sorted_labels(rare),
         f"{told} of {name!r} {'are' if len(words) > 1 else 'is'} merged into {OTHER!r}, which has {rows:,} rows.",
     )
 
@@ -154,7 +155,7 @@ def target_values(
     column: pa.ChunkedArray,
     classes: Sequence[Label] | None,
     written: Numerals = PLAIN,
-    merged: Sequence[str] = (),
+    merged: Sequence[Label] = (),
 ) -> tuple[Floats, tuple[Any, ...]]:
     """Return a target as numbers, or as numbers of classes, NaN where there is none; also labels that are no class.
 
@@ -165,9 +166,10 @@ def target_values(
     if all(isinstance(label, bool) for label in classes):
         values: Any = pc.cast(cells.booleans(column), pa.bool_())
     elif any(isinstance(label, str) for label in classes):
-        values = cells.trimmed(cells.words(column))
+        numbers = merged and not any(isinstance(label, str) for label in merged)
+        values = cells.trimmed(cells.words(cells.numbers(column, written) if numbers else column))
         if merged:
-            rare = pc.is_in(values, value_set=pa.array([*merged], values.type))
+            rare = pc.is_in(values, value_set=pa.array([*map(level_word, merged)], values.type))
             values = pc.if_else(rare, pa.scalar(OTHER, values.type), values)
     else:
         values = cells.numbers(column, written)

@@ -76,7 +76,7 @@ def decide(
     notes = [*raw.met.notes, *[found.note] * bool(found.note), *wary, *map(left_out, empty)]
     settled = settled.drop_columns([*empty, *crowded])
     if not settled.num_columns:
-        raise Refused(f"{origin} has no column with values to learn from.")
+        raise Refused(f"{origin} has no column with values to learn from.", *wary)
     lacking, absent = gaps_in(settled), np.isnan(y)
     holes = {name: settled.column(name).null_count for name in settled.column_names}
     holes |= {} if target is None else {target: int(np.count_nonzero(absent))}

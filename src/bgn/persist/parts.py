@@ -28,7 +28,7 @@ def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
     found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
     if preparation.merged:
-        found["merged"] = list(preparation.merged)
+        found["merged"] = [*map(level_out, preparation.merged)]
     if not preparation.header:
         found["header"] = False
     own, told = preparation.schema.columns, schema.columns
@@ -50,16 +50,17 @@ def preparation_in(value: Any, where: str) -> Preparation:
     parts: dict[str, Reader[Any]] = {
         "decimal": _mark, "written": strict.array(_written_in), "gaps": strict.array(strict.text),
         "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
-        "merged": strict.array(strict.text), "header": strict.boolean,
+        "merged": strict.array(level_in), "header": strict.boolean,
     }  # fmt: skip
-    plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": (), "merged": (), "header": True}
+    plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": ()}
+    plain |= {"merged": (), "header": True}
     found = plain | strict.record(value, where, parts, optional=tuple(plain))
     form = next((form for _, form in found["columns"] if form is not None), found["date_format"])
     columns = tuple(column for some, _ in found["columns"] for column in some)
     if len({column.name for column in columns}) < len(columns):
         raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
-    reading = found["decimal"], tuple(found["written"]), tuple(found["gaps"]), form, tuple(found["merged"]), found["header"]
-    return Preparation(Schema(columns), *reading)
+    written, gaps, merged = (tuple(found[name]) for name in ("written", "gaps", "merged"))
+    return Preparation(Schema(columns), found["decimal"], written, gaps, form, merged, found["header"])
 
 
 def _mark(value: Any, where: str) -> str:
