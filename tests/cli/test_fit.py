@@ -156,7 +156,7 @@ def test_nothing_given_is_told_what_to_give() -> None:
 def test_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
     call("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
-    wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0).get_params()
+    wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0, task="regression").get_params()
     assert found == json.loads(json.dumps(wanted))
 
 

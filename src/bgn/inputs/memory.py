@@ -36,7 +36,7 @@ def bytes_of(table: pa.Table) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class EvenPart:
     """Every so many rows of a table, from the first on.
 
     Parameters
@@ -53,7 +53,7 @@ class Part:
     step: int
 
 
-def even_part(blocks: Iterator[pa.Table], most: int = MOST_BYTES) -> Part:
+def even_part(blocks: Iterator[pa.Table], most: int = MOST_BYTES) -> EvenPart:
     """Return as many rows of a table that comes in blocks as may be held: all, or every second, fourth, eighth.
 
     Examples
@@ -74,7 +74,7 @@ def even_part(blocks: Iterator[pa.Table], most: int = MOST_BYTES) -> Part:
             step *= 2
             kept = [_every(pa.concat_tables(kept, promote_options="permissive"), 0, 2)]
             size = bytes_of(kept[0])
-    return Part(kept, rows, step)
+    return EvenPart(kept, rows, step)
 
 
 def _every(table: pa.Table, first: int, step: int) -> pa.Table:

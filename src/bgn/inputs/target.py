@@ -25,7 +25,7 @@ OTHER = "other"
 
 
 @dataclass(frozen=True)
-class Target:
+class TargetFacts:
     """What a column to predict holds.
 
     Parameters
@@ -58,7 +58,7 @@ def tallied(column: pa.ChunkedArray | pa.Array, every: bool = False) -> pa.Array
     return counts if every else counts[: 2 * MOST_CLASSES]
 
 
-def target_of(tallies: Iterable[pa.Array], name: str, task: str | None, merge_rare: int | None = None) -> Target:
+def target_of(tallies: Iterable[pa.Array], name: str, task: str | None, merge_rare: int | None = None) -> TargetFacts:
     """Return what a target holds, from the tally of each block.
 
     Words, true and false are classes, and so are two different whole numbers; `task` insists on either. A few whole
@@ -75,9 +75,9 @@ def target_of(tallies: Iterable[pa.Array], name: str, task: str | None, merge_ra
     if cells.is_number(kind):
         target = _of_numbers(found, name, task)
     elif pa.types.is_boolean(kind) and task != "regression":
-        target = Target(sorted_labels(found))
+        target = TargetFacts(sorted_labels(found))
     else:
-        target = Target(_of_words(kind, found, name, task))
+        target = TargetFacts(_of_words(kind, found, name, task))
     if target.classes is not None and merge_rare is not None:
         target = _merged(target.classes, found, name, merge_rare)
     if (labels := target.classes) is not None and len(labels) > MOST_CLASSES:
@@ -90,7 +90,7 @@ def target_of(tallies: Iterable[pa.Array], name: str, task: str | None, merge_ra
     return target
 
 
-def _of_numbers(found: Counter[Any], name: str, task: str | None) -> Target:
+def _of_numbers(found: Counter[Any], name: str, task: str | None) -> TargetFacts:
     odd = [value for value in found if not float(value).is_integer()]
     labels = tuple(int(value) for value in sorted(found)) if not odd else ()
     if task == "classification" and odd:
@@ -99,15 +99,15 @@ def _of_numbers(found: Counter[Any], name: str, task: str | None) -> Target:
             "or true and false."
         )
     if task is not None:
-        return Target(labels if task == "classification" else None)
+        return TargetFacts(labels if task == "classification" else None)
     if not may_be_classes(labels, found.total()):
-        return Target()
+        return TargetFacts()
     if len(labels) > 2:
         raise Refused(
             f"{option('task')} is needed: {name!r} has {few_numbers(labels)} in {found.total():,} rows. Are they "
             f"amounts or classes? Add {option('task', 'regression')} or {option('task', 'classification')}."
         )
-    return Target(labels, note=two_values(name, labels))
+    return TargetFacts(labels, note=two_values(name, labels))
 
 
 def two_values(name: str, labels: Sequence[int]) -> str:
@@ -116,17 +116,17 @@ def two_values(name: str, labels: Sequence[int]) -> str:
     return f"{name!r} has two values, {labels[0]} and {labels[1]}: they are taken for classes; {other} if not."
 
 
-def _merged(labels: tuple[Label, ...], found: Counter[Any], name: str, fewest: int) -> Target:
+def _merged(labels: tuple[Label, ...], found: Counter[Any], name: str, fewest: int) -> TargetFacts:
     """Return classes of which those of fewer rows are one."""
     rare = [label for label in labels if found[label] < fewest]
     rare = [label for label in rare if label != OTHER]
     words = {level_word(label) for label in rare}
     if not words:
-        return Target(labels, note=f"no class of {name!r} has fewer than {fewest} rows: none is merged.")
+        return TargetFacts(labels, note=f"no class of {name!r} has fewer than {fewest} rows: none is merged.")
     kept = [level_word(label) for label in labels if level_word(label) not in words]
     rows = sum(found[label] for label in labels if level_word(label) in words | {OTHER})
     told = f"{len(words)} class{'es' * (len(words) > 1)} of fewer than {fewest} rows ({listed(sorted(words))})"
-    return Target(
+    return TargetFacts(
         tuple(sorted({*kept, OTHER})),
         sorted_labels(rare),
         f"{told} of {name!r} {'are' if len(words) > 1 else 'is'} merged into {OTHER!r}, which has {rows:,} rows.",

@@ -19,7 +19,7 @@ from bgn.inputs.findings import Known
 from bgn.inputs.frames import schema_of
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
-from bgn.inputs.target import Target, labelled, tallied, target_of, target_values
+from bgn.inputs.target import TargetFacts, labelled, tallied, target_of, target_values
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
@@ -60,7 +60,7 @@ def decide(
     if not table.num_rows:
         raise Refused(f"{origin} has column names but no rows.")
     problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
-    y, found = np.zeros(table.num_rows), Target()
+    y, found = np.zeros(table.num_rows), TargetFacts()
     with problems.gathered():
         if target is not None and target not in doubtful:
             column = table.column(target)

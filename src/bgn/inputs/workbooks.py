@@ -11,7 +11,7 @@ from bgn.inputs.refusal import Refused, listed, named, numbered_names, option
 
 
 @dataclass(frozen=True)
-class Sheet:
+class SheetColumns:
     """The columns of a sheet with their names, and notes on the sheet.
 
     Blank rows between others are kept, as rows without a value, so that the numbers of rows are those that a reader of
@@ -22,7 +22,7 @@ class Sheet:
     notes: tuple[str, ...]
 
 
-def read_sheet(path: str, form: FileFormat) -> Sheet:
+def read_sheet(path: str, form: FileFormat) -> SheetColumns:
     """Read the sheet that was asked for, or the first."""
     from openpyxl import load_workbook
 
@@ -53,7 +53,7 @@ def read_sheet(path: str, form: FileFormat) -> Sheet:
     notes += _blank_rows([first + k for k, row in enumerate(data) if _blank(row)])
     filled = [k for k, column in enumerate(columns, 1) if not names[k - 1] and not _blank(column)]
     notes += unnamed_note(filled)
-    return Sheet({name: column for name, column in zip(names, columns, strict=True) if name}, tuple(notes))
+    return SheetColumns({name: column for name, column in zip(names, columns, strict=True) if name}, tuple(notes))
 
 
 def _blank(cells: Collection[Any]) -> bool:
