@@ -12,6 +12,6 @@ def stamp(cell: str, form: str) -> datetime.datetime | None:
         found = datetime.datetime.strptime(cell, form)
         if "%j" in form and time.strptime(cell, form).tm_yday != found.timetuple().tm_yday:
             return None  # the 366th day of a year of 365
-    except (ValueError, OverflowError):
+        return found.astimezone(datetime.UTC) if found.tzinfo else found
+    except (ValueError, OverflowError):  # in UTC, some hours of the years 1 and 9999 are in years that there are not
         return None
-    return found.astimezone(datetime.UTC) if found.tzinfo else found
