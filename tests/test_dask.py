@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -553,6 +554,27 @@ def test_the_command_fits_on_a_cluster_what_it_fits_in_memory(two, tmp_path):
     drop = "--drop", "house", "--drop", "dear", "--missing", "refuse"
     refused = call("fit", tmp_path / "rents.parquet", "-t", "rent", *drop, "--scheduler", two.scheduler.address, code=1)
     assert "add --missing drop" in refused.err
+
+
+def test_few_whole_numbers_and_rare_classes_are_asked_about_on_a_cluster(two, tmp_path):
+    x = np.arange(120.0)
+    kind = pd.Series(np.where(x < 50, "low", "high"), dtype=object)
+    kind[[3, 80]], kind[[5, 90]] = "odd", "rare"
+    frame = pd.DataFrame({"x": x, "few": (x // 40).astype(int), "kind": kind})
+    rows = dd.from_pandas(frame[["x", "few"]], npartitions=3)
+    with pytest.warns(UserWarning, match=r"y has 3 different whole numbers \(0, 1, 2\).*DaskBGNRegressor\(task='reg"):
+        DaskBGNRegressor(**SMALL, client=two).fit(rows, target="few")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        DaskBGNRegressor(**SMALL, client=two, task="regression").fit(rows[["x"]], rows["few"])
+        DaskBGNRegressor(**SMALL, client=two).fit(rows[["x"]], rows["few"] + 0.5)
+    frame.to_parquet(tmp_path / "t.parquet", row_group_size=50)
+    where = "--scheduler", two.scheduler.address, "--max-width", 2, "--folds", 0, "-o", tmp_path / "m.json"
+    fit = "fit", tmp_path / "t.parquet", *where
+    assert "--task regression or --task classification" in call(*fit, "-t", "few", "--drop", "kind", code=1).err
+    call(*fit, "-t", "kind", "--drop", "few", "--merge-rare", 3)
+    assert read(tmp_path / "m.json").network.schema.classes == ("high", "low", "other")
+    assert read(tmp_path / "m.json").preparation.merged == ("odd", "rare")
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,10 @@ def test_in_a_shell(tmp_path):
     run = CliRunner().invoke
     large, small = str(tmp_path / "large.json"), str(tmp_path / "small.json")
     table = str(tmp_path / "t.csv")
-    assert run(command, ["fit", table, "--target", "y", "--sweeps", "1", "-o", large]).exit_code == 0
+    assert (
+        run(command, ["fit", table, "--target", "y", "--task", "regression", "--sweeps", "1", "-o", large]).exit_code
+        == 0
+    )
     done = run(command, ["distil", large, table, "--max-width", "3", "-o", small])
     assert done.exit_code == 0, done.output
     assert "against the large model on 40 rows" in done.output

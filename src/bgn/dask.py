@@ -8,6 +8,7 @@ of workers, and the workers lost on the way.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -73,9 +74,7 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
         super().__init__(**parameters)
         self.client = client
 
-    def predict(
-        self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False
-    ) -> Any:
+    def predict(self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False) -> Any:
         """Predict the target of every row, lazily.
 
         Parameters
@@ -114,6 +113,12 @@ class DaskBGNRegressor(OnClusterEstimator, BGNRegressor):
         """
         check_is_fitted(self)
         return r2(*as_it_is(self)._gathered(X, y, sample_weight, target))
+
+    def _target_tallies(self, given: RowArguments) -> Iterator[tuple[list[Any], int]]:
+        """Ask the workers which values the targets have."""
+        from bgn.engines.cluster.partitions import tallies_on_cluster
+
+        return tallies_on_cluster(self._calls, given.y if given.target is None else given.X[given.target])
 
 
 @inherit_parameters

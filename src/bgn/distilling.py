@@ -127,7 +127,8 @@ def distil(
     parameters |= {"max_width": max_width, "random_state": random_state}
     student: Any
     if teacher.classes is None:
-        student = BGNRegressor(**_bounds(model) | parameters).fit(_rows_at(X, learn), teacher.values[learn])
+        given = {"task": "regression"} | _bounds(model) | parameters
+        student = BGNRegressor(**given).fit(_rows_at(X, learn), teacher.values[learn])
     else:
         student = _of_probabilities(BGNClassifier(**parameters), X, teacher, learn, random_state)
     student.fidelity_ = _fidelity(_Predictions.of(student, judged), _Predictions(wanted, teacher.classes), known)

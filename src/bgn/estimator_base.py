@@ -184,6 +184,7 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
         with Scratch(threads) as scratch, progress_bar(self.verbose, self.max_width, self.n_networks) as show:
             given, held_out, classes = self._with_classes(given, given.to_validate(eval_set))
             source, schema = self._source(given, scratch, seed)
+            self._look_at_targets(given)
             evaluation = None if held_out is None else self._source(held_out, scratch, seed, schema)[0]
             schema, monitor = replace(schema, classes=classes), Monitor(self.max_seconds, callbacks, show)
             settings = replace(settings, constraints=constraints_of(self, schema), bounds=bounds_of(self, schema))
@@ -223,6 +224,9 @@ class GrownEstimator(AsksItself, WithIntervals, EveryWidth, BaseEstimator):
     ) -> tuple[RowArguments, RowArguments | None, tuple[Any, ...] | None]:
         """The rows with numbers for targets and, where these stand for classes, their labels."""
         return given, held_out, None
+
+    def _look_at_targets(self, given: RowArguments) -> None:
+        """Say what is odd about targets that can be read."""
 
     def _source(
         self, given: RowArguments, scratch: Scratch, seed: int, schema: Schema | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bgn.engines.disk.table import on_disk
 from bgn.estimator_base import GrownEstimator
-from bgn.estimator_state import as_it_is
-from bgn.inputs.per_row import array_of, number_target, weights
-from bgn.model.network import on_gpu
-from bgn.sources import RowArguments, known_columns, names_of, opened_again
+from bgn.estimator_state import as_it_is, inherit_parameters
+from bgn.inputs.arguments import chosen
+from bgn.inputs.few_values import few_values, tally
+from bgn.inputs.per_row import number_target, weights
+from bgn.sources import RowArguments, known_columns, names_of, opened_again, target_blocks
 
 
+@inherit_parameters
 class BGNRegressor(RegressorMixin, GrownEstimator):
     """Grow a sparse binary activated network, one neuron at a time.
 
@@ -106,6 +109,9 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         Threads; None and -1 for all cores. The result does not depend on it.
     random_state : int, RandomState or None, default None
         Seeds the choice of validation rows and of the neurons to replace.
+    task : {"regression"} or None, default None
+        "regression" says that a target of few whole numbers, such as counts or ratings, holds amounts. With None `fit`
+        warns of such a target, because labels of classes look the same.
 
     Attributes
     ----------
@@ -131,6 +137,10 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
     >>> model.predict(X.head(2)).shape
     (2,)
     """
+
+    def __init__(self, *, task: str | None = None, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        self.task = task
 
     @classmethod
     def as_in_paper(cls, **changes: Any) -> Self:
@@ -160,21 +170,19 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         kind |= {"cv": None, "max_linear": 0, "sweeps": 0}
         return cls(**(size | kind | changes))
 
-    def _with_classes(
-        self, given: RowArguments, held_out: RowArguments | None
-    ) -> tuple[RowArguments, RowArguments | None, tuple[Any, ...] | None]:
-        """The rows as they are, with a word on targets that look like classes."""
-        y = None if on_disk(given.y) or on_gpu(given.y) else array_of(given.y)
-        some = np.asarray(y)[:1000] if hasattr(y, "dtype") else np.zeros(0)
-        if some.dtype.kind in "biuf" and len(np.unique(some)) <= 2:
-            found = np.unique(np.asarray(y))
-            if len(found) == 2:
-                warnings.warn(
-                    f"y has two different values, {found[0]} and {found[1]}. If they stand for classes, "
-                    "bgn.BGNClassifier predicts their probabilities.",
-                    stacklevel=4,
-                )
-        return given, held_out, None
+    def _look_at_targets(self, given: RowArguments) -> None:
+        """Warn of targets that look like classes, unless the user has said what they are."""
+        chosen("task", self.task, (None, "regression"))
+        if self.task is None and (few := few_values(self._target_tallies(given))):
+            warnings.warn(
+                f"y has {few}. If they are classes, use bgn.BGNClassifier, which predicts their probabilities; if they "
+                f"are amounts, {type(self).__name__}(task='regression') says so.",
+                stacklevel=4,
+            )
+
+    def _target_tallies(self, given: RowArguments) -> Iterator[tuple[list[Any], int]]:
+        """Yield which values each block of the targets has."""
+        return map(tally, target_blocks(given))
 
     def predict(self, X: Any, interval: float | None = None, groups: Any = None, return_std: bool = False) -> Any:
         """Predict the target of every row.
@@ -183,8 +191,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         ----------
         X : array_like, sparse matrix or frame of shape (rows, columns), memmap, or path
             As in `fit`; one row may be a series or a mapping by name. Categories that were not there at fit count as
-            missing, with a warning. Rows in a file or in a memory map are read block by block; where the predictions themselves
-            are too many for the memory, loop over :func:`bgn.read_blocks`.
+            missing, with a warning. Rows in a file or in a memory map are read block by block; where the predictions
+            themselves are too many for the memory, loop over :func:`bgn.read_blocks`.
         interval : float, optional
             Share of rows whose target is to lie in their interval, such as 0.9: intervals come too. See ``intervals_``.
         groups : array_like of shape (rows,), optional

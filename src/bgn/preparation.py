@@ -25,15 +25,15 @@ array([4. , 1.5])
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.inputs.arguments import chosen
+from bgn.inputs.arguments import chosen, whole
 from bgn.inputs.file_format import GAPS, FileFormat, Numerals
-from bgn.model.schema import Schema
+from bgn.model.schema import Level, Schema
 from bgn.model.step import Bools, Floats
 from bgn.require import require
 
@@ -56,6 +56,10 @@ class Preparation:
         Cells of text files that count as missing.
     date_format : str, optional
         How text writes dates, as for ``strptime``; ISO 8601 is read in any case.
+    merged : tuple
+        Labels of the target that count as the class ``"other"``, because few rows had them.
+    header : bool
+        Whether the first row of text files and sheets names the columns.
 
     Examples
     --------
@@ -72,6 +76,8 @@ class Preparation:
     written: tuple[Numerals, ...] = ()
     gaps: tuple[str, ...] = GAPS
     date_format: str | None = None
+    merged: tuple[Level, ...] = ()
+    header: bool = True
 
     def how(self, column: str) -> Numerals:
         """Return how text writes the numbers of a column."""
@@ -86,6 +92,7 @@ class Preparation:
         decimal: str | Mapping[str, str] | None = None,
         thousands: str | Mapping[str, str] | None = None,
         sheet: str | None = None,
+        header: bool | None = None,
     ) -> Prepared:
         """Read any later raw table as at fit.
 
@@ -93,7 +100,7 @@ class Preparation:
         ----------
         data : path, frame or mapping
             As for :func:`fit`; columns are found by name, in any order, and others are ignored.
-        sep, decimal, thousands, sheet : str, optional
+        sep, decimal, thousands, sheet, header : optional
             As for :func:`fit`; text is read as at fit unless told.
 
         Returns
@@ -104,7 +111,20 @@ class Preparation:
         require("pyarrow", extra="parquet")
         from bgn.inputs import training
 
-        return training.apply(self, data, FileFormat(sep, decimal, thousands, sheet, self.date_format, self.gaps))
+        form = self.later_format(sep, decimal, thousands, sheet, header)
+        return training.apply(self, data, replace(form, date_format=self.date_format))
+
+    def later_format(
+        self,
+        sep: str | None = None,
+        decimal: str | Mapping[str, str] | None = None,
+        thousands: str | Mapping[str, str] | None = None,
+        sheet: str | None = None,
+        header: bool | None = None,
+    ) -> FileFormat:
+        """Return how a later file is written: as at fit, but for what is told."""
+        header = False if header is None and not self.header else header
+        return FileFormat(sep, decimal, thousands, sheet, gaps=self.gaps, header=header)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +185,13 @@ def fit(
     date_format: str | None = None,
     missing: str = "keep",
     task: str | None = None,
+    merge_rare: int | None = None,
     sep: str | None = None,
     decimal: str | Mapping[str, str] | None = None,
     thousands: str | Mapping[str, str] | None = None,
     gaps: Sequence[str] = GAPS,
     sheet: str | None = None,
+    header: bool | None = None,
 ) -> Prepared:
     """Read a raw table as ``bgn fit`` does: find out how it is written, and what each of its columns is.
 
@@ -188,12 +210,18 @@ def fit(
     missing : {"keep", "refuse", "drop", "impute"}, default "keep"
         What to do with rows that lack a value: the estimators learn from gaps. Imputed are the median and the commonest
         word.
-    task : {"classes", "numbers"}, optional
-        What the target holds. Words, true and false, and two different whole numbers are classes unless told.
+    task : {"regression", "classification"}, optional
+        What the target is for. Words, true and false, and two different whole numbers are classes unless told. For 3 to
+        10 different whole numbers in 100 rows or more there is no default: amounts and classes look alike.
+    merge_rare : int, optional
+        Merge all classes of fewer rows into one class, ``"other"``. Labels are then words.
     sep, sheet, gaps : optional
         Separator of a text file, found from its header unless told; sheet of a workbook; cells that count as missing.
     decimal, thousands : str or mapping of str, optional
         Marks of a text file, or of columns (``{"price": ","}``); like units found where cells leave no doubt.
+    header : bool, optional
+        Whether the first row of a file names the columns; it does unless told, and a note says so where that is odd.
+        With False they are ``column_1``, ``column_2`` and so on.
 
     Returns
     -------
@@ -211,10 +239,12 @@ def fit(
            [nan, nan]]), array([1., 2., 3.]))
     """
     chosen("missing", missing, MISSING)
-    chosen("task", task, (None, "classes", "numbers"))
+    chosen("task", task, (None, "regression", "classification"))
+    whole("merge_rare", merge_rare, 1, none="no merging")
     require("pyarrow", extra="parquet")
     from bgn.inputs import prepare, training
 
     drop, categorical = ((each,) if isinstance(each, str) else tuple(each) for each in (drop, categorical))
-    choices = prepare.Choices(target, drop, categorical, date_format, missing, task)
-    return training.fit(data, choices, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))
+    choices = prepare.Choices(target, drop, categorical, date_format, missing, task, merge_rare)
+    form = FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps), header)
+    return training.fit(data, choices, form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bgn.engines.disk.arrays import in_memory, load
+from bgn.engines.disk.arrays import Npy, in_memory, load
 from bgn.engines.disk.engine import OnDisk, Scratch
-from bgn.engines.disk.table import BlockwiseRows, FileTable, on_disk
+from bgn.engines.disk.table import BlockwiseRows, FileTable, column_blocks, on_disk
 from bgn.engines.memory.engine import RowsInMemory
 from bgn.engines.requests import RowSource
 from bgn.inputs import tables
@@ -26,6 +26,8 @@ from bgn.model.reading import dense, is_named_row, labels_of, rows_where
 from bgn.model.schema import Schema, Unseen
 from bgn.model.step import Floats
 from bgn.printable import clean
+
+_FIRST_ROWS, _ROWS = 1000, 1 << 20  # of a block of targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +112,25 @@ class RowArguments:
         X, y = eval_set
         columns = self.columns if self.target is None or y is None else None
         return RowArguments(X, y, None, self.target if y is None else None, columns, classes=self.classes)
+
+
+def target_blocks(given: RowArguments) -> Iterator[Any]:
+    """Yield the targets of a fit, wherever they are; the first block is small, and mostly tells enough."""
+    y = given.y
+    if isinstance(given.X, BlockwiseRows):
+        return
+    if on_disk(given.X) and given.target is not None:
+        yield from column_blocks(given.X, given.target)
+        return
+    if given.target is not None:
+        y = given.in_memory().y
+    on_file = Npy(Path(y).expanduser()) if isinstance(y, str | os.PathLike) else None
+    y = y if hasattr(y, "shape") or on_file is not None else np.asarray(y)
+    rows = on_file.shape[0] if on_file is not None else len(y)
+    for start, end in ((0, min(rows, _FIRST_ROWS)), (_FIRST_ROWS, rows)):
+        for first in range(start, end, _ROWS):
+            last = min(end, first + _ROWS)
+            yield array_of(y[first:last]) if on_file is None else on_file.columns([0], first, last)[0]
 
 
 def source_of(

@@ -15,7 +15,7 @@ from pyarrow.parquet import write_table
 
 import bgn
 from bgn.inputs.refusal import Refused
-from bgn.inputs.target import classes_of, labelled, target_values
+from bgn.inputs.target import labelled, tallied, target_of, target_values
 from bgn.model.schema import Column, Schema
 from tests.command import call, exact_csv
 
@@ -69,22 +69,22 @@ def test_classes_are_found_out(table: Path, target: str, labels: list[Any]) -> N
     model = bgn.load(out)
     assert isinstance(model, bgn.BGNClassifier)
     assert model.classes_.tolist() == labels
-    assert ("they are taken for classes; --task numbers if not" in done.err) == (target == "digit")
+    assert ("they are taken for classes; --task regression if not" in done.err) == (target == "digit")
     for word in ("log loss", "AUC", "accuracy", "logistic regression", "the commonest class"):
         assert word in done.out
     assert "MSE" not in done.out
 
 
 def test_numbers_can_be_insisted_on_and_classes_too(table: Path) -> None:
-    out, done = fitted(table, "digit", "--task", "numbers")
+    out, done = fitted(table, "digit", "--task", "regression")
     assert isinstance(bgn.load(out), bgn.BGNRegressor)
     assert "MSE" in done.out
     drop = ["--drop", "left", "--drop", "flag", "--drop", "digit", "--drop", "pet"]
     done = call("fit", table, "-t", "months", *drop, "--size", 2, "--max-width", 2, "--json")
     assert "train_mse" in json.loads(done.out)
-    assert "column 'left' must hold numbers" in fitted(table, "left", "--task", "numbers", code=1)[1].err
+    assert "column 'left' must hold numbers" in fitted(table, "left", "--task", "regression", code=1)[1].err
     assert "--paper is an algorithm for numbers" in fitted(table, "left", "--paper", code=1)[1].err
-    refused = fitted(table, "digit", "--task", "numbers", "--class-weight", "balanced", code=1)[1].err
+    refused = fitted(table, "digit", "--task", "regression", "--class-weight", "balanced", code=1)[1].err
     assert "--class-weight is for classes" in refused
 
 
@@ -230,8 +230,8 @@ def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
         ([0, 1, 1, None], None, (0, 1)),
         ([0.0, 1.0, 1.0], None, (0, 1)),
         ([0, 1, 2], None, None),
-        ([0, 1, 2], "classes", (0, 1, 2)),
-        ([0, 1], "numbers", None),
+        ([0, 1, 2], "classification", (0, 1, 2)),
+        ([0, 1], "regression", None),
         ([0.5, 1.0], None, None),
         ([True, None, False], None, (False, True)),
         (["b ", "a", None, "b"], None, ("a", "b")),
@@ -239,7 +239,7 @@ def test_what_cannot_be_learnt_says_so(tmp_path: Path) -> None:
 )
 def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -> None:
     column = pa.chunked_array([values])
-    found, _ = classes_of([column], "y", task)
+    found = target_of([tallied(column)], "y", task).classes
     assert found == labels
     codes, unseen = target_values(column, found)
     assert unseen == ()
@@ -251,11 +251,12 @@ def test_what_a_target_holds(values: list[Any], task: str | None, labels: Any) -
 
 
 def test_labels_that_are_no_classes_are_refused() -> None:
-    with pytest.raises(Refused, match=r"task='classes': column 'y' holds 0.5; classes are words, whole numbers"):
-        classes_of([pa.chunked_array([[0.5, 1.0]])], "y", "classes")
-    with pytest.raises(Refused, match=r"must hold numbers; it holds 'n.b.'. If they are labels, add task='classes'"):
-        classes_of([pa.chunked_array([["1", "2", "3", "n.b."]])], "y", None)
-    assert classes_of([pa.chunked_array([["1", "2", "3", "n.b."]])], "y", "classes")[0] == ("1", "2", "3", "n.b.")
+    words = tallied(pa.chunked_array([["1", "2", "3", "n.b."]]))
+    with pytest.raises(Refused, match=r"task='classification': column 'y' holds 0.5; classes are words, whole numbers"):
+        target_of([tallied(pa.chunked_array([[0.5, 1.0]]))], "y", "classification")
+    with pytest.raises(Refused, match=r"holds 'n.b.'. If they are labels, add task='classification'"):
+        target_of([words], "y", None)
+    assert target_of([words], "y", "classification").classes == ("1", "2", "3", "n.b.")
 
 
 def test_a_small_model_of_classes_is_grown_and_compared(left: Path, table: Path) -> None:

@@ -156,7 +156,7 @@ def test_nothing_given_is_told_what_to_give() -> None:
 def test_paper_is_the_papers_algorithm(tmp_path: Path) -> None:
     call("fit", "diabetes", "--paper", "--max-width", 5, "--layers", 1, "-q", "-o", tmp_path / "m.json")
     found = read(tmp_path / "m.json").settings
-    wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0).get_params()
+    wanted = bgn.BGNRegressor.as_in_paper(max_width=5, max_layers=1, random_state=0, task="regression").get_params()
     assert found == json.loads(json.dumps(wanted))
 
 
@@ -248,7 +248,7 @@ def test_refused_inputs(fitted: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("x,y\n,1\n,2\n")
     for arguments, message in (
         ((path, "-t", "price"), "--target: "),
-        ((path, "-t", "kind", "--task", "numbers"), "column 'kind' must hold numbers; it holds "),
+        ((path, "-t", "kind", "--task", "regression"), "column 'kind' must hold numbers; it holds "),
         ((path, "-t", "rent", "--drop", "price"), "--drop: "),
         ((path, "-t", "rent", "--drop", "rent"), "--drop: 'rent' is the target"),
         ((path, "-t", "rent", "--categorical", "price"), "--categorical: "),

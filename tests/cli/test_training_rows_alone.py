@@ -40,7 +40,7 @@ MORE_FITS = [
     ("cost", ("--missing", "drop", "--drop", "rare", "--categorical", "visits", "--select", "compact")),
     ("ill", ("--folds", 3, "--patience", 2, "--shrinkage", 0.1, "--threads", 1)),
     ("cost", ("--networks", 2, "--validation", 0.3, "--sweeps", 1)),
-    ("grade", ("--max-features", 2, "--replacements", 2, "--task", "classes", "--class-weight", "balanced")),
+    ("grade", ("--max-features", 2, "--replacements", 2, "--task", "classification", "--merge-rare", 2, "--class-weight", "balanced")),
     ("cost", ("--accurate", "--max-width", 6, "--networks", 2)),
     ("cost", ("--increasing", "weight", "--decreasing", "visits", "--at-least", 0, "--at-most", 500)),
     ("ill", ("--together", "weight,visits", "--max-features", 2)),
@@ -77,7 +77,7 @@ NO_MODEL = {
 # Options by which nothing is learned: how a file is read, what is printed and where. The clock ends growth anywhere.
 NO_LEARNING = {
     "--sep", "--decimal", "--thousands", "--sheet", "--gaps", "--date-format", "--json", "--out", "--report", "--quiet",
-    "--target", "--title", "--labels", "--host", "--port", "--max-seconds",
+    "--header", "--no-rows", "--target", "--title", "--labels", "--host", "--port", "--max-seconds",
     "--scheduler",  # the cluster, which tests/engines has
 }  # fmt: skip
 

@@ -72,6 +72,7 @@ WANTED = {
     ("words", ("kind",), "note"),
     ("words", ("sex",), "note"),
     ("numbers", ("mostly",), "note"),
+    ("codes", ("rooms",), "note"),
 }
 
 
@@ -84,8 +85,8 @@ def test_everything_odd_is_found_and_nothing_else(odd: pd.DataFrame, tmp_path: P
     kinds = {column.name: column.kind for column in bgn.check(odd, "price").columns}
     assert kinds == {
         "id": "id", "code": "id", "size": "number", "rooms": "whole number", "kind": "category", "sex": "category",
-        "lift": "yes/no", "same": "constant", "nothing": "empty", "rare": "category", "sold": "category",
-        "built": "category", "day": "date", "age": "whole number", "income": "number", "mostly": "category",
+        "lift": "yes/no", "same": "constant", "nothing": "empty", "rare": "category", "sold": "date as text",
+        "built": "date as text", "day": "date", "age": "whole number", "income": "number", "mostly": "category",
         "grade": "ordered", "room": "category", "price": "number", "tax": "number",
     }  # fmt: skip
 

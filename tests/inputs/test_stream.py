@@ -15,6 +15,7 @@ from bgn import BGNRegressor
 from bgn.cli.card import compare, make_card
 from bgn.cli.source import DataFile
 from bgn.cli.train import Wanted
+from bgn.inputs.memory import available_memory
 from bgn.inputs.prepare import Choices
 from tests.command import call
 
@@ -66,7 +67,7 @@ def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
     assert "--missing impute needs all rows in memory" in refused("-t", "rent", "--missing", "impute")
     whole = "-t", "rent", "--missing", "refuse"
     assert "3 of 300 rows have missing values ('area' 1, 'kind' 1, 'rent' 1); add --missing drop" in refused(*whole)
-    numbers = "-t", "quarter", "--drop", "listed", "--task", "numbers"
+    numbers = "-t", "quarter", "--drop", "listed", "--task", "regression"
     assert "--target: column 'quarter' must hold numbers" in refused(*numbers)
     assert "has no column 'price'" in refused("-t", "price")
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
@@ -79,7 +80,7 @@ def test_what_needs_all_rows_is_refused(rents: Path, tmp_path: Path) -> None:
 
 def test_only_what_is_too_large_stays_on_disk(rents: Path) -> None:
     source = DataFile(str(rents)).open()
-    assert 0 < stream.available_memory() < sys.maxsize or not Path("/proc/meminfo").exists()
+    assert 0 < available_memory() < sys.maxsize or not Path("/proc/meminfo").exists()
     assert stream.too_large(source, 2**30) is None
     assert "takes about 9.6e-05 GB and 1e-05 GB are free: its rows stay on disk" in stream.too_large(source, 10**4)
     assert stream.too_large(DataFile("diabetes").open(), 0) is None

@@ -71,7 +71,7 @@ def test_every_library_has_the_same_times_of_day():
 def test_a_file_with_times_is_fitted_in_a_shell_and_read_in_python(tmp_path: Path):
     table, file, model = written(), tmp_path / "visits.csv", tmp_path / "m.json"
     table.to_csv(file, index=False)
-    call("fit", file, "-t", "visits", "--size", 6, "--max-features", 1, "-o", model)
+    call("fit", file, "-t", "visits", "--task", "regression", "--size", 6, "--max-features", 1, "-o", model)
     call("predict", model, file, "-o", tmp_path / "p.csv")
     predicted = pd.read_csv(tmp_path / "p.csv")["prediction"].to_numpy()
     loaded, raw = bgn.load(model), pd.read_csv(file)

@@ -261,7 +261,7 @@ def test_ragged_lines_are_counted_and_named(tmp_path: Path) -> None:
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id\tday\tsize\ty\n" + "".join(f"k{i}\t2020-01-01\t1,234\tno\n" for i in range(60)))
-    told = call("fit", tmp_path / "t.csv", "-t", "y", "--task", "numbers", code=1).err.split("\n")
+    told = call("fit", tmp_path / "t.csv", "-t", "y", "--task", "regression", code=1).err.split("\n")
     assert told[0] == "bgn: 2 problems:"
     starts = ["column 'size'", "--target: column 'y'"]
     assert [line.startswith(f"  - {start}") for line, start in zip(told[1:], starts, strict=True)] == [True] * 2

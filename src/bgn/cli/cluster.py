@@ -14,9 +14,9 @@ from bgn.cli.stream import KEPT
 from bgn.cli.train import TrainingRows, Wanted, enough_of_each
 from bgn.engines.row_hashes import Hashes, Inside, find_edge, histogram, inside_bin
 from bgn.inputs import cells, prepare
-from bgn.inputs.classes import MOST_CLASSES, Label
+from bgn.inputs.classes import Label
 from bgn.inputs.refusal import Refused
-from bgn.inputs.target import classes_of, labelled, target_values
+from bgn.inputs.target import labelled, tallied, target_of, target_values
 from bgn.inputs.training import GapCount, gaps_in
 from bgn.model.step import Floats
 from bgn.preparation import Preparation
@@ -51,13 +51,14 @@ class Clustered:
             index=False,
         )
         self._firsts: list[int] = []
-        found = self._each("targets", _Part.targets)
-        counts = [rows for _, rows in found]
+        task, merge_rare = wanted.choices.task, wanted.choices.merge_rare
+        tallies, counts = zip(*self._each("targets", _Part.targets, merge_rare is not None), strict=True)
         self._firsts, self._all = [1 + sum(counts[:k]) for k in range(len(counts))], sum(counts)
         self._edge = self._find_edge(self._all)
-        self.classes, noted = classes_of([each for each, _ in found], target, wanted.choices.task)
-        self._part = replace(self._part, classes=self.classes)
-        self.notes = (*[noted] * bool(noted), *self._survey())
+        found = target_of(tallies, target, task, merge_rare)
+        self.classes = found.classes
+        self._part = replace(self._part, classes=found.classes, merged=found.merged)
+        self.notes = (*[found.note] * bool(found.note), *self._survey())
 
     def _parts(self, function: Any, *arguments: Any) -> list[Any]:
         """What a function will make of every partition, of the number of its first row and of some arguments."""
@@ -106,7 +107,8 @@ class Clustered:
             raise Refused(str(error)) from error
         counts = [sum(each[k] for each in kept) for k in (3, 4)]
         self.held_out = self._wanted.held_out(self._edge, self._all, sum(each[5] for each in kept))
-        self.preparation = Preparation(model.network_.schema, date_format=self._wanted.choices.date_format)
+        date_format, merged = self._wanted.choices.date_format, self._part.merged
+        self.preparation = Preparation(model.network_.schema, date_format=date_format, merged=merged)
         return TrainingRows.sampled([each[:3] for each in kept], counts, self)
 
 
@@ -136,16 +138,17 @@ class _Part:
     keys: RowKeys
     missing: str
     classes: tuple[Label, ...] | None = None
+    merged: tuple[Label, ...] = ()
 
-    def targets(self, part: Any, first: int) -> tuple[pa.ChunkedArray, int]:
-        """The different values of its target, some of many; and how many rows it has."""
-        found = pa.array(part[self.target], from_pandas=True).unique()
-        return pa.chunked_array([found[: 2 * MOST_CLASSES]]), len(part)
+    def targets(self, part: Any, first: int, every: bool) -> tuple[pa.Array, int]:
+        """The values of its target with their rows, some of many unless `every` one is asked for; and its rows."""
+        return tallied(pa.chunked_array([pa.array(part[self.target], from_pandas=True)]), every), len(part)
 
     def table(self, part: Any) -> tuple[pa.Table, Floats]:
         """A partition's features and target."""
         raw = pa.Table.from_pandas(part[[*self.names]], preserve_index=False)
-        y, _ = target_values(pa.chunked_array([pa.array(part[self.target], from_pandas=True)]), self.classes)
+        column = pa.chunked_array([pa.array(part[self.target], from_pandas=True)])
+        y, _ = target_values(column, self.classes, merged=self.merged)
         return prepare.learn(raw, self.categorical), y
 
     def usable(self, table: pa.Table, y: Floats) -> Any:

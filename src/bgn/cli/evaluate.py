@@ -41,7 +41,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
     bgn evaluate model.json houses.csv
     bgn evaluate churn.json customers.csv --threshold 0.3
     """
-    rows = data.complete_rows(file)
+    rows = data.complete_rows(file, judged=True)
     rows.target("predictions are compared with")
     rows = rows.to_judge(which)
     if file.network.schema.classes is not None:

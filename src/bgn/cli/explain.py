@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import bgn
-from bgn.cli.output import table_writer
+from bgn.cli.output import raw_option, table_writer
 from bgn.cli.source import DataFile, class_option, json_option, model_and_data, one_of, reads_data, rows_option
 from bgn.cli.terminal import note, show, show_json
 from bgn.explain.classes import class_labels, class_number, probabilities_of
@@ -38,6 +38,7 @@ _ROUNDING = 1e-12  # a share of the largest amount that is what adding up leaves
 @rows_option
 @json_option
 @click.option("-o", "--out", help="CSV, TSV or Parquet file for the values of every row.")
+@raw_option
 @reads_data
 def explain(
     file: ModelFile,
@@ -48,6 +49,7 @@ def explain(
     which: str | None,
     as_json: bool,
     out: str | None,
+    raw: bool,
 ) -> None:
     """Say which columns move the predictions of a saved MODEL on the rows of DATA, by exact SHAP values.
 
@@ -82,7 +84,7 @@ def explain(
         raise Refused(f"--out: name the class whose score is explained with --class, {one_of(file.network)}.")
     if out is not None:
         schema = pa.schema([(name, pa.float64()) for name in ("base value", *used)])
-        with table_writer(out, schema) as writer:
+        with table_writer(out, schema, raw=raw) as writer:
             base = np.full(len(values), explanation.base_value)
             writer.write_table(pa.table([base, *values.T.copy()], schema=schema))
     amounts = values[0] if row is not None else np.abs(values).mean(axis=(0, *range(2, values.ndim)))

@@ -14,7 +14,6 @@ from bgn.explain.subject import decoded
 from bgn.export.plan import plan
 from bgn.export.programs.sql_dialects import DIALECTS
 from bgn.export.targets import TARGETS
-from bgn.inputs.file_format import FileFormat
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.model.told import is_turned
@@ -90,7 +89,7 @@ def export(
 
 
 def _rows(file: ModelFile, name: str) -> Any:
-    return DataFile(name, FileFormat(gaps=preparation_of(file).gaps)).complete_rows(file).X
+    return DataFile(name, preparation_of(file).later_format()).complete_rows(file).X
 
 
 def _background(file: ModelFile, name: str) -> Any:

@@ -17,10 +17,11 @@ from bgn.cli.card import compare, make_card
 from bgn.cli.cluster import Clustered
 from bgn.cli.completion import TableName
 from bgn.cli.source import DataFile, OpenedData, file_options, gaps_option, grouped
-from bgn.cli.stream import Streamed, available_memory, too_large
+from bgn.cli.stream import Streamed, too_large
 from bgn.cli.terminal import note, show_json
 from bgn.cli.train import TrainingRows, Wanted, training_rows
 from bgn.inputs.file_format import FileFormat
+from bgn.inputs.memory import available_memory
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Refused
 from bgn.inputs.target import TASKS, labelled
@@ -72,7 +73,11 @@ _column_options = grouped(
     click.option("-t", "--target", metavar="COL", help="Column to predict; built-in tables know theirs."),
     click.option(
         "--task", type=click.Choice(TASKS),
-        help="What the target holds; words, true and false, and two different whole numbers are classes unless told.",
+        help="What the target is for; words, true and false, and two different whole numbers are classes unless told.",
+    ),
+    click.option(
+        "--merge-rare", type=click.IntRange(1), metavar="N",
+        help="Merge all classes of fewer than N rows into one class, 'other'.",
     ),
     click.option("--drop", multiple=True, metavar="COL", help="Leave this column out; again for more."),
     click.option("--categorical", multiple=True, metavar="COL", help="Read the numbers of this column as names."),
@@ -291,7 +296,8 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
     if classes and options["paper"]:
         raise Refused("--paper is an algorithm for numbers, and the target has classes; leave it out.")
     if not classes and options["class_weight"]:
-        raise Refused("--class-weight is for classes, and the target holds numbers; insist with --task classes.")
+        told = "--class-weight is for classes, and the target holds numbers"
+        raise Refused(f"{told}; add --task classification if they stand for classes.")
     make: Callable[..., Any] = BGNClassifier if classes else BGNRegressor
     known = make().get_params()
     if options["accurate"]:
@@ -300,6 +306,7 @@ def _estimator(classes: bool, options: dict[str, Any]) -> Any:
         make = make.accurate  # type: ignore[attr-defined]
     make = BGNRegressor.as_in_paper if options["paper"] else make
     chosen = {name: options[name] for name in known if options.get(name) is not None} | behaviour(options)
+    chosen |= {} if classes else {"task": "regression"}
     if options["cv"] == 0 or (options["cv"] is None and options["validation_fraction"] is not None):
         chosen["cv"] = None
     return make(**chosen)

@@ -1,4 +1,9 @@
-"""Tables out: CSV on standard output, or a file that appears only when it is whole."""
+"""Tables out: CSV on standard output, or a file that appears only when it is whole.
+
+A spreadsheet runs a cell of text that begins like a formula: ``=HYPERLINK(...)`` in a label would reach whoever opens
+the predictions. Such cells, and names of columns, get an apostrophe in front, after which a spreadsheet takes them for
+text. Taking one apostrophe away where a cell begins with apostrophes and one of the signs gives back what was there.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +12,22 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+import click
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from bgn.cli.terminal import note
 from bgn.inputs.refusal import Refused
 from bgn.printable import escaped
 from bgn.whole_file import goes_through, whole_file
 
+_FORMULA = "^'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]"
+_HARMLESS = "^(.|[-+]?([0-9]+([.,][0-9]+)*|[.,][0-9]+)([eE][-+]?[0-9]+)?%?)$"  # one sign alone, a number
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
 
 
@@ -33,11 +42,36 @@ class _JsonLines:
             self._stream.write(escaped(json.dumps(row, ensure_ascii=False, default=str)).encode() + b"\n")
 
 
+raw_option = click.option(
+    "--raw", is_flag=True,
+    help="Write text that begins like a formula (=, +, -, @) as it is; in CSV and TSV it has an apostrophe in front "
+    "otherwise.",
+)  # fmt: skip
+
+
+def without_formulas(words: pa.Array | pa.ChunkedArray) -> tuple[Any, int]:
+    """Return words of which none is a formula to a spreadsheet, and how many had to be changed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from bgn.cli.output import without_formulas
+    >>> words, changed = without_formulas(pa.array(["=1+1", "-3.5", "-", "-a", None, "'=x", "b"]))
+    >>> words.to_pylist(), changed
+    (["'=1+1", '-3.5', '-', "'-a", None, "''=x", 'b'], 3)
+    """
+    begins = pc.match_substring_regex(words, _FORMULA)
+    meant = pc.fill_null(pc.and_not(begins, pc.match_substring_regex(words, _HARMLESS)), False)
+    count = pc.sum(meant).as_py() or 0
+    return (pc.if_else(meant, pc.binary_join_element_wise("'", words, ""), words), count) if count else (words, 0)
+
+
 @contextmanager
-def table_writer(out: str | None, schema: pa.Schema, as_json: bool = False) -> Iterator[Any]:
+def table_writer(out: str | None, schema: pa.Schema, as_json: bool = False, raw: bool = False) -> Iterator[Any]:
     """Open a writer for a CSV, TSV or Parquet file that appears only when it is whole, or for standard output.
 
     A pipe or a device without one of these endings gets CSV; with `as_json` every place gets a JSON object per line.
+    Text files have no formulas, unless they are `raw`.
     """
     if as_json:
         if out is None:
@@ -47,7 +81,7 @@ def table_writer(out: str | None, schema: pa.Schema, as_json: bool = False) -> I
                 yield _JsonLines(stream)
         return
     if out is None:
-        with _writer(cast(BinaryIO, sys.stdout.buffer), schema, ".csv") as writer:
+        with _writer(cast(BinaryIO, sys.stdout.buffer), schema, ".csv", raw) as writer:
             yield writer
         return
     suffix = Path(out).suffix.lower()
@@ -55,29 +89,43 @@ def table_writer(out: str | None, schema: pa.Schema, as_json: bool = False) -> I
         if not goes_through(out):
             raise Refused(f"--out must end in .csv, .tsv or .parquet; got {out!r}.")
         suffix = ".csv"
-    with whole_file(out) as stream, _writer(stream, schema, suffix) as writer:
+    with whole_file(out) as stream, _writer(stream, schema, suffix, raw) as writer:
         yield writer
 
 
-def _writer(stream: BinaryIO, schema: pa.Schema, suffix: str) -> Any:
+def _writer(stream: BinaryIO, schema: pa.Schema, suffix: str, raw: bool) -> Any:
     """Return what writes Parquet, or text: its header, which Arrow would always quote, here, and its rows by Arrow."""
     if suffix not in (".csv", ".tsv"):
         import pyarrow.parquet as pa_parquet
 
         return pa_parquet.ParquetWriter(stream, schema)
     sep, header = "\t" if suffix == ".tsv" else ",", io.StringIO()
-    csv.writer(header, delimiter=sep, lineterminator="\n").writerow(schema.names)
+    names = schema.names if raw else without_formulas(pa.array(schema.names, pa.string()))[0].to_pylist()
+    csv.writer(header, delimiter=sep, lineterminator="\n").writerow(names)
     stream.write(header.getvalue().encode())
-    return nullcontext(_TextLines(stream, sep))
+    return _TextLines(stream, sep, raw)
 
 
 class _TextLines:
     """Writes rows as text by Arrow, words in quotes only where some of a block need them: it has no such style."""
 
-    def __init__(self, stream: BinaryIO, sep: str) -> None:
-        self._stream, self._sep = stream, sep
+    def __init__(self, stream: BinaryIO, sep: str, raw: bool) -> None:
+        self._stream, self._sep, self._raw = stream, sep, raw
+        self._changed = 0
+
+    def __enter__(self) -> _TextLines:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._changed:
+            told = "1 cell begins" if self._changed == 1 else f"{self._changed:,} cells begin"
+            note(f"{told} like a formula of a spreadsheet: an apostrophe stands in front; --raw leaves it out.")
 
     def write_table(self, table: pa.Table) -> None:
+        for place, column in enumerate(table.columns):
+            if pa.types.is_string(column.type) and not self._raw:
+                safe, changed = without_formulas(column)
+                table, self._changed = table.set_column(place, table.field(place), safe), self._changed + changed
         words = [column for column in table.columns if pa.types.is_string(column.type)]
         special = f'^$|[{self._sep}"\r\n]'
         needed = any(pc.any(pc.match_substring_regex(column, special)).as_py() for column in words)

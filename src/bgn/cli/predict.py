@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from bgn.cli.output import table_writer
+from bgn.cli.output import raw_option, table_writer
 from bgn.cli.roles import Recogniser
 from bgn.cli.source import DataFile, ModelRows, model_and_data, reads_data
 from bgn.cli.terminal import note
@@ -34,18 +34,20 @@ _BETWEEN = " | "  # classes of a set
     "so many rows' classes are.",
 )  # fmt: skip
 @click.option("--exact", is_flag=True, help="Write every digit; text has as many as the model's amounts otherwise.")
+@raw_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON object per row and line, with every digit.")
 @reads_data
 def predict(
     file: ModelFile, data: DataFile, out: str | None, keep: tuple[str, ...], proba: bool, interval: float | None,
-    exact: bool, as_json: bool,
+    exact: bool, raw: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Predict the rows of DATA (a file, - for standard input, or a built-in table) with a saved MODEL.
 
     Columns are found by name, in any order. One line comes out for every row; where a value is missing, questions are
     answered as they learnt to. Files larger than memory are read in blocks. A model for classes writes labels and, with
     --proba, a column per class with its probability. Text has as many decimals as the model's amounts, probabilities
-    six; Parquet, --json and --exact have every digit.
+    six; Parquet, --json and --exact have every digit. Words that a spreadsheet would take for a formula have an
+    apostrophe in front in CSV and TSV.
 
     \b
     bgn predict model.json new.csv > predicted.csv
@@ -70,7 +72,7 @@ def predict(
     schema = pa.schema([*kinds.items(), *made.items()])
     total = lacking = filled = 0
     decimals = None if exact or binary or as_json else _decimals(file)
-    with table_writer(out, schema, as_json) as writer:
+    with table_writer(out, schema, as_json, raw) as writer:
         for first, table, block in rows.blocks():
             known.look(first, table, _target(rows, table, there, first))
             lacks = ~block.complete

@@ -17,6 +17,7 @@ from bgn.cli.completion import TableName
 from bgn.cli.roles import Recogniser
 from bgn.cli.terminal import note
 from bgn.inputs import cells, prepare
+from bgn.inputs.date_formats import check_format
 from bgn.inputs.file_format import AS_FOUND, GAPS, FileFormat
 from bgn.inputs.files import ArrowTable, RawTable, open_table
 from bgn.inputs.refusal import Refused, check_characters, check_there, listed
@@ -57,6 +58,10 @@ file_options = grouped(
     ),
     click.option("--thousands", multiple=True, metavar="MARK", callback=_marks, help="Mark of thousands, likewise."),
     click.option("--sheet", help="Sheet of an Excel workbook; the first unless told."),
+    click.option(
+        "--header/--no-header", default=None,
+        help="Whether the first row of a file names the columns; without names they are column_1, column_2, ...",
+    ),
 )  # fmt: skip
 rows_option = click.option(
     "--rows", "which", type=click.Choice(["test", "train", "all"]),
@@ -108,10 +113,11 @@ def reads_data(command: Callable[..., None]) -> Callable[..., None]:
         decimal: str | dict[str, str] | None,
         thousands: str | dict[str, str] | None,
         sheet: str | None,
+        header: bool | None,
         **options: Any,
     ) -> None:
         file = read_model(model, width)
-        form = FileFormat(sep, decimal, thousands, sheet, gaps=preparation_of(file).gaps)
+        form = preparation_of(file).later_format(sep, decimal, thousands, sheet, header)
         command(file=file, data=DataFile(data, form), **options)
 
     return width_option(file_options(read))
@@ -128,6 +134,7 @@ class DataFile:
         """Open a file, standard input (``-``) or a built-in table (``housing``, ``housing:averaged``)."""
         form = self.form
         check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
+        check_format(form.date_format)
         name, _, columns = self.name.partition(":")
         if name in datasets.names():
             return _built_in(self.name, datasets.load(name, columns=columns or None))
@@ -341,7 +348,8 @@ class ModelRows:
     def target(self, column: pa.ChunkedArray, name: str, first: int) -> Floats:
         """Return the target of a block as numbers, those of classes; `first` is the number of its first row."""
         with prepare.placed(name, self._origin, first):
-            values, unseen = target_values(column, self._classes, self._preparation.how(name))
+            how, merged = self._preparation.how(name), self._preparation.merged
+            values, unseen = target_values(column, self._classes, how, merged)
         if unseen:
             self._tell({name: unseen}, "such rows have no known class")
         return values

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from bgn.inputs.files import Parquet
 from bgn.inputs.frames import Kinds
 from bgn.inputs.refusal import Refused
 from bgn.inputs.stamp import Stamp
-from bgn.inputs.target import classes_of, target_values
+from bgn.inputs.target import tallied, target_of, target_values
 from bgn.inputs.training import GapCount, gaps_in
 from bgn.model.schema import Schema
 from bgn.model.step import Floats
@@ -47,18 +45,6 @@ def too_large(source: OpenedData, available: int) -> str | None:
     )
 
 
-def available_memory() -> int:
-    """Bytes that this process can still take, as far as the system tells."""
-    limits = [sys.maxsize]
-    for path, name in (("/proc/meminfo", "MemAvailable:"), ("/sys/fs/cgroup/memory.max", "")):
-        try:
-            words = Path(path).read_text().split()
-            limits.append(int(words[words.index(name) + 1]) * 1024 if name else int(words[0]))
-        except (OSError, ValueError):
-            pass  # no such file, or no limit
-    return min(limits)
-
-
 class Streamed(BlockwiseRows):
     """The training rows of a Parquet file. One pass counts incomplete rows, two over the key, if there is one, decide
     on test rows, one on the columns; one more hands the rows over, and keeps some of them to judge by."""
@@ -74,7 +60,10 @@ class Streamed(BlockwiseRows):
         self._target = self.target_name = wanted.target
         self._names = wanted.features()
         targets = (table.column(self._target) for table in self._stamp.watch(self._table.blocks([self._target])))
-        self.classes, noted = classes_of(targets, self._target, wanted.choices.task)
+        task, merge_rare = wanted.choices.task, wanted.choices.merge_rare
+        tallies = (tallied(column, every=merge_rare is not None) for column in targets)
+        found = target_of(tallies, self._target, task, merge_rare)
+        self.classes, self._merged = found.classes, found.merged
         self._edge = edge_of(self._hashes, wanted.test)
         self.n_rows, target, notes = self._survey()
         if not self._names:
@@ -83,9 +72,9 @@ class Streamed(BlockwiseRows):
             raise Refused(f"{source.name} has {self.n_rows} {wanted.rows} to learn from; at least 2 are needed.")
         self.held_out = wanted.held_out(self._edge, self._table.n_rows, target)
         schema = self._kinds().schema(self._target)
-        self.notes = (*[noted] * bool(noted), *notes, *prepare.read_as_words(schema))
+        self.notes = (*[found.note] * bool(found.note), *notes, *prepare.read_as_words(schema))
         schema = prepare.in_numbers(schema) if self.numbers else schema
-        self.preparation = Preparation(schema, date_format=wanted.choices.date_format)
+        self.preparation = Preparation(schema, date_format=wanted.choices.date_format, merged=self._merged)
         self.names, self.n_columns = schema.names, len(schema)
 
     @property
@@ -133,7 +122,7 @@ class Streamed(BlockwiseRows):
         first = 1
         names = [*dict.fromkeys([*self._names, self._target, *self._keys.columns])]
         for raw in self._stamp.watch(self._table.blocks(names, rows_in(BLOCK_BYTES, len(names)))):
-            y, _ = target_values(raw.column(self._target), self.classes)
+            y, _ = target_values(raw.column(self._target), self.classes, merged=self._merged)
             yield first, raw, prepare.learn(raw.select(self._names), self._choices.categorical), y
             first += len(y)
 

@@ -155,6 +155,6 @@ def enough_of_each(classes: Sequence[Any], counts: Any) -> None:
         one = int(few[0])
         raise Refused(
             f"the class {level_word(classes[one])!r} has {int(counts[one])} row{'s' * int(counts[one] != 1)} among "
-            "those to learn from; at least 2 are needed. Drop its rows, put classes together, or set fewer rows aside "
-            "with --test."
+            "those to learn from; at least 2 are needed. Merge rare classes with --merge-rare, drop its rows, or set "
+            "fewer rows aside with --test."
         )

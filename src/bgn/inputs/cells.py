@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import numerals
+from bgn.inputs.date_formats import read_dates
 from bgn.inputs.file_format import PLAIN, Numerals
 from bgn.inputs.refusal import option
 
 _STAMP = pa.timestamp("us")
 _IN_UTC = pa.timestamp("us", "UTC")
+_FIRST_STAMP = datetime.datetime(1, 1, 1)
 _FIRST = 64
 _HEX = "^0[xX][0-9a-fA-F]{1,15}$"  # with 16 digits Arrow reads some as negative
 _TIME = r"^\d{1,2}:\d\d(:\d\d(\.\d{1,6})?)?$"
@@ -159,6 +161,14 @@ def words(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([values.take(codes.indices)])
 
 
+def as_words(values: pa.Array) -> list[str]:
+    """Return values as they are shown; Python knows no times before the year 1 and after 9999, and Arrow does."""
+    try:
+        return [str(value) for value in values.to_pylist()]
+    except (OverflowError, ValueError):
+        return [str(value) for value in values.cast(pa.string()).to_pylist()]
+
+
 def word(value: Any) -> str | None:
     """Return how a value reads among words."""
     return None if value is None or value != value else str(value).removesuffix(".0")
@@ -285,7 +295,7 @@ def _stamps(text: pa.ChunkedArray, form: str | None, zone: bool | None) -> pa.Ch
     """Read times by the format told, and those that are not written so as ISO 8601."""
     rest, parts = text, []
     if form is not None:
-        parts.append(pc.strptime(text, format=form, unit="us", error_is_null=True))
+        parts.append(pa.chunked_array([read_dates(text, form)]))
         rest = _only(text, pc.is_null(parts[0]))
     if form is None or rest.null_count < len(rest):
         parts.append(_iso(rest, zone))
@@ -300,9 +310,12 @@ def _iso(text: pa.ChunkedArray, zone: bool | None) -> pa.ChunkedArray:
     for cells in _to_microseconds(text):
         for kind in kinds:
             try:
-                return cells.cast(kind)
+                found = cells.cast(kind)
             except pa.ArrowInvalid:
                 continue
+            if pc.any(pc.less(found, pa.scalar(_FIRST_STAMP, kind))).as_py():
+                break  # there is no year 0
+            return found
     raise pa.ArrowInvalid("no time stamp")
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from bgn.inputs.arguments import chosen
 from bgn.inputs.file_format import GAPS, FileFormat
 from bgn.inputs.files import RawTable, open_any
-from bgn.inputs.findings import Finding, all_findings, pending, serious
+from bgn.inputs.findings import Finding, Known, all_findings, pending, said_at_fit
 from bgn.inputs.refusal import check_there
 from bgn.inputs.survey import ColumnFacts, surveyed
 from bgn.printable import clean, visible
@@ -39,6 +40,8 @@ class TableCheck:
         How the file was read, where that is not all plain.
     target : str, optional
         The column to predict.
+    looked_at : int, optional
+        How many rows were looked at: of a table that takes much memory every second, fourth or eighth row alone.
     """
 
     origin: str
@@ -47,6 +50,7 @@ class TableCheck:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     target: str | None = None
+    looked_at: int | None = None
 
     @property
     def serious(self) -> tuple[Finding, ...]:
@@ -81,7 +85,7 @@ class TableCheck:
         kind = (
             f"{facts.kind}{f', {facts.unit}' if facts.unit else ''}{' (target)' if facts.name == self.target else ''}"
         )
-        gaps = _share(facts.gaps, self.rows)
+        gaps = _share(facts.gaps, self.rows if self.looked_at is None else self.looked_at)
         return clean(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
 
     def _size(self) -> str:
@@ -150,6 +154,8 @@ def check(
     gaps: Sequence[str] = GAPS,
     sheet: str | None = None,
     date_format: str | None = None,
+    header: bool | None = None,
+    task: str | None = None,
 ) -> TableCheck:
     """Look at a raw table before anything is learnt from it.
 
@@ -160,8 +166,10 @@ def check(
         columns by name.
     target : str, optional
         The column to predict. With it, columns are looked for from which alone it follows.
-    sep, decimal, thousands, gaps, sheet, date_format : optional
+    sep, decimal, thousands, gaps, sheet, date_format, header : optional
         How a file is written, as for :func:`bgn.preparation.fit`.
+    task : {"regression", "classification"}, optional
+        What the target is for.
 
     Returns
     -------
@@ -179,35 +187,43 @@ def check(
     >>> print(found.findings[-1])
     'sex' has words that nearly agree: 'M' = 'm '. If they mean the same, write them alike.
     """
-    table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))
-    return check_opened(table, origin, target)
+    chosen("task", task, (None, "regression", "classification"))
+    table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps), header))
+    return check_opened(table, origin, target, task)
 
 
-def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck:
+def check_opened(table: RawTable, origin: str, target: str | None, task: str | None = None) -> TableCheck:
     """Look at a table that is open, and close it."""
     try:
         if target is not None:
             check_there([target], table.names, origin)
-        whole, met = table.read(table.names), table.met
+        (whole, rows, step), met = table.look(table.names), table.met
     finally:
         table.close()
     columns = surveyed(whole, {written.column: written.unit for written in met.written})
-    chosen = next((column for column in columns if column.name == target), None)
+    predicted = next((column for column in columns if column.name == target), None)
+    known = Known(task, met.header)
     # What is in doubt of a column comes before what it may be.
     doubtful = met.problems.keys()
-    found = (each for each in all_findings(columns, chosen) if not each.columns or not doubtful >= {*each.columns})
+    every = all_findings(columns, predicted, known)
+    found = (each for each in every if not each.columns or not doubtful >= {*each.columns})
     findings = (*pending(met.problems), *found)
     ranked = sorted(findings, key=lambda finding: finding.severity != "serious")
     facts = tuple(column.facts() for column in columns)
-    return TableCheck(origin, whole.num_rows, facts, tuple(ranked), met.notes, target)
+    part = f"of {rows:,} rows one in {step} was looked at, {whole.num_rows:,} in all: counts and findings are of these."
+    notes = (*[part] * (step > 1), *met.notes)
+    return TableCheck(origin, rows, facts, tuple(ranked), notes, target, whole.num_rows)
 
 
-def serious_notes(table: pa.Table, features: Sequence[str], target: str | None, names: Collection[str]) -> list[str]:
-    """Return what makes a fit to some columns of a table that was read mislead; `names` are told to hold names."""
+def fit_notes(
+    table: pa.Table, features: Sequence[str], target: str | None, known: Known, where: str = ""
+) -> list[str]:
+    """Return what a user should know before a fit to some columns of a table; `where` opens what is said of columns."""
     columns = surveyed(table.select([*features, *([] if target is None else [target])]))
-    chosen = next((column for column in columns if column.name == target), None)
-    found = serious(columns, chosen)
-    return [str(each) for each in found if each.what != "id" or not names or each.columns[0] not in names]
+    predicted = next((column for column in columns if column.name == target), None)
+    found = said_at_fit(columns, predicted, known)
+    told = [each for each in found if each.what != "id" or each.columns[0] not in known.categorical]
+    return [f"{where * bool(each.columns)}{each}" for each in told]
 
 
 def _short(value: float) -> str:

@@ -11,19 +11,23 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from threading import Event
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from bgn.inputs.file_format import AS_FOUND, FileFormat
+from bgn.inputs.memory import CELL_BYTES, MOST_BYTES, available_memory, even_part, within_memory
 from bgn.inputs.numerals import Met
-from bgn.inputs.refusal import Refused, named
+from bgn.inputs.refusal import Refused, named, numbered_names
 from bgn.inputs.stamp import Stamp
 from bgn.inputs.text_columns import guessed, without_gaps
-from bgn.inputs.text_stream import TextStream, ragged_lines
+from bgn.inputs.text_stream import BlankLines, TextStream, ragged_lines
+from bgn.inputs.workbooks import unnamed_note
 
 BLOCK_BYTES = 2**20
 _MOST_HEADER = 2**24
@@ -37,47 +41,83 @@ class Delimited:
     def __init__(self, stream: BinaryIO, origin: str, form: FileFormat = AS_FOUND, plain: bool = False) -> None:
         self._origin, self._form, self._plain = origin, form, plain
         self._stamp = Stamp.of(origin) if os.path.isfile(origin) else None
-        self._raw = stream
+        self._raw, self._read_at_once = stream, False
         try:
             with self._errors():
                 self._text = TextStream(stream, origin)
                 header = self._header(origin)
             self._sep = form.sep or _separator(header)
-            self._all = named(self._fields(header), origin)
+            fields = self._fields(header)
+            no_header = form.header is False
+            self._all = numbered_names(len(fields)) if no_header else named(fields, origin, in_file=True)
         except Refused:
             self.close()
             raise
         self.names = tuple(name for name in self._all if name)
         self.types: Mapping[str, pa.DataType] = {}
-        self.met = Met()
+        self.met = Met(header=form.header)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        found, met = guessed(self._whole(names), self._form, self._sep)
-        self.met = replace(met, notes=(*self._encoding_note(), *met.notes))
+        return self._understood(names, self._whole([*names, *self._nameless]))
+
+    def look(self, names: Sequence[str], most: int = MOST_BYTES) -> tuple[pa.Table, int, int]:
+        if self._plain and self._bytes_needed(names) <= most:
+            found = self.read(names)
+            return found, found.num_rows, 1
+        wanted = [*names, *self._nameless]
+        part = even_part(self._batches(wanted), most)
+        return self._understood(names, self._together(part.tables, wanted)), part.rows, part.step
+
+    @property
+    def _nameless(self) -> list[str]:
+        """The columns without a name, as Arrow calls them."""
+        return [self._filler(k) for k, name in enumerate(self._all) if not name]
+
+    def _bytes_needed(self, names: Sequence[str]) -> int:
+        """Return about what some columns of a plain file take while they are looked at."""
+        return os.path.getsize(self._origin) + CELL_BYTES * self._scanned.lines * len(names)
+
+    @cached_property
+    def _scanned(self) -> _Scan:
+        return _Scan.of(self._raw.name)
+
+    def _understood(self, names: Sequence[str], whole: pa.Table) -> pa.Table:
+        """Return columns of text as what they hold."""
+        nameless = self._nameless
+        unnamed = [int(name[1:]) + 1 for name in nameless if pc.any(pc.not_equal(whole.column(name), "")).as_py()]
+        found, met = guessed(whole.select(list(names)), self._form, self._sep)
+        blank = self._scanned.blank if self._read_at_once else self._text.blank_lines.places
+        notes = (*self._encoding_note(), *self._blank_note(blank), *unnamed_note(unnamed), *met.notes)
+        self.met = replace(met, notes=notes, header=self._form.header)
         return found
 
     def _whole(self, names: Sequence[str]) -> pa.Table:
         """Return all rows as text; many threads read a plain file of UTF-8, one finds the row that cannot be read."""
-        if self._plain and self._text.encoding == "UTF-8" and self._more():
+        fits = self._plain and self._bytes_needed(names) <= available_memory()
+        if fits and self._text.encoding == "UTF-8" and self._more():
             try:
                 with pa.OSFile(self._origin) as file:
                     file.seek(self._text.delivered - len(self._ahead))
-                    whole = pa_csv.read_csv(file, *self._options(names, _has_quotes(self._raw)))
+                    whole = pa_csv.read_csv(file, *self._options(names, self._scanned.quotes))
                 self._unchanged()
                 self.close()
+                self._read_at_once = True
                 return whole
             except pa.ArrowInvalid:
                 pass
             except OSError:
                 self.close()
                 raise
-        tables = [*self._batches(names)]
+        return self._together(within_memory(self._batches(names), self._origin, names), names)
+
+    @staticmethod
+    def _together(tables: list[pa.Table], names: Sequence[str]) -> pa.Table:
         return pa.concat_tables(tables) if tables else pa.table({name: pa.array([], pa.string()) for name in names})
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         for batch in self._batches(names):
             yield without_gaps(batch, self._form.gaps)[0]
-        self.met = Met(notes=self._encoding_note())
+        self.met = Met(notes=(*self._encoding_note(), *self._blank_note(self._text.blank_lines.places)))
 
     def _batches(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield all rows as text, block by block."""
@@ -95,6 +135,15 @@ class Delimited:
     def _encoding_note(self) -> tuple[str, ...]:
         encoding = self._text.encoding
         return () if encoding == "UTF-8" else (f"{self._origin} is read as {encoding}, not UTF-8.",)
+
+    def _blank_note(self, places: Sequence[int]) -> tuple[str, ...]:
+        """Say which lines are no rows; where there is one column, they are rows without a value."""
+        if not places or len(self._all) == 1:
+            return ()
+        shown = ", ".join(map(str, places[:5])) + (", ..." if len(places) > 5 else "")
+        if len(places) == 1:
+            return (f"1 blank line of {self._origin} (line {shown}) is left out: it is no row.",)
+        return (f"{len(places):,} blank lines of {self._origin} (lines {shown}) are left out: they are no rows.",)
 
     def _unchanged(self) -> None:
         """Refuse a file that is another by now; what comes from a pipe cannot be looked at again."""
@@ -135,6 +184,8 @@ class Delimited:
                     break
         end = len(raw) if end < 0 else end
         self._ahead = bytes(raw[end + 2 if raw[end : end + 2] == b"\r\n" else end + 1 :])
+        if self._form.header is False:
+            self._ahead = bytes(raw)
         header = raw[:end].decode()
         if not header.strip():
             raise Refused(f"{origin} has no header line with column names.")
@@ -152,12 +203,17 @@ class Delimited:
         self._ahead = self._ahead or self._text.read()
         return bool(self._ahead)
 
+    @staticmethod
+    def _filler(position: int) -> str:
+        """Return what a column without a name is called: Arrow wants some name."""
+        return f"\0{position}"
+
     def _options(self, names: Sequence[str], quoted: bool, *, threads: bool = True) -> tuple[Any, Any, Any]:
-        # Columns without a name are read over; Arrow wants some name for them.
-        filler = iter(f"\0{position}" for position in range(len(self._all)))
         return (
             pa_csv.ReadOptions(
-                column_names=[name or next(filler) for name in self._all], block_size=BLOCK_BYTES, use_threads=threads
+                column_names=[name or self._filler(k) for k, name in enumerate(self._all)],
+                block_size=BLOCK_BYTES,
+                use_threads=threads,
             ),
             pa_csv.ParseOptions(delimiter=self._sep, newlines_in_values=quoted, ignore_empty_lines=len(self._all) > 1),
             pa_csv.ConvertOptions(
@@ -230,10 +286,27 @@ def _reader(stream: TextStream, ahead: bytes) -> Callable[[int], bytes]:
     return read
 
 
-def _has_quotes(stream: BinaryIO) -> bool:
-    """Return whether a quoted value may hold a line break; looking is cheap, being ready for it is not."""
-    with open(stream.name, "rb", buffering=0) as content:  # not mapped: a file may be cut short meanwhile
-        return any(b'"' in block for block in iter(lambda: content.read(BLOCK_BYTES), b""))
+@dataclass(frozen=True)
+class _Scan:
+    """What the bytes of a file tell before it is read: its lines, the blank ones, and whether any value is in quotes.
+
+    Only a quoted value may hold a line break. Looking is cheap, being ready for it is not.
+    """
+
+    lines: int
+    quotes: bool
+    blank: Sequence[int]
+
+    @classmethod
+    def of(cls, path: str) -> _Scan:
+        """Read a file once."""
+        lines, quotes, blank = 0, False, BlankLines()
+        with open(path, "rb", buffering=0) as content:  # not mapped: a file may be cut short meanwhile
+            for block in iter(lambda: content.read(BLOCK_BYTES), b""):
+                lines += max(block.count(b"\n"), block.count(b"\r"))
+                quotes = quotes or b'"' in block
+                blank.feed(block)
+        return cls(lines, quotes, blank.places)
 
 
 def _separator(header: str) -> str:

@@ -16,8 +16,27 @@ _MARKS = (
     "#ZAHL!", "#NULL!", "NaT",
 )  # fmt: skip
 _WORDS = (
-    "N/A", "NA", "NULL", "NaN", "n.a.", "n. a.", "k.A.", "k. A.", "keine Angabe", "n.d.", "n/d", "s/d", "not available",
-    "missing", "fehlt", "unknown", "unbekannt", "onbekend", "inconnu", "desconocido", "sconosciuto",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "n.a.",
+    "n. a.",
+    "k.A.",
+    "k. A.",
+    "keine Angabe",
+    "n.d.",
+    "n/d",
+    "s/d",
+    "not available",
+    "missing",
+    "fehlt",
+    "unknown",
+    "unbekannt",
+    "onbekend",
+    "inconnu",
+    "desconocido",
+    "sconosciuto",
 )
 _SPELT = (form(word) for word in _WORDS for form in (str, str.lower, str.upper, str.capitalize))
 GAPS = tuple(dict.fromkeys((*USUAL_GAPS, *_MARKS, *_SPELT)))
@@ -70,6 +89,9 @@ class FileFormat:
         How dates are written, as for ``strptime``.
     gaps : tuple of str
         Cells that count as missing, the empty one among them in any case.
+    header : bool, optional
+        Whether the first row of a text file or a sheet names the columns; it does unless told. Columns without a header
+        are ``column_1``, ``column_2`` and so on.
     """
 
     sep: str | None = None
@@ -78,6 +100,7 @@ class FileFormat:
     sheet: str | None = None
     date_format: str | None = None
     gaps: tuple[str, ...] = GAPS
+    header: bool | None = None
 
     def marks(self, column: str) -> tuple[str | None, str | None]:
         """Return the decimal mark and the mark of thousands that were told for a column, None where none was."""

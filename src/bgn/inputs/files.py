@@ -19,12 +19,15 @@ from typing import Any, BinaryIO, Protocol, cast
 import pyarrow as pa
 
 from bgn.inputs import cells
+from bgn.inputs.date_formats import check_format
 from bgn.inputs.delimited import BLOCK_BYTES, Delimited
 from bgn.inputs.file_format import AS_FOUND, USUAL_GAPS, FileFormat
+from bgn.inputs.memory import MOST_BYTES, even_part
 from bgn.inputs.numerals import Met
 from bgn.inputs.refusal import Refused, check_characters, named, option
 from bgn.inputs.stamp import Stamp
 from bgn.inputs.tables import different_columns
+from bgn.inputs.workbooks import read_sheet
 
 BLOCK_ROWS = 250_000
 _SUFFIXES = ".csv, .tsv, .txt, .data (also .gz), .parquet, .pq, .xlsx, .xlsm"
@@ -42,6 +45,9 @@ class RawTable(Protocol):
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return some columns whole, with types guessed from their content."""
 
+    def look(self, names: Sequence[str], most: int = MOST_BYTES) -> tuple[pa.Table, int, int]:
+        """Return as many rows as `most` bytes hold, all or every so many, the number of all rows, and how many."""
+
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield some columns as they stand in the file, a block of rows at a time."""
 
@@ -52,11 +58,13 @@ class RawTable(Protocol):
 def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
     """Open a path, or a table of any library; also what to call it."""
     check_characters(sep=form.sep, decimal=form.decimal, thousands=form.thousands)
+    check_format(form.date_format)
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
         return open_table(path, form), path
+    form = replace(form, header=form.header or None)  # the names of a table are its own
     if isinstance(data, pa.Table):
-        return ArrowTable(data), "the table"
+        return ArrowTable(data, form), "the table"
     if isinstance(data, Mapping):
         columns = dict(data)
     elif different_columns(data):
@@ -65,7 +73,7 @@ def open_any(data: Any, form: FileFormat) -> tuple[RawTable, str]:
         raise Refused(f"data must be a path or a table with named columns; got {type(data).__name__}.")
     names = named([str(name) for name in columns], "the table")
     arrays = map(_arrow_of, columns.values())
-    return ArrowTable(pa.table(dict(zip(names, arrays, strict=True)))), "the table"
+    return ArrowTable(pa.table(dict(zip(names, arrays, strict=True))), form), "the table"
 
 
 def _arrow_of(column: Any) -> pa.Array | pa.ChunkedArray:
@@ -101,7 +109,7 @@ def open_table(path: str, form: FileFormat = AS_FOUND) -> RawTable:
     if suffix in ([".parquet"], [".pq"]) and not zipped:
         return Parquet(path)
     if book:
-        return Workbook(path, form.sheet, form.gaps)
+        return Workbook(path, form)
     model = " A model file is no table; MODEL comes before DATA." if suffix == [".json"] else ""
     raise Refused(f"cannot tell the format of {path!r} from its name; known are {_SUFFIXES}.{model}")
 
@@ -129,6 +137,9 @@ class Parquet:
             (table,) = self._stamp.watch([self._file.read(columns=list(names))])
             return table
 
+    def look(self, names: Sequence[str], most: int = MOST_BYTES) -> tuple[pa.Table, int, int]:
+        return _looked_at(self, names, most)
+
     def blocks(self, names: Sequence[str], rows: int = BLOCK_ROWS) -> Iterator[pa.Table]:
         with self._errors():
             yield from self._stamp.watch(self._read(names, rows))
@@ -151,17 +162,26 @@ class Parquet:
             raise Refused(f"{self._path!r} is no Parquet file that can be read ({error}).") from None
 
 
+def _looked_at(table: RawTable, names: Sequence[str], most: int) -> tuple[pa.Table, int, int]:
+    """Return an even part of a table, or all of it."""
+    part = even_part(table.blocks(names), most)
+    return pa.concat_tables(part.tables) if part.tables else table.read(names), part.rows, part.step
+
+
 class ArrowTable:
     """A table that is already there."""
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: pa.Table, form: FileFormat = AS_FOUND, notes: tuple[str, ...] = ()) -> None:
         self._table = table
         self.names = tuple(table.column_names)
-        self.met = Met()
+        self.met = Met(notes=notes, header=form.header)
         self.types: Types = dict(zip(self.names, table.schema.types, strict=True))
 
     def read(self, names: Sequence[str]) -> pa.Table:
         return self._table.select(list(names))
+
+    def look(self, names: Sequence[str], most: int = MOST_BYTES) -> tuple[pa.Table, int, int]:
+        return _looked_at(self, names, most)
 
     def blocks(self, names: Sequence[str]) -> Iterator[pa.Table]:
         for start in range(0, self._table.num_rows, BLOCK_ROWS):
@@ -174,12 +194,12 @@ class ArrowTable:
 class Workbook(ArrowTable):
     """A sheet of an Excel workbook: the first row names the columns."""
 
-    def __init__(self, path: str, sheet: str | None, gaps: Collection[str]) -> None:
+    def __init__(self, path: str, form: FileFormat) -> None:
         stamp = Stamp.of(path)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about what else is in the file
-                rows = _rows_of(path, sheet)
+                sheet = read_sheet(path, form)
             stamp.check()
         except Refused:
             raise
@@ -187,29 +207,8 @@ class Workbook(ArrowTable):
             stamp.check()
             told = f"{type(error).__name__}: {error}"
             raise Refused(f"{path!r} is no workbook that can be read ({told}).") from None
-        if not rows:
-            raise Refused(f"{path!r} has no header row with column names.")
-        names = named(["" if cell is None else str(cell) for cell in rows[0]], path)
-        columns = zip(*rows[1:], strict=True) if rows[1:] else [()] * len(names)
-        super().__init__(
-            pa.table({name: _guess(column, gaps) for name, column in zip(names, columns, strict=True) if name})
-        )
-
-
-def _rows_of(path: str, sheet: str | None) -> list[Sequence[Any]]:
-    """Return the rows of a sheet that hold something, all as long as the first."""
-    from openpyxl import load_workbook
-
-    book = load_workbook(path, read_only=True, data_only=True)
-    try:
-        if sheet is not None and sheet not in book.sheetnames:
-            raise Refused(f"{path!r} has no sheet {sheet!r}; it has {', '.join(map(repr, book.sheetnames))}.")
-        page = book[sheet] if sheet is not None else book.worksheets[0]
-        found = [row for row in page.iter_rows(values_only=True) if any(cell is not None for cell in row)]
-    finally:
-        book.close()
-    width = len(found[0]) if found else 0
-    return [(*row[:width], *[None] * (width - len(row))) for row in found]
+        columns = {name: _guess(column, form.gaps) for name, column in sheet.columns.items()}
+        super().__init__(pa.table(columns), form, sheet.notes)
 
 
 def _guess(column: Sequence[Any], gaps: Collection[str]) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +12,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import leaks as leaking
+from bgn.inputs.classes import MOST_CLASSES
 from bgn.inputs.column_kinds import crowded
-from bgn.inputs.refusal import listed, option
+from bgn.inputs.date_formats import looks_like_a_date, read_dates, usual_formats
+from bgn.inputs.few_values import few_numbers, may_be_classes
+from bgn.inputs.refusal import flag, listed, option
 from bgn.inputs.survey import FEW, SurveyedColumn, quoted
 
 _MOST_LEVELS = 2000  # of a column whose words are compared
 _NEARLY_EMPTY, _FAR = 0.9, 10
+FEW_ROWS = 5
+"""Rows of a class below which little can be learnt from it."""
+NUMBER_NAME = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+_SAMPLE, _SAMPLE_SHARE = 100, 0.8
+_MOST_CODES, _MOST_FROM_ONE = 60, 7
+_WORDS = (
+    "code|cd|id|type|kind|class|category|cat|group|grp|region|district|sector|branch|status|model|brand|state|country"
+)
+_CODE_NAME = re.compile(rf"(?i:(^|[\W_\d])({_WORDS})s?$)|[a-z](Code|Id|ID|Type|Class|Group|Status)$")
+_ZIP_NAME = re.compile(r"(?i:(^|[\W_])(zip|zip_?code|plz|post_?code|postal_?code)$)")
 _SENTINELS = {sign * (10.0**k - 1) for k in range(2, 7) for sign in (1, -1)} | {-9.0, -1.0}
-_DATE_LIKE = re.compile(r"\d{1,4}([/.-])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d\d(:\d\d)?)?|\d{1,2}[ -][A-Za-z]{3}[ -]\d{2,4}")
-_DATES = ("%d{0}%m{0}%Y", "%m{0}%d{0}%Y", "%Y{0}%m{0}%d", "%d{0}%m{0}%y", "%m{0}%d{0}%y", "%d{0}%b{0}%Y")
-_TIMES = ("", " %H:%M", " %H:%M:%S")
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Finding:
     ----------
     what : str
         ``"leak"``, ``"id"``, ``"empty"``, ``"date"``, ``"constant"``, ``"duplicate"``, ``"words"``, ``"numbers"``,
-        ``"gaps"``, ``"outlier"`` or ``"reading"``.
+        ``"gaps"``, ``"outlier"``, ``"reading"``, ``"header"``, ``"task"``, ``"rare"`` or ``"codes"``.
     columns : tuple of str
         The columns it is about; none when it is about rows.
     told : str
@@ -53,8 +63,39 @@ class Finding:
         return f"{self.told} {self.advice}".rstrip()
 
 
-def serious(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) -> Iterator[Finding]:
-    """Yield what makes a fit mislead: leaks, ids, dates of which day and month are in doubt."""
+@dataclass(frozen=True)
+class Known:
+    """What a user has said already, and need not be asked again.
+
+    Parameters
+    ----------
+    task : str, optional
+        What the target is for.
+    header : bool, optional
+        Whether the first row names the columns.
+    categorical : collection of str
+        Columns whose numbers are names.
+    merge_rare : int, optional
+        Fewest rows of a class.
+    """
+
+    task: str | None = None
+    header: bool | None = None
+    categorical: Collection[str] = ()
+    merge_rare: int | None = None
+
+
+NOTHING = Known()
+
+
+def said_at_fit(
+    columns: Sequence[SurveyedColumn], target: SurveyedColumn | None, known: Known = NOTHING
+) -> Iterator[Finding]:
+    """Yield what makes a fit mislead, such as leaks, ids and dates in doubt, and what only the user can decide."""
+    if known.header is None:
+        yield from _header(columns)
+    if target is not None and known.merge_rare is None:
+        yield from _rare_classes(target, known.task)
     others = [column for column in columns if column is not target]
     if target is not None:
         for name, share in leaking.leaks(others, target).items():
@@ -70,11 +111,16 @@ def serious(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) ->
         elif column.kind == "id":
             told = f"{column.name!r} is different in every row, like an id ({quoted(column.first_words, 2)})."
             yield Finding("id", (column.name,), told, f"Leave it out: {option('drop', repr(column.name))}.", "serious")
+    yield from _codes(column for column in others if column.name not in known.categorical)
 
 
-def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | None) -> Iterator[Finding]:
+def all_findings(
+    columns: Sequence[SurveyedColumn], target: SurveyedColumn | None, known: Known = NOTHING
+) -> Iterator[Finding]:
     """Yield everything that may be wrong, the serious first."""
-    yield from serious(columns, target)
+    yield from said_at_fit(columns, target, known)
+    if target is not None and known.task is None:
+        yield from _task(target)
     yield from _empty(columns)
     for column in columns:
         if column.kind == "constant" and column is not target:
@@ -90,6 +136,85 @@ def all_findings(columns: Sequence[SurveyedColumn], target: SurveyedColumn | Non
             yield from _odd_numbers(column)
 
 
+def _header(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:
+    """A first row that looks as if it held values: names that are numbers or words of their own columns."""
+    like = [column for column in columns if _is_value(column)]
+    numbers = [float(column.name.replace(",", ".")) for column in like if not column.is_text]
+    steps = np.diff(numbers)
+    rising = len(numbers) > 5 and bool((steps > 0).all() or (steps < 0).all())
+    if rising or (len(numbers) > 2 and np.allclose(steps, steps[0], rtol=1e-6)):  # years, wavelengths, places
+        like = [column for column in like if column.is_text]
+    if 2 * len(like) > len(columns):
+        shown = quoted([column.name for column in like])
+        told = f"most names of columns look like values of these columns ({shown}): does the first row hold data?"
+        ways = f"{flag('header', False)} if there are no names, {flag('header', True)} if these are the names"
+        yield Finding("header", (), told, f"Say so: {ways}.", "serious")
+
+
+def _is_value(column: SurveyedColumn) -> bool:
+    """Return whether the name of a column looks like one of its values."""
+    if column.is_text:
+        return column.name in {word.strip() for word in column.first_words}
+    if not NUMBER_NAME.fullmatch(column.name) or not column.is_number or not len(column.levels):
+        return False
+    low, high = float(column.level_numbers.min()), float(column.level_numbers.max())
+    return low - (high - low) <= float(column.name.replace(",", ".")) <= high + (high - low)
+
+
+def _task(target: SurveyedColumn) -> Iterator[Finding]:
+    """A target that may be amounts or classes."""
+    if not target.is_number or pa.types.is_boolean(target.type):
+        return
+    values, rows = target.level_numbers, target.rows - target.gaps
+    if may_be_classes(values.tolist(), rows):
+        told = f"{target.name!r}, the target, has {few_numbers(values.tolist())} in {rows:,} rows: amounts or classes?"
+        usual = " (as a fit does with two values unless told)" if len(values) == 2 else ""
+        ways = f"{option('task', 'regression')} or {option('task', 'classification')}{usual}"
+        yield Finding("task", (target.name,), told, f"Say which: {ways}.")
+
+
+def _rare_classes(target: SurveyedColumn, task: str | None) -> Iterator[Finding]:
+    """Classes of so few rows that little can be learnt from them."""
+    labels = target.is_text or pa.types.is_boolean(target.type) or (target.is_number and task == "classification")
+    if not labels or task == "regression" or not 2 < len(target.levels) <= MOST_CLASSES:
+        return
+    rare = np.flatnonzero(target.counts < FEW_ROWS)
+    if not len(rare):
+        return
+    counts = np.sort(target.counts)
+    merged = next((k for k in range(2, len(counts)) if counts[:k].sum() >= FEW_ROWS and counts[k] > counts[k - 1]), 0)
+    fewest = int(counts[merged - 1]) + 1
+    words = target.words
+    shown = ", ".join(f"{words[k]!r} ({target.counts[k]})" for k in rare[:3].tolist()) + ", ..." * (len(rare) > 3)
+    told = f"{target.name!r}, the target, has {len(rare)} class{'es' * (len(rare) > 1)} of fewer than {FEW_ROWS} rows"
+    merge = f"Merge rare classes into one: {option('merge_rare', str(max(fewest, FEW_ROWS)))}"
+    advice = f"{merge}, or leave those rows out." if merged else "Leave those rows out, or find more of them."
+    yield Finding("rare", (target.name,), f"{told}: {shown}.", advice)
+
+
+def _codes(columns: Iterable[SurveyedColumn]) -> Iterator[Finding]:
+    """Whole numbers that may stand for categories: by their names, or because they count from 1 to a few."""
+    found = [column for column in columns if column.kind == "whole number" and _may_be_codes(column)]
+    if found:
+        names = tuple(column.name for column in found)
+        few = "holds whole numbers that may be" if len(found) == 1 else "hold whole numbers that may be"
+        told = f"{listed(names, 6)} {few} codes of categories."
+        ways = " ".join(option("categorical", repr(name)) for name in names[:1])
+        yield Finding("codes", names, told, f"If so, say it of each: {ways}." if len(found) > 1 else f"If so: {ways}.")
+
+
+def _may_be_codes(column: SurveyedColumn) -> bool:
+    numbers, rows = column.level_numbers, column.rows - column.gaps
+    if rows < FEW or len(numbers) < 3 or numbers.min() < 0:
+        return False
+    if _ZIP_NAME.search(column.name):
+        return True
+    if len(numbers) > _MOST_CODES or rows < 5 * len(numbers):
+        return False
+    from_one = numbers.min() == 1 and len(numbers) == numbers.max() <= _MOST_FROM_ONE
+    return bool(from_one or _CODE_NAME.search(column.name))
+
+
 def _many_words(column: SurveyedColumn) -> Iterator[Finding]:
     """Words that are nearly all different."""
     if column.kind != "ordered" and crowded(len(column.levels), filled := column.rows - column.gaps):
@@ -101,23 +226,37 @@ def _many_words(column: SurveyedColumn) -> Iterator[Finding]:
 
 def _dates(column: SurveyedColumn) -> Iterator[Finding]:
     """Dates that are not written as ISO 8601; in doubt where day and month may be the other way round."""
-    if not len(column.levels) or not (like := _DATE_LIKE.fullmatch(column.first_words[0].strip())):
-        return
-    text, mark = pc.utf8_trim_whitespace(column.levels), like[1] or column.first_words[0].strip()[-5]
-    forms = [each.format(mark) + time for each in _DATES for time in _TIMES]
-    fit = [form for form in forms if not pc.strptime(text, format=form, unit="s", error_is_null=True).null_count]
-    name, example = column.name, column.first_words[0]
-    if len(fit) == 1:
+    name, fit = column.name, column.date_formats
+    others = [] if fit else _no_dates(column)
+    if others:
+        told = f"{name!r} holds dates but for {quoted(others)}, and is read as words."
+        advice = f"If such cells mean missing: {option('gaps', repr(others[0]))}; else mend them."
+        yield Finding("date", (name,), told, advice, "serious")
+    elif len(fit) == 1:
         unused = " A fit leaves it out until then." if crowded(len(column.levels), column.rows - column.gaps) else ""
         advice = f"Say how: {option('date_format', repr(fit[0]))}.{unused}"
-        yield Finding("date", (name,), f"{name!r} holds dates written as {example!r}.", advice)
+        yield Finding("date", (name,), f"{name!r} holds dates written as {column.first_words[0]!r}.", advice)
     elif fit:
         told = f"{name!r} holds dates of which day and month are in doubt ({quoted(column.first_words, 2)})."
         ways = " or ".join(option("date_format", repr(form)) for form in fit[:2])
         yield Finding("date", (name,), told, f"Say how they are written: {ways}.", "serious")
-    elif all(_DATE_LIKE.fullmatch(word.strip()) for word in column.first_words):
-        told = f"{name!r} holds dates in several formats ({quoted(column.first_words)})."
+    elif len(column.levels) and all(map(looks_like_a_date, column.first_words)):
+        told = f"{name!r} holds dates in several formats ({quoted(column.first_words)}), or days that do not exist."
         yield Finding("date", (name,), told, "Write them in one, best as 2021-06-05.", "serious")
+
+
+def _no_dates(column: SurveyedColumn) -> list[str]:
+    """Return the words that are no dates among dates, where these are many more."""
+    if not len(column.levels) or not sum(map(looks_like_a_date, column.first_words[:_SAMPLE])) > _SAMPLE_SHARE * min(
+        _SAMPLE, len(column.levels)
+    ):
+        return []
+    words = pc.utf8_trim_whitespace(column.levels.cast(pa.string()))
+    formats = ["%Y-%m-%d", *(form for word in column.first_words[:3] for form in usual_formats(pa.array([word])))]
+    read = [np.asarray(pc.is_null(read_dates(words, form))) for form in dict.fromkeys(formats)]
+    fewest = min(read, key=np.count_nonzero)
+    few = 0 < column.counts[fewest].sum() <= (1 - _SAMPLE_SHARE) * column.counts.sum()
+    return [str(word) for word in words.filter(pa.array(fewest))[:10].to_pylist()] if few else []
 
 
 def _empty(columns: Sequence[SurveyedColumn]) -> Iterator[Finding]:

@@ -39,6 +39,8 @@ class Met:
         What a user may want to know.
     problems : mapping of str
         What only the user can settle, by column.
+    header : bool, optional
+        Whether the first row names the columns, where the user has said so.
     """
 
     decimal: str = "."
@@ -46,6 +48,7 @@ class Met:
     gaps: tuple[str, ...] = GAPS
     notes: tuple[str, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
+    header: bool | None = None
 
 
 def read(text: Any, written: Numerals) -> Any:

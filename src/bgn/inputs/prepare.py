@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from bgn.inputs import cells
 from bgn.inputs.column_kinds import crowded
 from bgn.inputs.file_format import FileFormat, Numerals
-from bgn.inputs.refusal import Problems, Refused, did_you_mean, option
+from bgn.inputs.findings import NUMBER_NAME
+from bgn.inputs.refusal import Problems, Refused, did_you_mean, flag, option
 from bgn.model.cases import is_flag
 from bgn.model.schema import Column, Level, Schema, level_word
 from bgn.model.step import Bools, Floats
@@ -38,17 +39,20 @@ class Choices:
     date_format: str | None = None
     missing: str = "keep"
     task: str | None = None
+    merge_rare: int | None = None
 
     def features(self, names: Sequence[str], origin: str, units: Collection[str] = ()) -> list[str]:
         """Return the columns to learn from; name those that are not there."""
         targets = [] if self.target is None else [self.target]
         named = {"target": targets, "drop": self.drop, "categorical": self.categorical, "unit": units}
         problems = []
+        numbers = sum(NUMBER_NAME.fullmatch(name) is not None for name in names)
+        header = f" If its first row holds no names, add {flag('header', False)}." if 2 * numbers > len(names) else ""
         for argument, wanted in named.items():
             for name in wanted:
                 if name not in names:
                     told = f"{origin} has no column {name!r}; it has {', '.join(map(repr, names))}."
-                    problems.append(f"{option(argument)}: {told}{did_you_mean(name, names)}")
+                    problems.append(f"{option(argument)}: {told}{did_you_mean(name, names)}{header}")
         for argument in ("drop", "categorical"):
             if self.target in named[argument]:
                 told = f"{self.target!r} is the target; name another column or predict another."

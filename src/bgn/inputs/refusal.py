@@ -103,14 +103,34 @@ def check_characters(**marks: str | Mapping[str, str] | None) -> None:
                 raise Refused(f"{option(name)} must be one character; got {each!r}.")
 
 
-def named(names: Sequence[str], origin: str) -> tuple[str, ...]:
+def flag(name: str, on: bool) -> str:
+    """How the user at hand writes an option that is on or off.
+
+    Examples
+    --------
+    >>> flag("header", False)
+    'header=False'
+    >>> with spoken_to_a_shell():
+    ...     flag("header", False), flag("header", True)
+    ('--no-header', '--header')
+    """
+    return f"--{'' if on else 'no-'}{name}" if _IN_SHELL.get() else f"{name}={on}"
+
+
+def numbered_names(count: int) -> tuple[str, ...]:
+    """Return the names of columns that have none in a file without a header."""
+    return tuple(f"column_{number}" for number in range(1, count + 1))
+
+
+def named(names: Sequence[str], origin: str, in_file: bool = False) -> tuple[str, ...]:
     """Return stripped names, refusing two alike; columns without one keep an empty name."""
     stripped = tuple(name.strip() for name in names)
     twice = [name for name, count in Counter(stripped).items() if count > 1 and name]
     if twice:
         places = {name: [k for k, each in enumerate(stripped, 1) if each == name] for name in twice[:8]}
+        other = f", or add {flag('header', False)} if the first line holds values" if in_file else ""
         raise Refused(
-            *(f"{origin} has two columns named {name!r}, number {first} and {second}; rename one."
+            *(f"{origin} has two columns named {name!r}, number {first} and {second}; rename one{other}."
               for name, (first, second, *_) in places.items())
         )  # fmt: skip
     return stripped

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bgn.inputs import cells
 from bgn.inputs.column_kinds import crowded
+from bgn.inputs.date_formats import usual_formats
 from bgn.model.step import Floats
 from bgn.printable import clean
 
@@ -34,8 +35,8 @@ class ColumnFacts:
     name : str
         Its name.
     kind : str
-        ``"number"``, ``"whole number"``, ``"yes/no"``, ``"category"``, ``"ordered"``, ``"date"``, ``"time"``,
-        ``"text"``, ``"id"``, ``"constant"``, ``"empty"`` or, of what cannot be learnt from, its type.
+        ``"number"``, ``"whole number"``, ``"yes/no"``, ``"category"``, ``"ordered"``, ``"date"``, ``"date as text"``,
+        ``"time"``, ``"text"``, ``"id"``, ``"constant"``, ``"empty"`` or, of what cannot be learnt from, its type.
     gaps : int
         Rows without a value.
     different : int
@@ -119,13 +120,19 @@ class SurveyedColumn:
         return self._as_words(self.levels)
 
     def _as_words(self, levels: pa.Array) -> list[str]:
-        return [str(value).removesuffix(".0") if self.is_number else str(value) for value in levels.to_pylist()]
+        words = cells.as_words(levels)
+        return [word.removesuffix(".0") for word in words] if self.is_number else words
 
     @cached_property
     def content(self) -> int:
         """A hash of the different values, in their order."""
         text = self.levels.cast(pa.large_string()) if self.is_text else self.levels
         return hash(tuple(buffer and bytes(buffer) for buffer in text.buffers()))
+
+    @cached_property
+    def date_formats(self) -> list[str]:
+        """The usual formats in which all of its words are dates."""
+        return usual_formats(self.levels.cast(pa.string())) if self.is_text else []
 
     @property
     def all_different(self) -> bool:
@@ -165,6 +172,8 @@ class SurveyedColumn:
             return "ordered"
         if len(self.levels) == 2 and frozenset(word.strip().lower() for word in self.words) in _YES_NO:
             return "yes/no"
+        if self.date_formats:
+            return "date as text"
         sentences = float(pc.mean(pc.utf8_length(self.levels)).as_py()) > 20
         if self.all_different:
             return "text" if sentences else "id"
@@ -187,9 +196,9 @@ class SurveyedColumn:
             return ends["min"].isoformat("auto").removesuffix(":00"), ends["max"].isoformat("auto").removesuffix(":00")
         if not cells.is_time(self.type):
             return None, None
-        ends = pc.min_max(self.levels).as_py()
-        low, high = (str(ends[end]).removesuffix(" 00:00:00") for end in ("min", "max"))
-        return low, high
+        ends = pc.min_max(self.levels)
+        low, high = cells.as_words(pa.array([ends["min"], ends["max"]], self.type))
+        return low.removesuffix(" 00:00:00"), high.removesuffix(" 00:00:00")
 
 
 def surveyed(table: pa.Table, units: dict[str, str] | None = None) -> list[SurveyedColumn]:

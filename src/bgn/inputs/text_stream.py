@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 from bgn.inputs.refusal import Refused
 
 _CHUNK = 2**16
+_MARK = re.compile(rb'["\n]|[^\r\n"]+')
 _MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Latin-1 (Windows-1252)"}
 # What accented letters and curly quotes of UTF-8 look like, which in Latin-1 next to nobody writes.
@@ -30,6 +31,7 @@ class TextStream:
         self._left = io.BytesIO()
         self._pending = b""  # a letter whose end is still to come
         self._lines, self._beyond_ascii = 1, False
+        self.blank_lines = BlankLines()
         self.delivered = 0
         """Bytes handed out, and those of a mark: where one is in a file of UTF-8."""
         start = b""
@@ -56,6 +58,7 @@ class TextStream:
                 found = self._left.read(size)
                 break
         self.delivered += len(found)
+        self.blank_lines.feed(found)
         return found
 
     def close(self) -> None:
@@ -120,6 +123,49 @@ def _without_mark(start: bytes) -> str:
     """Return the encoding of a file without a mark by its first four bytes: ASCII letters have a zero in UTF-16."""
     zeros = [byte == 0 for byte in start[:4]]
     return "utf-16-le" if zeros == [False, True] * 2 else "utf-16-be" if zeros == [True, False] * 2 else "utf-8"
+
+
+class BlankLines:
+    """Counts the lines of a text that hold nothing, block by block; those at its end and in quoted values do not count.
+
+    Examples
+    --------
+    >>> from bgn.inputs.text_stream import BlankLines
+    >>> blank = BlankLines()
+    >>> for block in (b"a,b\\n1,2\\n\\n", b"3,4\\r\\n\\r\\n5,", b"'6'\\n\\n\\n"):
+    ...     blank.feed(block)
+    >>> blank.places
+    [3, 5]
+    """
+
+    def __init__(self) -> None:
+        self.places: list[int] = []
+        """Which lines of the text they are, from 1."""
+        self._ends, self._quoted, self._waiting, self._last = 0, False, list[int](), b""
+
+    def feed(self, block: bytes) -> None:
+        """Take the next bytes."""
+        text = self._last + block
+        if b"\n\n" in text or b"\n\r\n" in text or self._waiting:
+            self._count(text, len(self._last))
+        self._quoted ^= block.count(b'"') % 2 == 1
+        self._ends += block.count(b"\n")
+        self._last = text[-2:]
+
+    def _count(self, text: bytes, known: int) -> None:
+        """Find blank lines that end beyond the bytes that are known."""
+        quoted, ends = self._quoted, self._ends
+        for found in _MARK.finditer(text, known):
+            if found[0] == b'"':
+                quoted = not quoted
+            elif found[0] == b"\n":
+                ends += 1
+                before = text[max(0, found.start() - 2) : found.start()].removesuffix(b"\r")
+                if before.endswith(b"\n") and not quoted:
+                    self._waiting.append(ends)
+                continue
+            self.places += self._waiting
+            self._waiting = []
 
 
 def ragged_lines(path: str, separator: str, width: int) -> str:

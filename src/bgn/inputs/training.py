@@ -11,14 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bgn.inputs import prepare
-from bgn.inputs.check import serious_notes
+from bgn.inputs.check import fit_notes
 from bgn.inputs.classes import Label
 from bgn.inputs.file_format import FileFormat
 from bgn.inputs.files import RawTable, open_any
+from bgn.inputs.findings import Known
 from bgn.inputs.frames import schema_of
 from bgn.inputs.prepare import Choices
 from bgn.inputs.refusal import Problems, Refused, check_there, option
-from bgn.inputs.target import classes_of, labelled, target_values
+from bgn.inputs.target import TargetFacts, labelled, tallied, target_of, target_values
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
@@ -77,12 +78,13 @@ def decide(
     """
     target = choices.target
     problems, doubtful = Problems(*raw.met.problems.values()), raw.met.problems
-    y, classes, noted = np.zeros(table.num_rows), None, ""
+    y, found = np.zeros(table.num_rows), TargetFacts()
     with problems.gathered():
         if target is not None and target not in doubtful:
             column = table.column(target)
-            classes, noted = classes_of([column], target, choices.task)
-            y, _ = target_values(column, classes)
+            tally = tallied(column, every=choices.merge_rare is not None)
+            found = target_of([tally], target, choices.task, choices.merge_rare)
+            y, _ = target_values(column, found.classes, merged=found.merged)
     with problems.gathered():
         settled = prepare.learn(table.select([name for name in features if name not in doubtful]), choices.categorical)
     problems.tell()
@@ -91,21 +93,22 @@ def decide(
     told = settled.filter(chosen)
     empty, crowded = prepare.empty_columns(told), prepare.crowded_columns(told)
     where = "In the training rows, " if held is not None and held.any() else ""
-    wary = [where + each for each in serious_notes(table.filter(chosen), features, target, choices.categorical)]
+    known = Known(choices.task, raw.met.header, choices.categorical, choices.merge_rare)
+    wary = fit_notes(table.filter(chosen), features, target, known, where)
     gone = [left_out(name, settled.column(name).null_count < len(y)) for name in empty]
-    notes = [*raw.met.notes, *[noted] * bool(noted), *wary, *gone]
+    notes = [*raw.met.notes, *[found.note] * bool(found.note), *wary, *gone]
     settled = settled.drop_columns([*empty, *crowded])
     if not settled.num_columns:
-        raise Refused(f"{origin} has no column with values to learn from.")
+        raise Refused(f"{origin} has no column with values to learn from.", *wary)
     lacking, absent = gaps_in(settled), np.isnan(y)
     holes = {name: settled.column(name).null_count for name in settled.column_names}
     holes |= {} if target is None else {target: int(np.count_nonzero(absent))}
     some, fillable, without = (int(np.count_nonzero(each)) for each in (lacking | absent, lacking & ~absent, absent))
     notes += gap_notes((len(y), some, fillable, without), holes, choices)
     usable = ~absent if choices.missing in ("keep", "impute") else ~(lacking | absent)
-    met = raw.met.decimal, raw.met.written, raw.met.gaps, choices.date_format
-    reading = Preparation(Schema((), target), *met)
-    return Decided(settled, y, usable, choices.missing, reading, tuple(notes), classes)
+    met = raw.met.decimal, raw.met.written, raw.met.gaps, choices.date_format, found.merged
+    reading = Preparation(Schema((), target), *met, header=raw.met.header is not False)
+    return Decided(settled, y, usable, choices.missing, reading, tuple(notes), found.classes)
 
 
 def left_out(name: str, elsewhere: bool = False) -> str:

@@ -27,6 +27,10 @@ def preparation_out(preparation: Preparation, schema: Schema) -> dict[str, Any]:
     """Return how text is written; the columns only where a network's schema does not tell how they are read."""
     found: dict[str, Any] = {"decimal": preparation.decimal, "written": [vars(each) for each in preparation.written]}
     found |= {"gaps": list(preparation.gaps), "date_format": preparation.date_format}
+    if preparation.merged:
+        found["merged"] = [*map(level_out, preparation.merged)]
+    if not preparation.header:
+        found["header"] = False
     own, told = preparation.schema.columns, schema.columns
     if len(own) != len(told) or [*map(_how_read, own, told)] != [*map(_how_read, told)]:
         found["columns"] = schema_out(preparation.schema)["columns"]
@@ -46,14 +50,17 @@ def preparation_in(value: Any, where: str) -> Preparation:
     parts: dict[str, Reader[Any]] = {
         "decimal": _mark, "written": strict.array(_written_in), "gaps": strict.array(strict.text),
         "date_format": strict.optional(strict.text), "columns": strict.array(_columns_in),
+        "merged": strict.array(level_in), "header": strict.boolean,
     }  # fmt: skip
     plain: dict[str, Any] = {"written": (), "gaps": GAPS, "date_format": None, "columns": ()}
+    plain |= {"merged": (), "header": True}
     found = plain | strict.record(value, where, parts, optional=tuple(plain))
     form = next((form for _, form in found["columns"] if form is not None), found["date_format"])
     columns = tuple(column for some, _ in found["columns"] for column in some)
     if len({column.name for column in columns}) < len(columns):
         raise ModelFileError(f"{where}.columns must have different names; one stands there twice.")
-    return Preparation(Schema(columns), found["decimal"], tuple(found["written"]), tuple(found["gaps"]), form)
+    written, gaps, merged = (tuple(found[name]) for name in ("written", "gaps", "merged"))
+    return Preparation(Schema(columns), found["decimal"], written, gaps, form, merged, found["header"])
 
 
 def _mark(value: Any, where: str) -> str:

@@ -16,7 +16,7 @@ _KEYS = (
 )  # fmt: skip
 # What 0.1.0 did, which kept the numbers that growth found.
 _SETTINGS = {"digits": None, "simplicity": 0.0, "max_linear": 0, "cv": None, "categorical_features": "from_dtype"}
-_SETTINGS |= dict.fromkeys(("monotonic_cst", "interaction_cst", "bounds")) | {"n_networks": 1, "sweeps": 0}
+_SETTINGS |= dict.fromkeys(("monotonic_cst", "interaction_cst", "bounds", "task")) | {"n_networks": 1, "sweeps": 0}
 
 
 def upgraded(content: dict[str, Any]) -> dict[str, Any]:

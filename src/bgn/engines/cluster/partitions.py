@@ -21,6 +21,7 @@ from bgn.engines.raw_rows import Survey
 from bgn.inputs.classes import Classes, Label, labels_in
 from bgn.inputs.column_kinds import ColumnKind
 from bgn.inputs.dask_tables import Layout, aligned, layout_of, no_rows, whole_rows
+from bgn.inputs.few_values import tally
 from bgn.inputs.frames import FROM_DTYPE, Kinds, chosen_columns
 from bgn.inputs.tables import LARGEST_VALUE
 from bgn.model.reading import rows_where
@@ -93,6 +94,13 @@ def labels_on_cluster(tasks: ClusterTasks, y: Any) -> list[Counter[Label]]:
     """How many rows have each of the different labels, partition by partition."""
     count = dask.delayed(_labels, pure=False)
     return tasks.results("labels", [count(part) for part in _delayed(y)])
+
+
+def tallies_on_cluster(tasks: ClusterTasks, y: Any) -> Iterator[tuple[list[Any], int]]:
+    """Yield what :func:`bgn.inputs.few_values.tally` says of every partition; the first is asked before the others."""
+    count, parts = dask.delayed(tally, pure=False), _delayed(y)
+    yield from tasks.results("targets", [count(part) for part in parts[:1]])
+    yield from tasks.results("targets", [count(part) for part in parts[1:]])
 
 
 def _labels(y: Any) -> Counter[Label]:

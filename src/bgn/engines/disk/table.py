@@ -290,16 +290,23 @@ class FileTable(BlockwiseRows):
 
 def labels_on_disk(X: Any, target: Any) -> tuple[tuple[Label, ...], Floats]:
     """The different labels in a column of files, in order, and how many rows each has."""
-    files, counts = OpenFiles(X), Counter[Label]()
-    label = files[0].label(target, "target")
-    for _, _, block in files.blocks([label], rows_in(BLOCK_BYTES, 1)):
-        if len(block[0]):
-            found = labels_in(block[0], f"column {label!r}")
-            codes = Classes(found).codes(block[0])
+    counts = Counter[Label]()
+    for block in column_blocks(X, target):
+        if len(block):
+            found = labels_in(block, f"column {target!r}")
+            codes = Classes(found).codes(block)
             numbers = np.bincount(codes.astype(np.intp), minlength=len(found)).tolist()
             counts.update(dict(zip(found, numbers, strict=True)))
     labels = sorted_labels(counts)
     return labels, np.array([float(counts[each]) for each in labels])
+
+
+def column_blocks(X: Any, target: Any) -> Iterator[Any]:
+    """Yield a column of files, block by block."""
+    files = OpenFiles(X)
+    label = files[0].label(target, "target")
+    for _, _, block in files.blocks([label], rows_in(BLOCK_BYTES, 1)):
+        yield block[0]
 
 
 def rows_in(size: int, n_columns: int) -> int:
