@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.evaluate.verdict import LEGEND, verdict
 from bgn.explain.promises import promises
 from bgn.export.numbers import number, whole
 from bgn.printable import clean
@@ -91,16 +92,20 @@ def promised(facts: Facts) -> str:
     return f" Proven for every row: {'; '.join(found)}." if found else ""
 
 
-def quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
-    """Say honestly which model is best, and which rows judged."""
-    note = "" if facts.held_out else f"{_learnt(facts)} "
+def quality_note(facts: Facts, measures: list[dict[str, Any]], shown: list[dict[str, str]]) -> str:
+    """Say how this model does beside each of the others, on every measure shown, and which rows judged."""
+    notes = [] if facts.held_out else [_learnt(facts)]
     if facts.classes:
-        return classes.quality_note(facts, measures, note)
-    best = min(measures, key=lambda one: one["rmse"])
-    if best is measures[0]:
-        return note + "Of these four, this model has the smallest error."
-    gap = 1.0 - best["rmse"] / measures[0]["rmse"] if measures[0]["rmse"] else 0.0
-    return f"{note}Here {best['name']} has a smaller error, by {percent(gap)}: consider it."
+        notes.append(classes.LOG_LOSS)
+    titles = classes.MEASURES if facts.classes else TITLES
+    (model, ours), *others = ((one["rows"], figures) for one, figures in zip(measures, shown, strict=True))
+    for one, (rows, theirs) in zip(measures[1:], others, strict=True):
+        notes.append(str(verdict(one["name"], model, rows, titles, (ours, theirs))))
+    return " ".join([*notes, LEGEND])
+
+
+TITLES = {"rmse": "RMSE", "mae": "mean absolute error", "r2": "R²"}
+"""What the measures of a model of numbers are called in a sentence."""
 
 
 def _learnt(facts: Facts) -> str:
