@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
@@ -44,3 +45,43 @@ def people(value: float, digits: int = 4) -> str:
     if short and not 1e-7 <= abs(short) < 1e15:
         return f"{short:.{digits}g}"
     return np.format_float_positional(short, trim="-")
+
+
+def signed(value: float, digits: int = 4) -> str:
+    """Write a measured difference, with its sign.
+
+    Examples
+    --------
+    >>> signed(0.00005), signed(-12.3456), signed(0.0)
+    ('+0.00005', '-12.35', '+0')
+    """
+    return ("" if value < 0 else "+") + people(value, digits)
+
+
+def lower_end(value: float, digits: int = 6) -> str:
+    """Write a bound that nothing is below: rounded down, so that it still is one.
+
+    Examples
+    --------
+    >>> lower_end(2.3456789), lower_end(-2.3456781), lower_end(0.1 + 0.2), lower_end(1 / 3, 3)
+    ('2.34567', '-2.34568', '0.3', '0.333')
+    """
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def upper_end(value: float, digits: int = 6) -> str:
+    """Write a bound that nothing is above: rounded up.
+
+    Examples
+    --------
+    >>> upper_end(2.3456711), upper_end(-2.3456789), upper_end(0.1 + 0.2), upper_end(2 / 3, 3)
+    ('2.34568', '-2.34567', '0.3', '0.667')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def _rounded(value: float, digits: int, way: str) -> str:
+    """Round to so many digits one way, but for what adding up floats leaves behind."""
+    if not math.isfinite(value) or abs(float(f"{value:.{digits}g}") - value) <= 1e-12 * abs(value):
+        return people(value, digits)
+    return people(float(Context(prec=digits, rounding=way).create_decimal(repr(float(value)))), digits)

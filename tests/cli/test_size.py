@@ -71,7 +71,8 @@ def test_without_test_rows_validation_tells_and_training_rows_otherwise(folder: 
         card = call(*fit, *options).out
         assert re.search(rf"^{told} mean squared error: \S+ \(\d+ (rules|terms)\), ", card, flags=re.MULTILINE)
         assert "Test mean" not in card
-        assert re.search(r"^\d+ (rules|terms) predict clearly better: --size \d+ keeps them\.$", card, flags=re.MULTILINE)
+        advice = r"^\d+ (rules|terms) predict clearly better: --size \d+ keeps them\.$"
+        assert re.search(advice, card, flags=re.MULTILINE)
     card = call(*fit, "--validation", 0).out
     assert "Training mean squared error: " in card
     assert not re.search("keeps them|do not help|gain|may help", card)  # training rows do not tell

@@ -61,8 +61,8 @@ class Compared:
         """Take scores, and the values row by row whose means they are, by model; the first is ours."""
         (ours, *others), (loss,) = scores, [loss for loss in _TITLES if loss in next(iter(scores.values()))]
         shown = {who: {name: _cell(name, each[name]) for name in _TITLES[loss]} for who, each in scores.items()}
-        found = (verdict(_RIVALS[who], rows[ours], rows[who], _TITLES[loss], (shown[ours], shown[who])) for who in others)
-        return cls(scores, tuple(found))
+        pairs = ((_RIVALS[who], rows[who], (shown[ours], shown[who])) for who in others)
+        return cls(scores, tuple(verdict(name, rows[ours], one, _TITLES[loss], two) for name, one, two in pairs))
 
 
 def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floats]) -> Compared:
@@ -165,11 +165,13 @@ class Card:
 
     @property
     def sizes_shown(self) -> list[int]:
-        """The size of the model, twice it, the one that validated best and the largest, where larger ones were grown."""
+        """The size of the model, twice it, that of the least validation error and the largest; none but where larger
+        ones were grown."""
         last = len(next(iter(self.loss_by_width.values()))) - 1
         if last <= self.width:
             return []
-        return sorted({size for size in (self.width, 2 * self.width, self.best_width, last) if self.width <= size <= last})
+        some = {self.width, 2 * self.width, self.best_width, last}
+        return sorted(size for size in some if self.width <= size <= last)
 
     @property
     def _squared(self) -> str:
@@ -239,7 +241,8 @@ class Card:
             where = "cross-validated" if self.cross_validated else "on rows kept back while it grew"
             facts.append(f"{_WORDS[self.loss]}, {where}: {people(self.validation_loss)}")
         why = REASONS.get(self.stopped, self.stopped)
-        facts += [f"{count_of(self.rows_train, 'training row')}{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
+        rows = count_of(self.rows_train, "training row")
+        facts += [f"{rows}{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
         facts += [f"proven for every row: {each}" for each in self.proven]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 

@@ -9,12 +9,13 @@ import click
 import bgn
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
-from bgn.explain.evaluate import regression_evaluation
+from bgn.explain.evaluate import Evaluation, regression_evaluation
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.persist import ModelFile
 from bgn.printable import clean
+
 
 @model_and_data
 @click.option(
@@ -29,7 +30,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
 
     Of the file that the model was fitted to, the rows that were set aside are judged, unless --rows says otherwise. For
     classes: AUC, log loss, Brier and calibration error, accuracy and more, with standard errors, and how often each
-    class was taken for which. For numbers: R2, mean squared error and its root, mean absolute error.
+    class was taken for which. For regression: R2, mean squared error and its root, mean absolute error, with theirs.
 
     \b
     bgn evaluate model.json houses.csv
@@ -54,6 +55,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
 def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json: bool) -> None:
     X = decoded(file.network, rows.X)
     found = bgn.evaluate(file.network, X, rows.target("predictions are compared with"), threshold=threshold)
+    assert isinstance(found, Evaluation)
     words = [level_word(label) for label in found.classes]
     counts = found.confusion.astype(int).tolist()
     if as_json:

@@ -324,8 +324,8 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     compared = compare(model.network_, (rows.X, rows.y), rows.judged)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
-    kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "figures": compared.figures, "preparation": preparation}
-    kept["held_out"] = rows.held_out
+    kept: dict[str, Any] = {"rows": rows.judged[0], "units": units, "preparation": preparation}
+    kept |= {"figures": compared.figures, "held_out": rows.held_out}
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),
         "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested),

@@ -14,6 +14,7 @@ from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
 from bgn.persist import ModelFile, save
 from bgn.printable import clean
+from bgn.wording import people
 
 
 @model_and_data
@@ -63,6 +64,6 @@ def simplify(file: ModelFile, data: DataFile, form: str, out: str | None, as_jso
     tell = show if form == "text" else note
     if form == "text":
         show()
-    tell(f"{simple.measure} {simple.before:.6g} before, {simple.after:.6g} after")
+    tell(f"{simple.measure} {people(simple.before, 6)} before, {people(simple.after, 6)} after")
     if out is not None:
         tell(f"model written to {clean(out)}")

@@ -21,7 +21,6 @@ from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
 
-
 _LEAST = float(np.finfo(np.float64).tiny)  # of a probability, whose logarithm is asked for
 
 

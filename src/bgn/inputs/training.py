@@ -22,6 +22,7 @@ from bgn.inputs.target import classes_of, labelled, target_values
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
+from bgn.wording import count_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +144,7 @@ def gap_notes(counts: tuple[int, int, int, int], holes: Mapping[str, int], choic
         told = incomplete(rows, lacking, holes, choices.missing)
         notes.append(f"{told}: {fillable} filled in with the median or the commonest value.")
     if 0 < absent < rows:
-        notes.append(f"{absent} rows without {choices.target!r} are left out.")
+        notes.append(f"{count_of(absent, 'row')} without {choices.target!r} {'is' if absent == 1 else 'are'} left out.")
     return notes
 
 

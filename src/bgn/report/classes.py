@@ -127,7 +127,7 @@ LOG_LOSS = (
 )
 
 
-def sure(facts: Facts, found: Intervals, judged: str) -> str:
+def sure(facts: Facts, found: Intervals, judged: str, calibrated: str) -> str:
     """Say how many classes the sets hold, and how often the truth is among them."""
     sets = found.predict_encoded(facts.judged_rows, SHARE)
     inside = sets[np.arange(len(sets)), facts.judged_target.astype(int)].mean()
@@ -135,9 +135,8 @@ def sure(facts: Facts, found: Intervals, judged: str) -> str:
     parts = [f"{percent(float(np.mean(chosen)))} {words}" for chosen, words in (
         (sizes == 1, "hold one class"), (sizes > 1, "several"), (sizes == 0, "none")) if chosen.any()]  # fmt: skip
     return (
-        f"How sure it is: sets of classes for {percent(SHARE)} of rows, made from {found.calibrations[None].count:,} "
-        f"rows that it did not learn from. Of {judged}, {', '.join(parts)}; {percent(float(inside))} of the sets hold "
-        "the true class."
+        f"How sure it is: sets of classes for {percent(SHARE)} of rows, {calibrated}. Of {judged}, "
+        f"{', '.join(parts)}; {percent(float(inside))} of the sets hold the true class."
     )
 
 

@@ -18,6 +18,7 @@ from bgn.report.facts import Facts
 from bgn.show.drawing import percent
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
+from bgn.wording import count_of
 
 
 def target_of(facts: Facts) -> str:
@@ -34,7 +35,7 @@ def measured(facts: Facts, value: float, digits: int = 3) -> str:
 
 def judged(facts: Facts) -> str:
     """Say which rows judge."""
-    return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'given'}"
+    return f"the {count_of(len(facts.judged_rows), 'row')} {'held out' if facts.held_out else 'given'}"
 
 
 def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
@@ -119,7 +120,7 @@ def _learnt(facts: Facts) -> str:
         )
     if not facts.learnt:
         return f"This model did not learn from these rows. {fitted}."
-    some = "these rows" if facts.learnt == count else f"{facts.learnt:,} of these {count:,} rows"
+    some = "these rows" if facts.learnt == count else f"{facts.learnt:,} of these {count_of(count, 'row')}"
     return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
 
 
@@ -127,12 +128,13 @@ def data_note(facts: Facts) -> str:
     """Say how many rows there are, and how many lie outside."""
     level = "its prediction stays at the level of the last threshold"
     text = (
-        f"{len(facts.rows):,} rows, {facts.rows.shape[1]} columns. Beyond these ranges the model has seen nothing; "
-        f"{level}."
+        f"{count_of(len(facts.rows), 'row')}, {count_of(facts.rows.shape[1], 'column')}. Beyond these ranges the model "
+        f"has seen nothing; {level}."
     )
     if facts.held_out:
         outside = np.any(facts.outside, axis=1)
-        text += f" Of the {len(outside):,} held-out rows, {outside.sum():,} have a value outside."
+        have = "has" if outside.sum() == 1 else "have"
+        text += f" Of the {count_of(len(outside), 'held-out row')}, {outside.sum():,} {have} a value outside."
     return text
 
 
@@ -142,15 +144,20 @@ def sure(facts: Facts) -> str:
     if found is None:
         return ""
     if facts.classes:
-        return classes.sure(facts, found, judged(facts))
+        return classes.sure(facts, found, judged(facts), calibrated_on(found.calibrations[None].count))
     ends = found.predict_encoded(facts.judged_rows, told.SHARE)
     inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
     width = float(np.mean(ends[:, 1] - ends[:, 0]))
     rows = found.calibrations[None].count
     return (
-        f"How sure it is: intervals for {percent(told.SHARE)} of rows, made from {rows:,} rows that it did not learn "
-        f"from, are {measured(facts, width)} wide on average and hold {percent(float(inside))} of {judged(facts)}."
+        f"How sure it is: intervals for {percent(told.SHARE)} of rows, {calibrated_on(rows)}, are "
+        f"{measured(facts, width)} wide on average and hold the target of {percent(float(inside))} of {judged(facts)}."
     )
+
+
+def calibrated_on(rows: int) -> str:
+    """Say which rows intervals come from: set apart, or predicted in turn by networks that were grown without them."""
+    return f"calibrated on {count_of(rows, 'row')}, each predicted by a network that was grown without it"
 
 
 def spread(facts: Facts) -> str:

@@ -223,7 +223,8 @@ def evaluate(
     if network.link != "identity":
         return _of_classes(model, X, y, threshold, sample_weight, bins)
     if threshold != 0.5:
-        raise ValueError(f"threshold is for two classes, and the model predicts numbers; leave it out. Got {threshold!r}.")
+        told = "threshold is for two classes, and the model predicts numbers; leave it out."
+        raise ValueError(f"{told} Got {threshold!r}.")
     if is_wrapped(model):  # which predicts the target as it was
         predicted = np.asarray(model.predict(X), np.float64).reshape(-1)
         return _of_numbers(numbers_per_row(y, "y", len(predicted)), predicted, sample_weight)

@@ -16,6 +16,7 @@ from bgn.model.step import Floats
 from bgn.model.told import swapped
 from bgn.require import require
 from bgn.tabular import Columns, Tabular
+from bgn.wording import count_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,6 +163,7 @@ class Explanation(Tabular):
 
     def __repr__(self) -> str:
         rows, features = self.values.shape[:2]
+        shape = f"{count_of(rows, 'row')}, {count_of(features, 'feature')}"
         if self.values.ndim == 3:
-            return f"Explanation({rows} rows, {features} features, {self.values.shape[2]} classes, {self.method})"
-        return f"Explanation({rows} rows, {features} features, base value {self.base_value:.6g}, {self.method})"
+            return f"Explanation({shape}, {self.values.shape[2]} classes, {self.method})"
+        return f"Explanation({shape}, base value {self.base_value:.6g}, {self.method})"
