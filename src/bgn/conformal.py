@@ -1,8 +1,12 @@
 """How sure a prediction is: conformal intervals for numbers, and sets of classes, from rows that were not learnt from.
 
 A score says how badly a row was predicted; the interval of a new row holds all targets whose score is no worse than a
-share of the scores seen. Where rows are exchangeable it holds the truth in at least that share of them, whatever the
-model (Vovk et al. 2005; Lei et al. 2018; Barber et al. 2021 for CV+).
+share of the scores seen. Where rows are exchangeable and had no part in the model, it holds the truth in at least that
+share of them, on average over datasets and whatever the model (Vovk et al. 2005; Lei et al. 2018). In one dataset with
+n such rows the share has a beta distribution around it, with a standard deviation of about the root of
+level (1 - level) / (n + 2) (Vovk 2012). CV+ is proven to hold 1 - 2 (1 - level) and mostly holds the level (Barber et
+al. 2021). Rows that chose a model's size had a part in it, and rows that were cross-validated are told by other
+networks than the model: what these hold is near the level and not proven.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from bgn.model.step import Bools, Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
+from bgn.wording import count_of
 
 _KEPT = np.concatenate([np.linspace(0.0, 0.8, 60), np.linspace(0.8, 1.0, 201)])
 """Ranks of the scores that are kept, as shares: intervals are wider by a thousandth of the rows at most above 0.8."""
@@ -206,9 +211,9 @@ class Intervals(Tabular):
 
     def __repr__(self) -> str:
         count = sum(each.count for each in self.calibrations.values()) or len(self.fold_scores)
-        told = [self.method, f"{count} rows"]
+        told = [self.method, count_of(count, "row")]
         if set(self.calibrations) not in ({None}, set()):
-            told.append(f"{len(self.calibrations)} groups")
+            told.append(count_of(len(self.calibrations), "group"))
         return f"Intervals({', '.join(told + ['widths by prediction'] * (self.spread is not None))})"
 
 
@@ -217,7 +222,7 @@ def intervals(
     model: Any, X: Any, y: Any, *, scaled: bool = True, groups: Any = None, cv: int | None = None,
     random_state: int = 0,
 ) -> Intervals:  # fmt: skip
-    """Return what a model's predictions are sure of, from rows that it did not learn from.
+    """Return what a model's predictions are sure of, from rows that it did not learn from, or from folds.
 
     Parameters
     ----------

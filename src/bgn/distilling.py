@@ -16,6 +16,7 @@ from bgn.inputs.per_row import array_of, number_target
 from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.tabular import Columns, Tabular
+from bgn.wording import count_of
 
 # Of the rows that learn probabilities, the share that chooses the width.
 _TO_CHOOSE = 0.2
@@ -53,7 +54,7 @@ class Fidelity(Tabular):
         return {"score": list(told), "value": list(told.values())}
 
     def __str__(self) -> str:
-        told = [f"R2 {self.r2:.4g} against the large model on {self.n_rows} rows"]
+        told = [f"R2 {self.r2:.4g} against the large model on {count_of(self.n_rows, 'row')}"]
         if not math.isnan(self.agreement):
             told.append(f"the same class for {self.agreement:.1%} of them")
         if not math.isnan(self.error):

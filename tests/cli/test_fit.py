@@ -165,7 +165,8 @@ def test_without_test_rows_the_training_rows_judge_and_a_linear_table_is_told(tm
     pd.DataFrame({"x": x, "z": x[::-1] ** 2, "y": 3 * x}).to_csv(tmp_path / "t.csv", index=False)
     done = call("fit", tmp_path / "t.csv", "-t", "y", *SMALL, "--test", 0)
     assert "on the training rows" in done.out
-    assert "warning: a linear model is better on these rows." in done.out
+    assert "Compared with a linear model: worse in RMSE, MSE and MAE; no clear difference in R2: consider" in done.out
+    assert "These are training rows: on new rows every model is likely to do worse." in done.out
 
 
 # -- missing values, words, dates --------------------------------------------------------------------------

@@ -50,7 +50,8 @@ def test_effect_gives_steps_and_levels(folder: Path) -> None:
     assert lines[0] == "mean prediction over 4 rows, by rooms"
     assert [line.split()[0] for line in lines[1:]] == ["2", "3", "4", "5"]
     assert [float(line.split()[1]) for line in lines[1:]] == expected([2.0, 3.0, 4.0, 5.0]).round(1).tolist()
-    assert [len(line.split()[2]) for line in lines[1:]] == [1, 1, 24, 24]
+    levels = expected([2.0, 3.0, 4.0, 5.0])  # bars begin at zero
+    assert [len(line.split()[2]) for line in lines[1:]] == np.rint(24 * levels / levels.max()).tolist()
     assert "the model lacks the column 'hue'; it has 'rooms'" in ask(folder, "effect", "hue", code=1)
     swapped = call("effect", folder / "model.json", "rooms", folder / "houses.csv", code=1).err
     assert "DATA comes before COLUMN" in swapped

@@ -100,3 +100,17 @@ def test_noise_is_answered_by_its_mean():
     assert model.history_.best_width <= 2
     assert np.std(model.predict(X)) < 0.5
     assert model.history_.stopped in ("patience", "no gain")  # lines alone, of which there is one per column
+
+
+@pytest.mark.parametrize("told", [{}, {"cv": None}], ids=["folds", "validation rows"])
+def test_linear_terms_among_questions_are_not_shrunk_as_many_steps_are(told):
+    """Steps along a line do best with a large penalty; with it a line and a step lost to forty steps."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-2, 2, (300, 4))
+        truth = 3 * X[:, 0] + 2 * X[:, 1] + 2.0 * (X[:, 2] > 0.3)
+        model = BGNRegressor(max_width=20, max_replacements=2, random_state=seed, n_jobs=1, **told)
+        network = model.fit(X, truth + 0.1 * rng.normal(size=300)).network_
+        assert network.slopes is not None
+        assert network.slopes.ravel()[:2] == pytest.approx([3, 2], abs=0.06)
+        assert np.mean((network.predict(X) - truth) ** 2) < 0.01

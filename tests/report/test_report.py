@@ -119,7 +119,7 @@ def test_the_report_says_when_another_model_is_better(tmp_path) -> None:
     target = rows @ [2.0, 1.0]
     network = bgn.Network([bgn.Layer([[1.0, 0.0]], [0.0])], [1.0], 0.0)
     text = bgn.write_report(network, rows, target, tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "Here a linear model has a smaller error, by 100%: consider it." in text
+    assert "Worse than a linear model on every measure: consider a linear model." in text
     assert "No rows were held out" in text
 
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import bgn
 from bgn.cli.train import TrainingRows
+from bgn.explain.evaluate.per_row import of_classes, of_numbers
+from bgn.explain.evaluate.verdict import LEGEND, Verdict, verdict
 from bgn.inputs.target import labelled
 from bgn.model.network import Network
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.printable import clean, visible
+from bgn.wording import count_of, people
+
+if TYPE_CHECKING:
+    from bgn.explain.frontier import Frontier
 
 _NAMES = {
     "model": "this model", "linear": "linear model", "mean": "predicting the mean",
     "logistic": "logistic regression", "majority": "the commonest class",
 }  # fmt: skip
+_RIVALS = _NAMES | {"linear": "a linear model", "majority": "always predicting the shares of the classes"}
 _TITLES = {
     "mse": {"r2": "R2", "rmse": "RMSE", "mse": "MSE", "mae": "MAE"},
     "log_loss": {"log_loss": "log loss", "auc": "AUC", "accuracy": "accuracy"},
@@ -33,7 +40,7 @@ _LEGENDS = {
 }  # fmt: skip
 REASONS = {
     "patience": "more did not help",
-    "max_width": "it had as many as were allowed",
+    "max_width": "the limit on its size was reached",
     "max_seconds": "the time was over",
     "no gain": "nothing more was to be found",
     "callback": "a callback said so",
@@ -42,24 +49,29 @@ REASONS = {
 """Why growth ended, in words."""
 
 
-def short(error: float, digits: int = 4) -> str:
-    """Write an error to a few significant digits, 19780 rather than 1.978e+04."""
-    return f"{float(f'{error:.{digits}g}'):.12g}"
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The scores of a model and of the obvious beside it, and what the rows say of the difference."""
+
+    figures: Mapping[str, Mapping[str, float]]
+    verdicts: tuple[Verdict, ...]
+
+    @classmethod
+    def of(cls, rows: Mapping[str, Mapping[str, Floats]], scores: Mapping[str, Mapping[str, float]]) -> Compared:
+        """Take scores, and the values row by row whose means they are, by model; the first is ours."""
+        (ours, *others), (loss,) = scores, [loss for loss in _TITLES if loss in next(iter(scores.values()))]
+        shown = {who: {name: _cell(name, each[name]) for name in _TITLES[loss]} for who, each in scores.items()}
+        pairs = ((_RIVALS[who], rows[who], (shown[ours], shown[who])) for who in others)
+        return cls(scores, tuple(verdict(name, rows[ours], one, _TITLES[loss], two) for name, one, two in pairs))
 
 
-def scores(y: Floats, predicted: Floats) -> dict[str, float]:
-    """Return R2, the mean squared error and its root, and the mean absolute error; R2 is 0 where `y` does not vary."""
-    error = y - predicted
-    mse, variance = float(np.mean(error**2)), float(np.mean((y - y.mean()) ** 2))
-    share = 1.0 - mse / variance if variance else 0.0
-    return {"r2": share, "rmse": float(np.sqrt(mse)), "mse": mse, "mae": float(np.mean(np.abs(error)))}
-
-
-def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floats]) -> dict[str, dict[str, float]]:
+def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floats]) -> Compared:
     """Score a network, a linear model and the mean, all learnt on `train`, on the rows `judged`.
 
     For classes, whose numbers the targets are: a network, logistic regression, and the shares of the classes.
     """
+    from bgn.explain.evaluate import evaluation, regression_evaluation
+    from bgn.explain.evaluate.judged import JudgedRows
     from bgn.explain.linear import as_numbers, linear_predictions, logistic_scores, majority_scores
 
     learnt, X, y = network.schema.encode(train[0], gaps=True), network.schema.encode(judged[0], gaps=True), judged[1]
@@ -70,20 +82,17 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
             "logistic": logistic_scores(rows, train[1], others, len(classes)),
             "majority": majority_scores(train[1], len(y), len(classes)),
         }
-        return {who: class_scores(classes, y, guess) for who, guess in guesses.items()}
-    return {
-        "model": scores(y, network.predict_encoded(X)),
-        "linear": scores(y, linear_predictions(rows, train[1], others)),
-        "mean": scores(y, np.full(len(y), train[1].mean())),
+        judging = {who: JudgedRows.scored(classes, guess, y) for who, guess in guesses.items()}
+        by_row = {who: of_classes(each) for who, each in judging.items()}
+        return Compared.of(by_row, {who: evaluation(each).scores for who, each in judging.items()})
+    guesses = {
+        "model": network.predict_encoded(X),
+        "linear": linear_predictions(rows, train[1], others),
+        "mean": np.full(len(y), train[1].mean()),
     }
-
-
-def class_scores(classes: Sequence[Any], codes: Floats, scores: Floats) -> dict[str, float]:
-    """Return what a card says of classes: all scores, NaN where the rows do not tell."""
-    from bgn.explain.evaluate import evaluation
-    from bgn.explain.evaluate.judged import JudgedRows
-
-    return dict(evaluation(JudgedRows.scored(classes, scores, codes)).scores)
+    by_row = {who: of_numbers(y, guess) for who, guess in guesses.items()}
+    by_row = {who: {**each, "rmse": each["mse"]} for who, each in by_row.items()}
+    return Compared.of(by_row, {who: regression_evaluation(y, guess).scores for who, guess in guesses.items()})
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,8 @@ class Card:
     loss: str = "mse"
     proven: Sequence[str] = ()
     lines: int = 0
+    verdicts: Sequence[str] = ()
+    advice: str = ""
 
     def as_plain(self) -> dict[str, Any]:
         """Return plain values for machines."""
@@ -128,53 +139,48 @@ class Card:
         return {"library": bgn.__version__, **told}
 
     @property
-    def _rivals(self) -> tuple[str, str]:
-        """Who else is scored: a linear model, and what needs no columns at all."""
-        _, linear, nothing = self.figures
-        return linear, nothing
-
-    @property
     def warnings(self) -> list[str]:
         """What a user should think twice about."""
-        model, linear, nothing = (self.figures[who][self.loss] for who in ("model", *self._rivals))
-        found = []
-        if linear <= 1.01 * model:
-            rival = "a linear model" if self.classes is None else "logistic regression"
-            found.append(f"{rival} is {'better' if linear < 0.99 * model else 'as good'} on these rows.")
-        if nothing <= model:
-            same = "predicting the mean" if self.classes is None else "saying the shares of the classes of every row"
-            found.append(f"{same} is as good: the model has found nothing that holds on these rows.")
-        return found
+        model, *_, nothing = (each[self.loss] for each in self.figures.values())
+        if nothing > model:
+            return []
+        same = "predicting the mean" if self.classes is None else "predicting the shares of the classes for every row"
+        return [f"{same} is as good: the model has found nothing that holds on these rows."]
 
     @property
     def more(self) -> list[str]:
-        """What more questions would buy, in a line and its legend; nothing where no more were tried."""
-        rows, errors = list(self.loss_by_width.items())[-1]  # the test rows, if there are any
-        best = self.best_width
-        if len(errors) - 1 <= self.width:
+        """What models of other sizes do, in a line for each kind of rows, and whether larger ones do better."""
+        sizes = self.sizes_shown
+        if not sizes:
+            return [self.advice] if self.advice else []
+        lines = []
+        for rows, errors in self.loss_by_width.items():
+            if rows == "training" and len(self.loss_by_width) > 1:
+                continue
+            name = self._validation if rows == "validation" else rows
+            first, *rest = (f"{people(errors[size], 3)} ({size}{{}})" for size in sizes)
+            told = ", ".join([first.format(f" {self._conditions}"), *(each.format("") for each in rest)])
+            lines.append(f"{name.capitalize()} {_WORDS[self.loss]}{self._squared}: {told}.")
+        return [*lines, self.advice] if self.advice else lines
+
+    @property
+    def sizes_shown(self) -> list[int]:
+        """The size of the model, twice it, that of the least validation error and the largest; none but where larger
+        ones were grown."""
+        last = len(next(iter(self.loss_by_width.values()))) - 1
+        if last <= self.width:
             return []
-        if best <= self.width:
-            by = self._validation if "validation" in self.loss_by_width else "training"
-            error = "error" if self.classes is None else "log loss"
-            return [f"more {self._conditions}, up to {len(errors) - 1}, did not lower the {by} {error}"]
-        sizes = [size for size in (2 * self.width, best) if 0 < size <= best]
-        told = ", ".join(f"with {size} {self._conditions}: {short(errors[size], 3)}" for size in dict.fromkeys(sizes))
-        rival = self._rivals[0]
-        name = "a linear model" if rival == "linear" else "logistic regression"
-        linear = "" if rows == "validation" else f"; {name}: {short(self.figures[rival][self.loss], 3)}"
-        unit = "" if self.unit is None else f", in {clean(self.unit)} squared"
-        measured = f"{_WORDS[self.loss]} on the {rows} rows"
-        if rows == "validation" and self.cross_validated:
-            measured = f"cross-validated {_WORDS[self.loss]}"
-        return [
-            f"{told} instead of {short(errors[self.width], 3)}{linear}",
-            f"({measured}{unit}; ask for more with --size {best})",
-        ]
+        some = {self.width, 2 * self.width, self.best_width, last}
+        return sorted(size for size in some if self.width <= size <= last)
+
+    @property
+    def _squared(self) -> str:
+        return "" if self.unit is None or self.loss != "mse" else f" ({clean(self.unit)} squared)"
 
     @property
     def _conditions(self) -> str:
         """What a model has more or fewer of."""
-        return "questions and lines" if self.lines else "questions"
+        return "terms" if self.lines else "rules"
 
     @property
     def _validation(self) -> str:
@@ -206,6 +212,12 @@ class Card:
         console.print(sheet)
         line(f"({_LEGENDS[self.loss]}{self._in_unit()})")
         console.print()
+        for text in self.verdicts:
+            line(text)
+        line(f"({LEGEND})")
+        if not self.rows_test:
+            line("(These are training rows: on new rows every model is likely to do worse.)")
+        console.print()
         for text in self.more:
             line(text)
         if self.more:
@@ -217,19 +229,20 @@ class Card:
 
     def _facts(self) -> Sequence[str]:
         used = ", ".join(map(clean, self.features_used)) or "none"
-        learnt = f"{_WORDS[self.loss]} on the rows it learnt from: {short(self.train_loss)}"
+        learnt = f"{_WORDS[self.loss]} on the rows it learnt from: {people(self.train_loss)}"
         if self.bound is not None:
-            learnt += f"; no other amounts for these questions could go below {short(self.bound)} (Theorem 1)"
+            learnt += f"; no other amounts for these questions could go below {people(self.bound)} (Theorem 1)"
         facts = [
-            f"{self._size()}, {self.parameters} number{'s' * (self.parameters != 1)} in all",
-            f"uses {len(self.features_used)} of {self.features} columns: {used}",
+            f"{self._size()}, {count_of(self.parameters, 'number')} in all",
+            f"uses {len(self.features_used)} of {count_of(self.features, 'column')}: {used}",
             learnt,
         ]
         if self.validation_loss is not None:
             where = "cross-validated" if self.cross_validated else "on rows kept back while it grew"
-            facts.append(f"{_WORDS[self.loss]}, {where}: {short(self.validation_loss)}")
+            facts.append(f"{_WORDS[self.loss]}, {where}: {people(self.validation_loss)}")
         why = REASONS.get(self.stopped, self.stopped)
-        facts += [f"{self.rows_train} rows to learn from{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
+        rows = count_of(self.rows_train, "training row")
+        facts += [f"{rows}{self._shares()}, {self.seconds:.1f} s; growth ended: {why}"]
         facts += [f"proven for every row: {each}" for each in self.proven]
         return facts + [f"{what} written to {clean(path)}" for what, path in self.files.items()]
 
@@ -238,8 +251,8 @@ class Card:
         if len(self.widths) > 1:
             said = f"{' + '.join(map(str, self.widths))} neurons"
         else:
-            said = f"{sum(self.widths)} question{'s' * (self.widths != (1,))}"
-        return said + (f" and {self.lines} straight line{'s' * (self.lines > 1)}" if self.lines else "")
+            said = count_of(sum(self.widths), "question")
+        return said + (f" and {count_of(self.lines, 'straight line')}" if self.lines else "")
 
     def _in_unit(self) -> str:
         return "" if self.unit is None or self.loss != "mse" else f"; RMSE and MAE in {clean(self.unit)}"
@@ -256,14 +269,14 @@ def _cell(name: str, value: float) -> str:
     """Write a figure: shares to three digits after the point, errors to four that count."""
     if value != value:
         return "-"
-    return short(value) if name in ("mse", "rmse", "mae", "log_loss") else f"{round(value, 3) + 0.0:.3f}"
+    return people(value) if name in ("mse", "rmse", "mae", "log_loss") else f"{round(value, 3) + 0.0:.3f}"
 
 
 def make_card(
     model: Any,
     data: str,
     rows: TrainingRows,
-    figures: Mapping[str, Mapping[str, float]],
+    compared: Compared,
     units: Mapping[str, str],
     seconds: float,
     files: Mapping[str, str],
@@ -287,7 +300,7 @@ def make_card(
         rows_test=rows.n_test,
         rows_judged=len(rows.judged[1]),
         equation=bgn.equation(network, units=units, most=MOST_PRINTED),
-        figures=figures,
+        figures=compared.figures,
         width=sizes.chosen,
         best_width=sizes.best,
         loss_by_width={judged: errors.tolist() for judged, errors in sizes.errors.items()},
@@ -308,4 +321,30 @@ def make_card(
         loss=sizes.loss,
         proven=tuple(promises(model)),
         lines=len(network.linear_terms),
+        verdicts=tuple(map(str, compared.verdicts)),
+        advice=_advice(model, sizes),
     )
+
+
+def _advice(model: Any, sizes: Frontier) -> str:
+    """Say whether larger models do better: as rows tell that grew none of them, and against no test row.
+
+    Test rows may speak against a larger model, never for one: sizes are not to be chosen by them.
+    """
+    from bgn.explain.frontier import clearly_better
+
+    what, errors = "terms" if model.network_.linear_terms else "rules", sizes.errors
+    last, chosen, best = len(errors["training"]) - 1, sizes.chosen, sizes.best
+    if "validation" not in errors:
+        return ""
+    if last > chosen:
+        if best <= chosen:
+            return f"More {what} do not help."
+        if not clearly_better(model, best, chosen):
+            return f"No clear gain from more {what}."
+        if "test" in errors and errors["test"][best] >= errors["test"][chosen]:
+            return f"The test error does not confirm a gain from more {what}."
+        return f"{best} {what} predict clearly better: --size {best} keeps them."
+    if model.history_.stopped == "max_width" and chosen > 1 and clearly_better(model, chosen, chosen // 2):
+        return f"The {sizes.name('validation')} error was still falling at {chosen} {what}; a larger --size may help."
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,7 @@ from bgn.model.network import Network
 from bgn.model.told import as_told
 from bgn.printable import clean
 from bgn.show.labels import cell
+from bgn.wording import lower_end, upper_end
 
 if TYPE_CHECKING:
     from bgn.explain.certify import Certificate
@@ -75,7 +77,8 @@ def certify(
 def told_range(ends: Extremes, chances: bool = False) -> str:
     """Say between which values predictions lie; of `chances`, in percent."""
     low, high = (ends.low, ends.high) if ends.proven else ends.bounds
-    told = f"{low:.1%} and {high:.1%}" if chances else f"{low:.6g} and {high:.6g}"
+    percents = math.floor(1000 * low + 1e-9) / 10, math.ceil(1000 * high - 1e-9) / 10  # away from each other
+    told = f"{percents[0]:.1f}% and {percents[1]:.1f}%" if chances else f"{lower_end(low)} and {upper_end(high)}"
     return f"between {told}" + ("" if ends.proven else ", perhaps less far")
 
 
@@ -83,10 +86,9 @@ def _told(each: Certificate) -> str:
     """Say what a column does."""
     if each.direction in ("unordered", "unknown", "constant"):
         return {"unordered": "has no order", "unknown": "unknown", "constant": "changes nothing"}[each.direction]
-    sizes = {"increasing": f"by up to {each.rise:.6g}", "decreasing": f"by up to {each.fall:.6g}"}
-    return (
-        f"{each.direction}, {sizes.get(each.direction, f'up by {each.rise:.6g} and down by {each.fall:.6g} at most')}"
-    )
+    sizes = {"increasing": f"by up to {upper_end(each.rise)}", "decreasing": f"by up to {upper_end(each.fall)}"}
+    both = f"up by {upper_end(each.rise)} and down by {upper_end(each.fall)} at most"
+    return f"{each.direction}, {sizes.get(each.direction, both)}"
 
 
 def _told_row(network: Network, row: Any) -> str:

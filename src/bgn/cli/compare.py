@@ -19,6 +19,7 @@ from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import term_labels
+from bgn.wording import count_of, people, signed
 
 if TYPE_CHECKING:
     from bgn.explain.compare import Comparison
@@ -64,13 +65,13 @@ def compare(
     what = "prediction" if file.network.link == "identity" else clean(score_name(file.network, output))
     for name, rows, mean in zip(found.names, found.rows, found.means, strict=True):
         group = clean(name) if groups is None else f"{clean(groups)} = {clean(name)}"
-        show(f"mean {what}, {group} ({rows:,} rows): {mean:.6g}")
+        show(f"mean {what}, {group} ({count_of(rows, 'row')}): {people(mean, 6)}")
     labels = term_labels(found.network) if questions else [*map(clean, found.network.names)]
     parts = told(found, dict(enumerate(labels)), "questions" if questions else "columns")
     widest = max([len(name) for name, _ in parts] + [len("gap")])
     for name, value in parts:
-        show(f"{name:<{widest}} {value:>+12.4g}")
-    show(f"{'gap':<{widest}} {found.gap:>+12.6g}")
+        show(f"{name:<{widest}} {signed(value):>12}")
+    show(f"{'gap':<{widest}} {signed(found.gap, 6):>12}")
 
 
 def _of_groups(

@@ -23,6 +23,7 @@ from bgn.model.step import Floats
 from bgn.model.told import is_turned
 from bgn.persist import ModelFile
 from bgn.printable import clean
+from bgn.wording import people
 
 if TYPE_CHECKING:
     from bgn.explain.counterfactual import Counterfactual
@@ -137,7 +138,7 @@ def _now(file: ModelFile, row: Any, wanted: dict[str, Any]) -> tuple[float, str 
 def _prediction(value: float, word: str | None, wanted: dict[str, Any]) -> str:
     """Write a prediction; of classes the one that is said, and the probability of the one that is meant."""
     if word is None:
-        return f"{value:.6g}"
+        return people(value, 6)
     return (
         f"{clean(word)} (probability{' of ' + clean(level_word(wanted['to'])) if 'to' in wanted else ''} {value:.1%})"
     )
@@ -169,7 +170,7 @@ def _show(answer: Counterfactual, wanted: dict[str, Any]) -> None:
     proof = "proven cheapest" if shown.optimal else f"at most {shown.gap:.1%} dearer than the cheapest"
     if answer.optimal and shown is not answer:
         proof = f"proven cheapest to within {max(shown.gap, 0.001):.1%}"
-    show(f"prediction then {told} at cost {shown.cost:.4g}, {proof}")
+    show(f"prediction then {told} at cost {people(shown.cost)}, {proof}")
     widest = max((len(clean(name)) for name in shown.changes), default=0)
     for name, (old, new) in shown.changes.items():
         show(f"  {clean(name):<{widest}}  {_written(old)} -> {_written(new)}")

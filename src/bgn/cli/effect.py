@@ -22,6 +22,7 @@ from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.persist.network import ends_out
 from bgn.printable import clean
+from bgn.wording import count_of, people, signed
 
 if TYPE_CHECKING:
     from bgn.explain.one_effect import Effect
@@ -91,9 +92,10 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
     name, unit = clean(found.feature), file.units.get(found.feature, "")
     mean = f"mean {clean(found.target)}" if file.network.link != "identity" and found.target else "mean prediction"
     if found.nothing:
-        show(f"The model does not ask about {name}: the {mean} is {found.levels[0]:.6g} whatever its value.")
+        level = people(float(found.levels[0]), 6)
+        show(f"The model does not ask about {name}: the {mean} is {level} whatever its value.")
         return
-    show(f"{mean} over {len(column)} rows, by {name}{f' ({clean(unit)})' if unit else ''}")
+    show(f"{mean} over {count_of(len(column), 'row')}, by {name}{f' ({clean(unit)})' if unit else ''}")
     lines = effect_lines(found, column)
     decimals, drawn = decimals_of(lines.levels), bars(lines.levels)
     written = [f"{level:.{decimals}f}" for level in lines.levels]
@@ -106,6 +108,5 @@ def _show(found: Effect, column: Floats, file: ModelFile) -> None:
     if lines.of_steps is not None:
         line = "" if found.bends is None else ", and so much per unit between them"
         if found.line is not None:
-            line = f", and {found.line.slopes[0]:+.6g} per unit{Text().between(*ends(found.line))}"
-        plural = "s" * (lines.of_steps != 1)
-        show(f"some values; the effect itself has {lines.of_steps} step{plural}{line} (--json has all)")
+            line = f", and {signed(float(found.line.slopes[0]), 6)} per unit{Text().between(*ends(found.line))}"
+        show(f"some values; the effect itself has {count_of(lines.of_steps, 'step')}{line} (--json has all)")

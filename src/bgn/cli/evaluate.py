@@ -7,19 +7,14 @@ from typing import Any
 import click
 
 import bgn
-from bgn.cli.card import scores, short
 from bgn.cli.source import CompleteRows, DataFile, json_option, model_and_data, reads_data, rows_option
 from bgn.cli.terminal import show, show_json
+from bgn.explain.evaluate import Evaluation, regression_evaluation
 from bgn.explain.subject import decoded
 from bgn.inputs.refusal import Refused
 from bgn.model.schema import level_word
 from bgn.persist import ModelFile
 from bgn.printable import clean
-
-_TITLES = {
-    "r2": "share of variance explained, R2", "rmse": "root mean squared error, RMSE", "mse": "mean squared error, MSE",
-    "mae": "mean absolute error, MAE",
-}  # fmt: skip
 
 
 @model_and_data
@@ -35,7 +30,7 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
 
     Of the file that the model was fitted to, the rows that were set aside are judged, unless --rows says otherwise. For
     classes: AUC, log loss, Brier and calibration error, accuracy and more, with standard errors, and how often each
-    class was taken for which. For numbers: R2, mean squared error and its root, mean absolute error.
+    class was taken for which. For regression: R2, mean squared error and its root, mean absolute error, with theirs.
 
     \b
     bgn evaluate model.json houses.csv
@@ -49,18 +44,18 @@ def evaluate(file: ModelFile, data: DataFile, threshold: float | None, which: st
         return
     if threshold is not None:
         raise Refused("--threshold is for two classes, and the model predicts numbers; leave it out.")
-    found = scores(rows.target(""), file.network.predict_encoded(rows.X))
+    found = regression_evaluation(rows.target(""), file.network.predict_encoded(rows.X))
     if as_json:
-        show_json({"rows": len(rows.X), **found})
+        errors = {name: None if value != value else value for name, value in found.errors.items()}
+        show_json({"rows": found.rows, **found.scores, "standard_errors": errors})
         return
-    show(f"{len(rows.X):,} rows")
-    for name, value in found.items():
-        show(f"{_TITLES[name]:<32} {short(value):>10}")
+    show(str(found))
 
 
 def _show_classes(file: ModelFile, rows: CompleteRows, threshold: float, as_json: bool) -> None:
     X = decoded(file.network, rows.X)
     found = bgn.evaluate(file.network, X, rows.target("predictions are compared with"), threshold=threshold)
+    assert isinstance(found, Evaluation)
     words = [level_word(label) for label in found.classes]
     counts = found.confusion.astype(int).tolist()
     if as_json:

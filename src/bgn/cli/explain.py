@@ -24,6 +24,7 @@ from bgn.model.told import as_told
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.show.labels import cell
+from bgn.wording import count_of, people, signed
 
 if TYPE_CHECKING:
     from bgn.explain.shap import Explanation
@@ -158,21 +159,22 @@ def _show(file: ModelFile, explanation: Explanation, row: int | None, amounts: d
     if row is None:
         total = sum(amounts.values()) or 1.0
         what = f" and {len(class_labels(file.network))} classes" if several else f", {name}" if classes else ""
-        show(f"mean |SHAP value| over {len(explanation.values)} rows{what} ({explanation.method})")
+        show(f"mean |SHAP value| over {count_of(len(explanation.values), 'row')}{what} ({explanation.method})")
         for name, amount in amounts.items():
-            show(f"{clean(name):<{widest}} {amount:>12.4g} {amount / total:>6.1%}")
+            show(f"{clean(name):<{widest}} {people(amount):>12} {amount / total:>6.1%}")
         return
     columns = zip(file.network.schema.columns, explanation.data[0].tolist(), strict=True)
     at = {column.name: f"{cell(column, value)}{_unit(file, column, value)}" for column, value in columns}
-    show(f"{f'mean {name}':<{widest}} {explanation.base_value:>12.6g}")
+    show(f"{f'mean {name}':<{widest}} {people(float(explanation.base_value), 6):>12}")
     least = _ROUNDING * max(map(abs, amounts.values()), default=0.0)
     for column, amount in amounts.items():
-        told = f"{amount:+.4g}" if abs(amount) > least else "0"
+        told = signed(amount) if abs(amount) > least else "0"
         show(f"{clean(column):<{widest}} {told:>12}   at {at[column]}")
     prediction = float(explanation.base_value + explanation.values[0].sum())
-    show(f"{name:<{widest}} {prediction:>12.6g}")
+    show(f"{name:<{widest}} {people(prediction, 6):>12}")
     if explanation.predictions is not None:
-        show(f"{'prediction':<{widest}} {explanation.predictions[0]:>12.6g}   {bounds(as_terms(file.network))}")
+        end = people(float(explanation.predictions[0]), 6)
+        show(f"{'prediction':<{widest}} {end:>12}   {bounds(as_terms(file.network))}")
     if classes:
         chances = probabilities_of(file.network, file.network.raw_score(decoded(file.network, explanation.data)))[0]
         words = map(level_word, class_labels(file.network))

@@ -20,6 +20,7 @@ from bgn.model.told import is_turned
 from bgn.persist import ModelFile
 from bgn.printable import clean
 from bgn.whole_file import check_place
+from bgn.wording import count_of
 
 
 @click.command()
@@ -85,7 +86,8 @@ def export(
         note(f"to make before: {sentence}")
     if differing is not None:
         tried, other = differing
-        note(f"run in SQLite on {tried:,} rows: {f'{other:,} differ from the model' if other else 'all as the model'}.")
+        result = f"{other:,} differ from the model" if other else "all as the model"
+        note(f"run in SQLite on {count_of(tried, 'row')}: {result}.")
 
 
 def _rows(file: ModelFile, name: str) -> Any:

@@ -110,7 +110,8 @@ _growth_options = grouped(
     ),
     click.option(
         "--max-width", type=click.IntRange(1),
-        help="Most neurons of a layer to grow. More than --size, to tell what more questions would buy, unless told.",
+        help="Most neurons of a layer to grow: --size unless told. More tell what a larger model would buy, and --size "
+        "then keeps the first of them.",
     ),
     click.option("--max-features", type=click.IntRange(1), help="Most columns a neuron may ask about."),
     click.option("--layers", "max_layers", type=click.IntRange(1), help="Most hidden layers."),
@@ -277,8 +278,8 @@ def _fitted(given: TrainingRows | Streamed | Clustered, options: dict[str, Any])
     size = options["size"] or (None if paper or options["accurate"] else SIZE)
     model = _estimator(given.classes is not None, options)
     if options["max_width"] is None and size is not None:
-        # The next layer reads all of the one below, so that only a single layer may grow on.
-        model.max_width = size if paper or model.max_layers > 1 else max(size, model.max_width)
+        # What suits a large model need not suit the part of it that is shown: linear terms, the ridge penalty.
+        model.max_width = size
     rows = given.fit(model.set_params(verbose=int(sys.stderr.isatty() and not options["quiet"])))
     model.set_params(verbose=0)
     history = model.history_
@@ -350,11 +351,11 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
     seconds = time.perf_counter() - started
     found = {written.column: written.unit for written in rows.preparation.written if written.unit}
     units = {**(source.units or {}), **found, **options["units"]}
-    figures = compare(model.network_, (rows.X, rows.y), rows.judged)
+    compared = compare(model.network_, (rows.X, rows.y), rows.judged)
     y, y_test = (labelled(each, rows.classes) for each in (rows.y, rows.y_test))
     tested: dict[str, Any] = {"X_test": rows.X_test, "y_test": y_test} if len(y_test) else {"learnt": len(y)}
-    kept: dict[str, Any] = {"units": units, "figures": figures, "preparation": preparation}
-    kept["held_out"] = rows.held_out
+    kept: dict[str, Any] = {"units": units, "preparation": preparation}
+    kept |= {"figures": compared.figures, "held_out": rows.held_out}
     writers: dict[str, Callable[[str], Any]] = {
         "out": lambda path: bgn.save(model, path, **kept),
         "report": lambda path: bgn.write_report(model, rows.X, y, path, units=units, **tested, rows=rows_in_page),
@@ -370,7 +371,7 @@ def _fit_and_tell(source: OpenedData, given: TrainingRows | Streamed | Clustered
                 problems.append(f"--{option} {options[option]}: {error.strerror or error}; it was not written.")
     if not options["quiet"]:
         _tell_of_rare(model.network_)
-    card = make_card(model, source.name, rows, figures, units, seconds, files)
+    card = make_card(model, source.name, rows, compared, units, seconds, files)
     if options["as_json"]:
         show_json((replace(card, notes=()) if options["no_rows"] else card).as_plain())
     else:

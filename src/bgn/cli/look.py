@@ -23,6 +23,7 @@ from bgn.model.terms import outputs_of
 from bgn.model.told import as_told, swapped
 from bgn.persist import ModelFile, read
 from bgn.persist.network import ends_out
+from bgn.wording import people
 
 _SECONDS = 2.0  # for a line beside the equation
 
@@ -188,9 +189,9 @@ def path(model: str, as_json: bool) -> None:
     shown = [row for row in rows if row["width"] in _telling(history.paths[row["layer"] - 1], history.best_width)]
     for row in shown:
         best = (row["layer"], row["width"]) == (history.best_layer + 1, history.best_width)
-        valid = "" if np.isnan(row["validation"]) else f"{row['validation']:.4g}"
+        valid = "" if np.isnan(row["validation"]) else people(row["validation"])
         layer, mark = f"{row['layer']:>5} " if deep else "", "  chosen" if best else ""
-        show(f"{layer}{row['width']:>5} {row['train']:>{wide}.4g} {valid:>{wide}}{mark}")
+        show(f"{layer}{row['width']:>5} {people(row['train']):>{wide}} {valid:>{wide}}{mark}")
     asked = file.network.widths[-1] + len(file.network.linear_terms)
     if not deep and asked < history.best_width:
         show(f"the model has {asked}: of {history.best_width} grown questions and lines, equal ones became one")

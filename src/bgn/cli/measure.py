@@ -18,6 +18,7 @@ from bgn.model.schema import Column, level_word
 from bgn.model.step import Floats
 from bgn.persist import ModelFile
 from bgn.printable import clean
+from bgn.wording import count_of
 
 _NEAREST = 5
 """Rows that a person is shown; machines get all."""
@@ -114,7 +115,8 @@ def _summary(lines: list[dict[str, Any]], nearness: Floats, straight: bool) -> N
     if not by_column:
         show(_LINES if straight else "no number matters: nothing that one of them could do changes a prediction")
         return
-    show(f"how far {len(lines)} rows are from another prediction, in the column where that is nearest")
+    row_s = f"{count_of(len(lines), 'row')} {'is' if len(lines) == 1 else 'are'}"
+    show(f"how far {row_s} from another prediction, in the column where that is nearest")
     order = sorted(by_column, key=lambda name: -len(by_column[name]))
     table = [["column", "rows", "a tenth within", "half within"]]
     for name in order:

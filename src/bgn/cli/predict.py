@@ -20,6 +20,7 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import as_terms
 from bgn.persist import ModelFile
+from bgn.wording import count_of
 
 _BETWEEN = " | "  # classes of a set
 
@@ -85,11 +86,11 @@ def predict(
             lacking += int(np.count_nonzero(lacks))
             filled += int(np.count_nonzero(block.filled))
     if lacking:
-        note(f"{lacking} of {total} rows lack a value the model reads: their predictions are empty.")
+        note(f"{lacking} of {count_of(total, 'row')} lack a value the model reads: their predictions are empty.")
     if filled:
-        note(f"{filled} of {total} rows lack a value: the median or the commonest value at fit stands in.")
+        note(f"{filled} of {count_of(total, 'row')} lack a value: the median or the commonest value at fit stands in.")
     if known.learnt is not None:
-        note(f"{known.learnt} of {total} rows were learnt from: new rows are predicted less well.")
+        note(f"{known.learnt} of {count_of(total, 'row')} were learnt from: new rows are predicted less well.")
 
 
 def _columns(file: ModelFile, proba: bool, interval: float | None) -> dict[str, pa.DataType]:

@@ -15,6 +15,7 @@ from bgn.explain.subject import decoded
 from bgn.export.equation import FORMATS
 from bgn.persist import ModelFile, save
 from bgn.printable import clean
+from bgn.wording import people
 
 
 @model_and_data
@@ -72,7 +73,8 @@ def simplify(
     tell = show if form == "text" else note
     if form == "text":
         show()
-    tell(f"Learned from {rows.training_rows}: {simple.measure} {simple.before:.6g} before, {simple.after:.6g} after.")
+    told = f"{simple.measure} {people(simple.before, 6)} before, {people(simple.after, 6)} after"
+    tell(f"Learned from {rows.training_rows}: {told}.")
     for text in rows.tested(file.network, simple.network):
         tell(text)
     if out is not None:

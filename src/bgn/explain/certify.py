@@ -24,6 +24,7 @@ from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
 from bgn.printable import clean
 from bgn.tabular import Columns, Tabular
+from bgn.wording import upper_end
 
 # Changes up to this, relative to all that can be added up, are roundings.
 _ROUNDING = 1e-12
@@ -68,7 +69,7 @@ class Certificate(Tabular):
         return told | {name: None if pair is None else [_plain(row) for row in pair] for name, pair in pairs.items()}
 
     def __repr__(self) -> str:
-        known = "" if np.isnan(self.rise) else f", rise {self.rise:.6g}, fall {self.fall:.6g}"
+        known = "" if np.isnan(self.rise) else f", rise {upper_end(self.rise)}, fall {upper_end(self.fall)}"
         return f"Certificate({clean(self.column)}: {self.direction}{known})"
 
 

@@ -132,7 +132,8 @@ class Editor:
 
     def round(self, digits: int, why: str = "") -> Editor:
         """Return the editor with amounts, start and thresholds of so many significant digits."""
-        return self._done(lambda: self._as_told(edits.round_to, digits), f"rounded to {digits} digits", why)
+        told = f"rounded to {digits} digit{'s' * (digits != 1)}"
+        return self._done(lambda: self._as_told(edits.round_to, digits), told, why)
 
     def undo(self) -> Editor:
         """Return the editor as it was before the last change."""

@@ -19,6 +19,7 @@ from bgn.model.terms import network_of, outputs_of
 from bgn.model.told import as_told
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
+from bgn.wording import lower_end, upper_end
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +61,10 @@ class Extremes(Tabular):
 
     def __repr__(self) -> str:
         if self.proven:
-            return f"Extremes(between {self.low:.6g} and {self.high:.6g})"
+            return f"Extremes(between {lower_end(self.low)} and {upper_end(self.high)})"
         low, high = self.bounds
-        return f"Extremes(within {low:.6g} and {high:.6g}; found {self.low:.6g} and {self.high:.6g} in time)"
+        ends = f"{lower_end(low)} and {upper_end(high)}"
+        return f"Extremes(within {ends}; found {self.low:.6g} and {self.high:.6g} in time)"
 
 
 @through_pipelines()

@@ -11,6 +11,8 @@ import numpy as np
 from bgn.explain.classes import class_labels
 from bgn.explain.evaluate import evaluation
 from bgn.explain.evaluate.judged import JudgedRows
+from bgn.explain.evaluate.per_row import of_classes
+from bgn.explain.evaluate.verdict import is_clearly_larger
 from bgn.explain.linear import as_numbers, linear_predictions, logistic_scores
 from bgn.explain.subject import rows_and_target, rows_of
 from bgn.inputs.classes import codes_of
@@ -18,6 +20,8 @@ from bgn.model.network import Network
 from bgn.model.step import Floats
 from bgn.pipelines import through_pipelines
 from bgn.tabular import Columns, Tabular
+
+_LEAST = float(np.finfo(np.float64).tiny)  # of a probability, whose logarithm is asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,8 @@ class Frontier(Tabular):
 
     @property
     def best(self) -> int:
-        """The size that validated best, whatever the test rows say; by the training error where there is no other."""
+        """The size of the least validation error, whatever the test rows say; of the least training error where there
+        is no other. :func:`clearly_better` tells whether the difference is more than noise."""
         return int(np.argmin(self.errors.get("validation", self.errors["training"])))
 
     def name(self, rows: str) -> str:
@@ -77,6 +82,45 @@ class Frontier(Tabular):
             name = "logistic" if self.loss == "log_loss" else "linear"
             lines.append(f"{name:>9}" + "".join(f"{cell:>{wide[rows]}}" for rows, cell in figures.items()).rstrip())
         return "\n".join(lines)
+
+
+def clearly_better(model: Any, size: int, other: int) -> bool | None:
+    """Tell whether a model of one size predicts rows that did not grow it clearly better than one of another size.
+
+    The loss must be lower by more than the standard error of the difference: paired row by row where the estimator
+    kept what it predicted of such rows, else as if the two were measured on different rows. None where no rows
+    validated. Test rows have no part in it, so that a size chosen by it can still be judged by them.
+    """
+    history = history_of(model)
+    losses = _validation_losses(model, history, size), _validation_losses(model, history, other)
+    if losses[0] is not None and losses[1] is not None:
+        return is_clearly_larger(losses[1], losses[0])
+    path = history.paths[history.best_layer]
+    one, two = path[size], path[other]
+    error = np.hypot(one.validation_deviation, two.validation_deviation) / np.sqrt(max(history.n_validation, 1))
+    if np.isnan(error):
+        return None
+    return bool(two.validation_loss - one.validation_loss > error)
+
+
+def _validation_losses(model: Any, history: Any, size: int) -> Floats | None:
+    """Return the losses of rows that validated, row by row, at a size; None where nobody kept them."""
+    network = history.network(size)
+    if hasattr(model, "out_of_fold_"):
+        found = model.out_of_fold_
+        predicted, truth = found.predictions[:, size], found.targets
+        if network.link == "identity":
+            return np.asarray((predicted - truth) ** 2)
+        given = np.stack([1.0 - predicted, predicted], axis=1) if predicted.ndim == 1 else predicted
+        return np.asarray(-np.log(np.maximum(given[np.arange(len(truth)), truth.astype(np.intp)], _LEAST)))
+    if hasattr(model, "validation_rows_"):
+        rows, truth = model.validation_rows_
+        rows = network._rows(rows, encoded=True)
+        if network.link == "identity":
+            return np.asarray((network.predict_encoded(rows) - truth) ** 2)
+        judged = JudgedRows.scored(class_labels(network), network.predict_encoded(rows, scores=True), truth)
+        return of_classes(judged)["log_loss"]
+    return None
 
 
 def history_of(model: Any) -> Any:

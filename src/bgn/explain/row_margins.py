@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from bgn.model.step import Bools, Floats
 from bgn.tabular import Columns, Tabular
+from bgn.wording import count_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,4 +55,5 @@ class Margin(Tabular):
 
     def __repr__(self) -> str:
         rows, features = self.distance.shape
-        return f"Margin({rows} rows, {features} features, nearest change at {self.euclidean.min():.6g})"
+        shape = f"{count_of(rows, 'row')}, {count_of(features, 'feature')}"
+        return f"Margin({shape}, nearest change at {self.euclidean.min():.6g})"

@@ -17,6 +17,7 @@ from bgn.export.rounded import rounded
 from bgn.model.term_table import TermTable
 from bgn.model.terms import Terms
 from bgn.printable import clean
+from bgn.wording import count_of
 
 PROBABILITY = "The probability of a class is exp(its score) over the sum of exp(score) of all classes."
 
@@ -72,4 +73,4 @@ def _told(table: TermTable, shown: TermTable, digits: int, rows: Any) -> str:
     if rows is None:
         return f"{said}: rows near a threshold may be answered otherwise."
     apart = np.abs(shown.evaluate(rows) - table.evaluate(rows))
-    return f"{said}: scores differ by up to {apart.max(initial=0.0):.2g} on {len(apart):,} rows."
+    return f"{said}: scores differ by up to {apart.max(initial=0.0):.2g} on {count_of(len(apart), 'row')}."

@@ -18,13 +18,13 @@ def whole(value: float | Decimal) -> str:
 
     Examples
     --------
-    >>> [whole(value) for value in (65.5, 622.0, 0.1 + 0.2, -0.0, 1e300, 5e-324, Decimal("1.270"))]
-    ['65.5', '622', '0.30000000000000004', '0', '1e+300', '5e-324', '1.27']
+    >>> [whole(value) for value in (65.5, 622.0, 0.1 + 0.2, -0.0, 7e-5, 1e300, 5e-324, Decimal("1.270"))]
+    ['65.5', '622', '0.30000000000000004', '0', '0.00007', '1e+300', '5e-324', '1.27']
     """
     exact = (value if isinstance(value, Decimal) else written(value)).normalize(EXACT)
     if not exact:
         return "0"
-    return f"{exact:f}" if -5 < exact.adjusted() < 16 else f"{exact:e}"
+    return f"{exact:f}" if -8 < exact.adjusted() < 16 else f"{exact:e}"
 
 
 def aligned(values: Iterable[Decimal]) -> list[str]:
@@ -68,7 +68,7 @@ def number(value: float, digits: int) -> str:
     shortest = np.format_float_positional(abs(value), trim="-")
     length = len(shortest.replace(".", "").strip("0"))
     size = math.floor(math.log10(abs(value))) if value else 0
-    if not -5 < size < 9:
+    if not -8 < size < 9:
         return f"{value:.{digits - 1}e}"
     if length <= digits + 2 or float(2 * value).is_integer():
         return ("-" if value < 0 else "") + shortest

@@ -13,6 +13,7 @@ from bgn.model.cases import read
 from bgn.model.decimals import EXACT
 from bgn.model.question import Condition
 from bgn.model.terms import Term, Terms
+from bgn.wording import count_of
 
 
 def check_digits(digits: Any) -> None:
@@ -62,7 +63,8 @@ def loss(terms: Terms, shorter: Terms, digits: int, rows: Any = None) -> str:
     said = f"Rounded to {digits} digit{'s' * (digits > 1)}: "
     if rows is not None:
         apart = np.abs(shorter.evaluate(rows) - terms.evaluate(rows))
-        return f"{said}predictions differ by up to {_up(float(apart.max(initial=0.0)))} on {len(apart):,} rows."
+        apart_most = _up(float(apart.max(initial=0.0)))
+        return f"{said}predictions differ by up to {apart_most} on {count_of(len(apart), 'row')}."
     pairs = zip((terms.start, *(term.amount for term in terms.terms)),
                 (shorter.start, *(term.amount for term in shorter.terms)), strict=True)  # fmt: skip
     most = Decimal(0)

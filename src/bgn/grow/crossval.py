@@ -111,7 +111,8 @@ def _with_lines(
 ) -> _CrossValidated:
     """The better of questions alone, as judged, and of linear terms among them; or linear terms alone."""
     among = replace(settings, max_features=best.settings.max_features, lead=LEAD_AMONG_FOLDS)
-    joined = _judge(rows, among, best.penalty, seed, monitor)
+    # Many steps along a line are to be shrunk; the line that takes their place is not.
+    joined = min((_judge(rows, among, place, seed, monitor) for place in sorted({0, best.penalty})), key=_least)
     if joined.least < best.least - CLEARLY * best.noise(rows):
         best = joined
     enough = 0 if rows.wide else len(penalties(rows, settings, True))

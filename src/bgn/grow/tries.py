@@ -208,7 +208,7 @@ class Tries:
             penalty = competing[0] if self.best is None else self.best.penalty
             self._keep(self._grown(settings, penalty, settings.max_replacements))
         if lines and not lines_settled and not self._monitor.out_of_time():
-            self._among_questions()
+            self._among_questions(competing[0])
         if lines and not self._monitor.out_of_time():
             self._straight(competing)
 
@@ -249,14 +249,18 @@ class Tries:
         if self.best is None or found.loss < self.best.loss - better:
             self.best = found
 
-    def _among_questions(self) -> None:
-        """Linear terms beside questions, where they are better by more than a part of the noise."""
+    def _among_questions(self, least: float) -> None:
+        """Linear terms beside questions, where they are better by more than a part of the noise.
+
+        Many steps along a line are to be shrunk, the line that takes their place is not: so the `least` penalty, too.
+        """
         assert self.best is not None
-        plain, tried = self.best, list[_Grown]()
-        for lead in LEADS if self._settings.n_networks == 1 else self._promising(plain):
-            tried.append(self._grown(replace(self._settings, lead=lead), plain.penalty, 0))
-            if self._monitor.out_of_time():
-                return
+        plain, tried, one = self.best, list[_Grown](), self._settings.n_networks == 1
+        for lead in LEADS if one else self._promising(plain):
+            for penalty in sorted({least, plain.penalty} if one else {plain.penalty}):
+                tried.append(self._grown(replace(self._settings, lead=lead), penalty, 0))
+                if self._monitor.out_of_time():
+                    return
         if not tried:
             return
         found = min(tried, key=lambda each: each.loss)

@@ -23,6 +23,7 @@ from bgn.inputs.target import TargetFacts, labelled, tallied, target_of, target_
 from bgn.model.schema import Schema
 from bgn.model.step import Bools, Floats
 from bgn.preparation import Preparation, Prepared
+from bgn.wording import count_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ def gap_notes(counts: tuple[int, int, int, int], holes: Mapping[str, int], choic
         told = incomplete(rows, lacking, holes, choices.missing)
         notes.append(f"{told}: {fillable} filled in with the median or the commonest value.")
     if 0 < absent < rows:
-        notes.append(f"{absent} rows without {choices.target!r} are left out.")
+        notes.append(f"{count_of(absent, 'row')} without {choices.target!r} {'is' if absent == 1 else 'are'} left out.")
     return notes
 
 

@@ -14,6 +14,7 @@ from bgn.pipelines import through_pipelines
 from bgn.plots.room import legend, name_axes
 from bgn.plots.style import FIRST, SECOND, THIRD, axes, ink, plain
 from bgn.printable import clean
+from bgn.wording import count_of
 
 # Told apart with any kind of colour vision; the first three are those of the other figures.
 _COLOURS = (FIRST, SECOND, THIRD, "#CC79A7", "#56B4E9", "#E69F00", "#8A8A8A")
@@ -169,7 +170,7 @@ def scores(model: Any, X: Any, y: Any, *, of: Any = None, sample_weight: Any = N
     for k, word in enumerate(judged.words):
         mine = judged.is_class(k)
         heights = np.histogram(judged.probabilities[mine, chosen], edges, weights=judged.weight[mine])[0]
-        colour, told = _COLOURS[k % len(_COLOURS)], f"{clean(word, 24)} ({int(mine.sum()):,} rows)"
+        colour, told = _COLOURS[k % len(_COLOURS)], f"{clean(word, 24)} ({count_of(int(mine.sum()), 'row')})"
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, fill=True, color=colour, alpha=0.35)
         ax.stairs(heights / max(heights.sum(), 1e-300), edges, color=colour, linewidth=1.6, label=told)
     ax.set(xlim=(-0.02, 1.02))

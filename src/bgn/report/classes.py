@@ -13,6 +13,7 @@ from bgn.conformal import Intervals
 from bgn.explain.classes import class_labels
 from bgn.explain.evaluate import evaluation
 from bgn.explain.evaluate.judged import JudgedRows
+from bgn.explain.evaluate.per_row import of_classes
 from bgn.explain.linear import logistic_scores, majority_scores
 from bgn.export.numbers import aligned
 from bgn.export.text import Signs
@@ -22,8 +23,9 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.terms import Terms, outputs_of
 from bgn.printable import clean
-from bgn.report.facts import SHARE, WORST, Facts, count_of, own_size
+from bgn.report.facts import SHARE, WORST, Facts, conditions, own_size
 from bgn.show.drawing import percent
+from bgn.wording import count_of
 
 # Probabilities of a tree may be 0, of which there is no logarithm.
 _LEAST = 1e-15
@@ -67,7 +69,7 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     from sklearn.tree import DecisionTreeClassifier
 
     labels = class_labels(facts.network)
-    width, count = sum(facts.network.widths), len(labels)
+    width, count = conditions(facts), len(labels)
     rows, judged = facts.standardised
     codes = facts.target.astype(int)
     tree = DecisionTreeClassifier(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, codes)
@@ -87,8 +89,10 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
     ]
     found = []
     for name, told, scores in entries:
-        measured = evaluation(JudgedRows.scored(labels, scores, facts.judged_target)).scores
-        found.append({"name": name, "size": told, **{key: measured[key] for key in MEASURES}})
+        judged_by = JudgedRows.scored(labels, scores, facts.judged_target)
+        measured = evaluation(judged_by).scores
+        by_row = of_classes(judged_by)
+        found.append({"name": name, "size": told, **{key: measured[key] for key in MEASURES}, "rows": by_row})
     return found
 
 
@@ -105,27 +109,25 @@ def quality_table(measures: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             "name": one["name"],
             "size": one["size"],
-            "cells": ["-" if math.isnan(one[key]) else f"{one[key]:.3f}" for key in MEASURES],
+            "cells": [*figures(one).values()],
             "width": round(100 * min(one["log_loss"] / longest, 1.0), 1),
         }
         for one in measures
     ]
 
 
-def quality_note(facts: Facts, measures: list[dict[str, Any]], warned: str) -> str:
-    """Say honestly which model is best."""
-    best = min(measures, key=lambda one: one["log_loss"])
-    words = (
-        "The log loss is the mean of minus the logarithm of the probability that was given to what happened: smaller "
-        "is better."
-    )
-    if best is measures[0]:
-        return f"{warned}{words} Of these four, this model has the smallest."
-    gap = 1.0 - best["log_loss"] / measures[0]["log_loss"] if measures[0]["log_loss"] else 0.0
-    return f"{warned}{words} Here that of {best['name']} is smaller, by {percent(gap)}: consider it."
+def figures(one: Mapping[str, Any]) -> dict[str, str]:
+    """Return the scores of a model as the table shows them."""
+    return {key: "-" if math.isnan(one[key]) else f"{one[key]:.3f}" for key in MEASURES}
 
 
-def sure(facts: Facts, found: Intervals, judged: str) -> str:
+LOG_LOSS = (
+    "The log loss is the mean of minus the logarithm of the probability that was given to what happened: smaller is "
+    "better."
+)
+
+
+def sure(facts: Facts, found: Intervals, judged: str, calibrated: str) -> str:
     """Say how many classes the sets hold, and how often the truth is among them."""
     sets = found.predict_encoded(facts.judged_rows, SHARE)
     inside = sets[np.arange(len(sets)), facts.judged_target.astype(int)].mean()
@@ -133,9 +135,8 @@ def sure(facts: Facts, found: Intervals, judged: str) -> str:
     parts = [f"{percent(float(np.mean(chosen)))} {words}" for chosen, words in (
         (sizes == 1, "hold one class"), (sizes > 1, "several"), (sizes == 0, "none")) if chosen.any()]  # fmt: skip
     return (
-        f"How sure it is: sets of classes for {percent(SHARE)} of rows, made from {found.calibrations[None].count:,} "
-        f"rows that it did not learn from. Of {judged}, {', '.join(parts)}; {percent(float(inside))} of the sets hold "
-        "the true class."
+        f"How sure it is: sets of classes for {percent(SHARE)} of rows, {calibrated}. Of {judged}, "
+        f"{', '.join(parts)}; {percent(float(inside))} of the sets hold the true class."
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bgn.conformal import Intervals
+from bgn.explain.evaluate.per_row import of_numbers
 from bgn.explain.extremes import Extremes, extremes
 from bgn.explain.importance import Importance, importance
 from bgn.explain.linear import as_numbers, known, linear_predictions, standardised
@@ -31,6 +32,7 @@ from bgn.printable import clean
 from bgn.report.labels import PageLabels
 from bgn.report.quantities import Quantity
 from bgn.show.labels import title
+from bgn.wording import count_of
 
 WORST = 10
 """Rows that the table of residuals lists."""
@@ -214,10 +216,13 @@ def _importance(network: Network, rows: Floats) -> tuple[Importance, str]:
 
 
 def quality(facts: Facts) -> list[dict[str, Any]]:
-    """Return the errors of the model, the mean, a linear model and a tree of similar size, on the same rows."""
+    """Return the errors of the model, the mean, a linear model and a tree of similar size, on the same rows.
+
+    Under "rows" the values row by row whose means they are.
+    """
     from sklearn.tree import DecisionTreeRegressor
 
-    width = sum(facts.network.widths)
+    width = conditions(facts)
     rows, judged = facts.standardised
     tree = DecisionTreeRegressor(max_leaf_nodes=max(width + 1, 2), random_state=0).fit(rows, facts.target)
     size = own_size(facts)
@@ -229,7 +234,21 @@ def quality(facts: Facts) -> list[dict[str, Any]]:
         ("a linear model", count_of(facts.numbers[0].shape[1], "column"), linear),
         ("the mean", "always the same", np.full(len(facts.judged_rows), facts.target.mean())),
     ]
-    return [{"name": name, "size": size, **errors(facts.judged_target, guess)} for name, size, guess in entries]
+    return [
+        {"name": name, "size": size, **errors(facts.judged_target, guess),
+         "rows": _by_row(facts.judged_target, guess)}
+        for name, size, guess in entries
+    ]  # fmt: skip
+
+
+def _by_row(truth: Floats, guess: Floats) -> dict[str, Floats]:
+    found = of_numbers(truth, guess)
+    return {"rmse": found["mse"], "mae": found["mae"], "r2": found["r2"]}
+
+
+def conditions(facts: Facts) -> int:
+    """Return how many terms the model has, linear ones included: as many splits has a tree of similar size."""
+    return sum(facts.network.widths) + len(facts.network.linear_terms)
 
 
 def own_size(facts: Facts) -> str:
@@ -238,11 +257,6 @@ def own_size(facts: Facts) -> str:
     slopes = f", {count_of(lines, 'slope')}" if lines else ""
     questions = count_of(sum(facts.network.widths), "question")
     return f"{questions}{slopes}, {count_of(len(facts.network.features_used), 'column')}"
-
-
-def count_of(n: int, noun: str) -> str:
-    """Write a number of things."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def errors(truth: Floats, guess: Floats) -> dict[str, float]:

@@ -34,6 +34,7 @@ from bgn.report.starts import starts
 from bgn.require import require
 from bgn.show.drawing import Drawing, draw, percent
 from bgn.show.labels import cell, shortened
+from bgn.wording import count_of
 
 _MOST_OUTPUTS = 6  # classes whose network is drawn
 _MOST_BOXES = 48  # questions of a deep network that is drawn
@@ -65,6 +66,7 @@ def render(facts: Facts, settings: PageSettings) -> str:
     script = "".join(['"use strict";\n', page_functions(plan(facts.original)), *own, settings.live])
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     measures = classes.quality(facts) if facts.classes else quality(facts)
+    quality_shown = None if facts.classes else _quality(facts, measures, settings.digits)
     target, controls, card = sentences.target_of(facts), offers.controls(facts), ModelCard.of(facts)
     drawings, worst = _drawings(facts), _worst(facts, settings)
     known = None if settings.live else starts(facts, settings.rows, [one["row"] for one in worst])
@@ -86,8 +88,9 @@ def render(facts: Facts, settings: PageSettings) -> str:
         colour=colour,
         classes=_classes(facts, measures),
         columns=card.columns,
-        quality=None if facts.classes else _quality(facts, measures, settings.digits),
-        quality_note=sentences.quality_note(facts, measures),
+        quality=quality_shown,
+        quality_note=sentences.quality_note(
+            facts, measures, quality_shown or [classes.figures(one) for one in measures]),
         judged=sentences.judged(facts),
         sure=sentences.sure(facts),
         spread=sentences.spread(facts),
@@ -160,8 +163,8 @@ def _drawings(facts: Facts) -> list[Drawing]:
 
 
 def _drawing_label(facts: Facts) -> str:
-    widths = ", then ".join(told.count_of(width, "question") for width in facts.network.widths)
-    return f"The network: {told.count_of(len(facts.used), 'feature')}, {widths}, one prediction."
+    widths = ", then ".join(count_of(width, "question") for width in facts.network.widths)
+    return f"The network: {count_of(len(facts.used), 'feature')}, {widths}, one prediction."
 
 
 def _contained(

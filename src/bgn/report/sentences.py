@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bgn.explain.evaluate.verdict import LEGEND, verdict
 from bgn.explain.promises import promises
 from bgn.export.numbers import number, whole
 from bgn.printable import clean
@@ -17,6 +18,7 @@ from bgn.report.facts import Facts
 from bgn.show.drawing import percent
 from bgn.show.labels import shorten
 from bgn.show.labels import title as title_of
+from bgn.wording import count_of
 
 
 def target_of(facts: Facts) -> str:
@@ -33,7 +35,7 @@ def measured(facts: Facts, value: float, digits: int = 3) -> str:
 
 def judged(facts: Facts) -> str:
     """Say which rows judge."""
-    return f"the {len(facts.judged_rows):,} rows {'held out' if facts.held_out else 'given'}"
+    return f"the {count_of(len(facts.judged_rows), 'row')} {'held out' if facts.held_out else 'given'}"
 
 
 def sentence(facts: Facts, measure: Mapping[str, Any]) -> str:
@@ -91,16 +93,20 @@ def promised(facts: Facts) -> str:
     return f" Proven for every row: {'; '.join(found)}." if found else ""
 
 
-def quality_note(facts: Facts, measures: list[dict[str, Any]]) -> str:
-    """Say honestly which model is best, and which rows judged."""
-    note = "" if facts.held_out else f"{_learnt(facts)} "
+def quality_note(facts: Facts, measures: list[dict[str, Any]], shown: list[dict[str, str]]) -> str:
+    """Say how this model does beside each of the others, on every measure shown, and which rows judged."""
+    notes = [] if facts.held_out else [_learnt(facts)]
     if facts.classes:
-        return classes.quality_note(facts, measures, note)
-    best = min(measures, key=lambda one: one["rmse"])
-    if best is measures[0]:
-        return note + "Of these four, this model has the smallest error."
-    gap = 1.0 - best["rmse"] / measures[0]["rmse"] if measures[0]["rmse"] else 0.0
-    return f"{note}Here {best['name']} has a smaller error, by {percent(gap)}: consider it."
+        notes.append(classes.LOG_LOSS)
+    titles = classes.MEASURES if facts.classes else TITLES
+    (model, ours), *others = ((one["rows"], figures) for one, figures in zip(measures, shown, strict=True))
+    for one, (rows, theirs) in zip(measures[1:], others, strict=True):
+        notes.append(str(verdict(one["name"], model, rows, titles, (ours, theirs))))
+    return " ".join([*notes, LEGEND])
+
+
+TITLES = {"rmse": "RMSE", "mae": "mean absolute error", "r2": "R²"}
+"""What the measures of a model of numbers are called in a sentence."""
 
 
 def contained(count: int, listed: int, keyed: bool) -> str:
@@ -144,7 +150,7 @@ def _learnt(facts: Facts) -> str:
         )
     if not facts.learnt:
         return f"This model did not learn from these rows. {fitted}."
-    some = "these rows" if facts.learnt == count else f"{facts.learnt:,} of these {count:,} rows"
+    some = "these rows" if facts.learnt == count else f"{facts.learnt:,} of these {count_of(count, 'row')}"
     return f"This model learnt from {some}, so that on new rows it is likely to be further off. {fitted}, too."
 
 
@@ -152,12 +158,13 @@ def data_note(facts: Facts) -> str:
     """Say how many rows there are, and how many lie outside."""
     level = "its prediction stays at the level of the last threshold"
     text = (
-        f"{len(facts.rows):,} rows, {facts.rows.shape[1]} columns. Beyond these ranges the model has seen nothing; "
-        f"{level}."
+        f"{count_of(len(facts.rows), 'row')}, {count_of(facts.rows.shape[1], 'column')}. Beyond these ranges the model "
+        f"has seen nothing; {level}."
     )
     if facts.held_out:
         outside = np.any(facts.outside, axis=1)
-        text += f" Of the {len(outside):,} held-out rows, {outside.sum():,} have a value outside."
+        have = "has" if outside.sum() == 1 else "have"
+        text += f" Of the {count_of(len(outside), 'held-out row')}, {outside.sum():,} {have} a value outside."
     return text
 
 
@@ -167,15 +174,20 @@ def sure(facts: Facts) -> str:
     if found is None:
         return ""
     if facts.classes:
-        return classes.sure(facts, found, judged(facts))
+        return classes.sure(facts, found, judged(facts), calibrated_on(found.calibrations[None].count))
     ends = found.predict_encoded(facts.judged_rows, told.SHARE)
     inside = np.mean((facts.judged_target >= ends[:, 0]) & (facts.judged_target <= ends[:, 1]))
     width = float(np.mean(ends[:, 1] - ends[:, 0]))
     rows = found.calibrations[None].count
     return (
-        f"How sure it is: intervals for {percent(told.SHARE)} of rows, made from {rows:,} rows that it did not learn "
-        f"from, are {measured(facts, width)} wide on average and hold {percent(float(inside))} of {judged(facts)}."
+        f"How sure it is: intervals for {percent(told.SHARE)} of rows, {calibrated_on(rows)}, are "
+        f"{measured(facts, width)} wide on average and hold the target of {percent(float(inside))} of {judged(facts)}."
     )
+
+
+def calibrated_on(rows: int) -> str:
+    """Say which rows intervals come from: set apart, or predicted in turn by networks that were grown without them."""
+    return f"calibrated on {count_of(rows, 'row')}, each predicted by a network that was grown without it"
 
 
 def spread(facts: Facts) -> str:

@@ -29,6 +29,7 @@ from bgn.model.question import Condition
 from bgn.model.terms import Terms, as_terms, network_of
 from bgn.model.told import as_told
 from bgn.show.labels import shortened
+from bgn.wording import count_of
 
 # Sizes in points for letters of 10 points.
 _ROW, _BOX, PAD, LINE = 24.0, 18.0, 6.0, 12.0
@@ -154,7 +155,7 @@ def draw(
     exact = as_terms(network)
     check_digits(digits)
     terms = exact if digits is None else rounded(exact, digits)
-    note = f" (rounded to {digits} digits)" if terms != exact else ""
+    note = f" (rounded to {count_of(digits or 0, 'digit')})" if terms != exact else ""
     terms = replace(terms, schema=shortened(terms.schema, sheet.name))
     base, *weights = map(Signs().number, aligned([terms.start, *(term.amount for term in terms.terms)]))
     title = "" if terms.schema.target is None else f"{terms.target} {'≈' if note else '='} "

@@ -13,6 +13,7 @@ from bgn.explain.one_effect import Effect
 from bgn.model.step import Floats
 from bgn.show.curve import few_wholes, levels_of
 from bgn.show.labels import cell
+from bgn.wording import people
 
 MOST = 10
 """Lines of a number's effect."""
@@ -88,7 +89,7 @@ def _with_gap(found: Effect, places: list[str], levels: list[float], steps: int 
 
 def _place(found: Effect, value: float) -> str:
     """Write a value of the column, to six digits; a time as a clock shows it."""
-    return cell(found.column, value) if found.column.part_of is not None else f"{value:.6g}"
+    return cell(found.column, value) if found.column.part_of is not None else people(value, 6)
 
 
 def _spread(values: Floats, whole: bool) -> Floats:
@@ -118,16 +119,26 @@ def decimals_of(values: Sequence[float]) -> int:
 
 
 def bars(values: Sequence[float], width: int = 24) -> list[str]:
-    """Return a bar per value, from one sign at the lowest to `width` signs at the highest; equal ones have none.
+    """Return a bar per value, from zero: twice the value, twice the bar. All together are `width` signs at most.
+
+    Where some values are negative, their bars end where those of the others begin.
 
     Examples
     --------
-    >>> bars([1.0, 2.0, 3.0], 5)
-    ['█', '███', '█████']
-    >>> bars([2.0, 2.0])
-    ['', '']
+    >>> bars([1.0, 2.0, 4.0], 8)
+    ['██', '████', '████████']
+    >>> bars([-2.0, 0.0, 4.0], 6)
+    ['██', '', '  ████']
+    >>> bars([0.2625, 0.3607])
+    ['█████████████████', '████████████████████████']
     """
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    if not low < high:
+    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    reach = high / 2 - low / 2  # of values near the largest float, too
+    if not 0.0 < reach < math.inf:
         return [""] * len(values)
-    return ["█" * (1 + round((width - 1) * ((value / 2 - low / 2) / (high / 2 - low / 2)))) for value in values]
+    lengths = [round(width * (abs(value) / 2 / reach)) for value in values]
+    zero = round(width * (-low / 2 / reach))
+    return [
+        (" " * (zero - min(zero, length)) if value < 0 else " " * zero) + "█" * length if length else ""
+        for value, length in zip(values, lengths, strict=True)
+    ]

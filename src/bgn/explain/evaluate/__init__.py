@@ -1,4 +1,4 @@
-"""How well classes are predicted: a table of scores with standard errors, and the confusion matrix."""
+"""How well a model predicts: a table of scores with standard errors and, for classes, the confusion matrix."""
 
 from __future__ import annotations
 
@@ -16,25 +16,99 @@ from bgn.explain.evaluate.judged import (
     mean_and_error,
     network_with_classes,
 )
+from bgn.explain.evaluate.per_row import BINS, of_numbers
+from bgn.explain.subject import rows_and_target
 from bgn.inputs.arguments import real
+from bgn.inputs.per_row import numbers_per_row, weights
 from bgn.model.schema import level_word
 from bgn.model.step import Floats
+from bgn.model.terms import network_of
 from bgn.model.told import is_turned
-from bgn.pipelines import through_pipelines
+from bgn.pipelines import is_wrapped, network_within, through_pipelines
 from bgn.printable import clean
 from bgn.require import require
-
-BINS = 10
-"""Bins of the calibration error."""
+from bgn.wording import count_of, people
 
 TITLES = {
+    "r2": "R2, share of the variance explained", "rmse": "RMSE, root mean squared error",
+    "mse": "MSE, mean squared error", "mae": "MAE, mean absolute error",
     "auc": "AUC", "log_loss": "log loss", "brier": "Brier score", "calibration_error": "calibration error",
     "accuracy": "accuracy", "sensitivity": "sensitivity", "specificity": "specificity", "precision": "precision",
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+class ScoreTable:
+    """A table of scores with standard errors, as text, in notebooks and as a frame."""
+
+    scores: Mapping[str, float]
+    errors: Mapping[str, float]
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        """Return name, value and error of every score, written."""
+        raise NotImplementedError
+
+    def _heading(self) -> str:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """One line per score."""
+        lines = self._lines()
+        wide, long = (max(len(each[k]) for each in lines) for k in (0, 1))
+        return "\n".join([self._heading(), *(f"{a:<{wide}}  {b:>{long}}  {c}".rstrip() for a, b, c in lines)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        cells = "".join(
+            f"<tr><td>{html.escape(a)}</td><td style='text-align:right'>{b}</td><td>{c}</td></tr>"
+            for a, b, c in self._lines()
+        )
+        return f"<table><caption>{html.escape(self._heading())}</caption><tbody>{cells}</tbody></table>"
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame: one row per score, with its standard error.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = require("pandas", extra="cli")
+        return pandas.DataFrame({"value": dict(self.scores), "standard error": dict(self.errors)})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionEvaluation(ScoreTable):
+    """How well numbers are predicted on some rows.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    scores : mapping of str to float
+        ``r2``, the share of the variance that is explained, 0 where the target does not vary; ``rmse``, ``mse`` and
+        ``mae``, the mean squared error, its root, and the mean absolute error.
+    errors : mapping of str to float
+        Standard errors of the scores; NaN of one row.
+    """
+
+    rows: int
+    scores: Mapping[str, float]
+    errors: Mapping[str, float]
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        return [
+            (TITLES[name], people(value), "" if np.isnan(self.errors[name]) else f"± {people(self.errors[name], 2)}")
+            for name, value in self.scores.items()
+        ]
+
+    def _heading(self) -> str:
+        return count_of(self.rows, "row")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(ScoreTable):
     """How well classes are predicted on some rows.
 
     Attributes
@@ -85,41 +159,17 @@ class Evaluation:
     def _heading(self) -> str:
         words = [clean(level_word(label), 24) for label in self.classes]
         if len(words) == 2:
-            return f"{self.rows:,} rows; positive: {words[1]} (the other: {words[0]})"
-        return f"{self.rows:,} rows of {len(words)} classes"
-
-    def __str__(self) -> str:
-        """One line per score."""
-        lines = self._lines()
-        wide = max(len(name) for name, _, _ in lines)
-        return "\n".join([self._heading(), *(f"{a:<{wide}}  {b:>8}  {c}".rstrip() for a, b, c in lines)])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """Return the table that notebooks show."""
-        cells = "".join(
-            f"<tr><td>{html.escape(a)}</td><td style='text-align:right'>{b}</td><td>{c}</td></tr>"
-            for a, b, c in self._lines()
-        )
-        return f"<table><caption>{html.escape(self._heading())}</caption><tbody>{cells}</tbody></table>"
-
-    def to_frame(self) -> Any:
-        """Return a pandas frame: one row per score, with its standard error.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        pandas = require("pandas", extra="cli")
-        return pandas.DataFrame({"value": dict(self.scores), "standard error": dict(self.errors)})
+            return f"{count_of(self.rows, 'row')}; positive: {words[1]} (the other: {words[0]})"
+        return f"{count_of(self.rows, 'row')} of {len(words)} classes"
 
 
-@through_pipelines("X", targets=("y",), undone=False)
 def evaluate(
     model: Any, X: Any, y: Any, *, threshold: float = 0.5, sample_weight: Any = None, bins: int = BINS
-) -> Evaluation:
-    """Return how well a model tells classes apart on rows whose class is known.
+) -> Evaluation | RegressionEvaluation:
+    """Return how well a model predicts rows whose target is known: scores with standard errors.
+
+    For regression R2, the mean squared error and its root, and the mean absolute error; for classification AUC, log
+    loss, Brier score, calibration error, accuracy and more, and the confusion matrix.
 
     The calibration error is the mean distance between what was said and what happened, over bins of equally many rows
     by the predicted probability (of several classes: of the one that is predicted). Even exact probabilities have one
@@ -128,10 +178,11 @@ def evaluate(
 
     Parameters
     ----------
-    model : BGNClassifier or Network with classes
+    model : Network or fitted estimator
+        Or a pipeline around one.
     X : array_like or frame of shape (rows, columns)
     y : array_like of shape (rows,)
-        The labels.
+        The targets: numbers, or labels.
     threshold : float, default 0.5
         Of two classes, the probability of the second ("ja" beside "nein") above which it is said: accuracy,
         sensitivity, specificity, precision and the confusion matrix depend on it.
@@ -142,7 +193,8 @@ def evaluate(
 
     Returns
     -------
-    Evaluation
+    Evaluation or RegressionEvaluation
+        The second for regression.
 
     Examples
     --------
@@ -155,10 +207,52 @@ def evaluate(
     (True, (2, 2))
     >>> print(str(found).splitlines()[0])
     169 rows; positive: 1 (the other: 0)
+    >>> numbers = bgn.Network([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
+    >>> bgn.evaluate(numbers, [[1.0], [2.0], [3.0]], [4.0, 6.0, 7.0])
+    3 rows
+    R2, share of the variance explained  0.7857  ± 0.18
+    RMSE, root mean squared error        0.5774  ± 0.24
+    MSE, mean squared error              0.3333  ± 0.27
+    MAE, mean absolute error             0.3333  ± 0.27
     """
     real("threshold", threshold, 0.0, 1.0)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
         raise ValueError(f"bins must be a whole number of at least 1; got {bins!r}.")
+    network = network_within(model) if is_wrapped(model) else network_of(model, plain=False)
+    assert network is not None
+    if network.link != "identity":
+        return _of_classes(model, X, y, threshold, sample_weight, bins)
+    if threshold != 0.5:
+        told = "threshold is for two classes, and the model predicts numbers; leave it out."
+        raise ValueError(f"{told} Got {threshold!r}.")
+    if is_wrapped(model):  # which predicts the target as it was
+        predicted = np.asarray(model.predict(X), np.float64).reshape(-1)
+        return _of_numbers(numbers_per_row(y, "y", len(predicted)), predicted, sample_weight)
+    rows, target = rows_and_target(network, X, y, "X", "y")
+    return _of_numbers(target, network.predict_encoded(rows), sample_weight)
+
+
+def _of_numbers(y: Floats, predicted: Floats, sample_weight: Any) -> RegressionEvaluation:
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(weights(sample_weight, len(y)), np.float64)
+    if not weight.sum() > 0:
+        raise ValueError("sample_weight must be positive for some row; it is zero for all.")
+    return regression_evaluation(y, predicted, weight)
+
+
+def regression_evaluation(y: Floats, predicted: Floats, weight: Floats | None = None) -> RegressionEvaluation:
+    """Return how well numbers are predicted."""
+    weight = np.ones(len(y)) if weight is None else weight
+    found = {name: mean_and_error(values, weight) for name, values in of_numbers(y, predicted, weight).items()}
+    mse, error = found["mse"]
+    root = float(np.sqrt(mse))
+    found = {"r2": found["r2"], "rmse": (root, error / (2 * root) if root else 0.0)} | found
+    several = np.count_nonzero(weight) > 1
+    errors = {name: each[1] if several else np.nan for name, each in found.items()}
+    return RegressionEvaluation(len(y), {name: each[0] for name, each in found.items()}, errors)
+
+
+@through_pipelines("X", targets=("y",), undone=False)
+def _of_classes(model: Any, X: Any, y: Any, threshold: float, sample_weight: Any, bins: int) -> Evaluation:
     judged = JudgedRows.of(model, X, y, sample_weight)
     return evaluation(judged.turned() if is_turned(network_with_classes(model)) else judged, threshold, bins)
 

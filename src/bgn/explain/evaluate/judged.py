@@ -135,15 +135,23 @@ class OneClass:
         found = [each / each[-1] if each[-1] else np.full(len(each), np.nan) for each in rates]
         return found[0], found[1]
 
+    def placements(self) -> tuple[Floats, Floats]:
+        """For every row the share of the others that score below it, and of the members above, ties as half; NaN
+        where there are none."""
+        members, others, place = self.steps
+        with np.errstate(invalid="ignore"):
+            below = (np.cumsum(others) - 0.5 * others) / others.sum()
+            above = 1.0 - (np.cumsum(members) - 0.5 * members) / members.sum()
+        return below[place], above[place]
+
     def auc(self) -> tuple[float, float]:
         """The chance that a member scores above another row, ties as half, and its standard error (DeLong)."""
-        members, others, place = self.steps
+        members, others, _ = self.steps
         if not members.any() or not others.any():
             return np.nan, np.nan
-        below = (np.cumsum(others) - 0.5 * others) / others.sum()
-        above = 1.0 - (np.cumsum(members) - 0.5 * members) / members.sum()
-        parts = [(below[place[self.member]], self.weight[self.member])]
-        parts += [(above[place[~self.member]], self.weight[~self.member])]
+        below, above = self.placements()
+        parts = [(below[self.member], self.weight[self.member])]
+        parts += [(above[~self.member], self.weight[~self.member])]
         errors = [mean_and_error(*each) for each in parts]
         return errors[0][0], float(np.hypot(errors[0][1], errors[1][1]))
 
@@ -202,17 +210,22 @@ def calibration_bins(probability: Floats, happened: Bools, weight: Floats, count
     """Put rows in at most `count` bins of about the same weight by probability; equal ones stay together."""
     counted = weight > 0
     probability, happened, weight = probability[counted], happened[counted], weight[counted]
-    _, place = np.unique(probability, return_inverse=True)
-    heavy = np.bincount(place, weight)
-    middle = (np.cumsum(heavy) - 0.5 * heavy) / heavy.sum()
-    _, bin_of_value = np.unique(np.minimum((middle * count).astype(int), count - 1), return_inverse=True)
-    which = bin_of_value[place]
+    which = bin_numbers(probability, weight, count)
     total = np.bincount(which, weight)
     predicted, observed = (np.bincount(which, weight * each) / total for each in (probability, happened))
     squares = np.bincount(which, weight**2)
     error = np.sqrt(observed * (1 - observed) * squares) / total
     exact = np.sqrt(np.bincount(which, weight**2 * probability * (1 - probability))) / total
     return CalibrationBins(predicted, observed, error, exact, np.asarray(total, np.float64))
+
+
+def bin_numbers(probability: Floats, weight: Floats, count: int) -> NDArray[np.intp]:
+    """Return the bin of every row, of at most `count` bins of about the same weight; equal values stay together."""
+    _, place = np.unique(probability, return_inverse=True)
+    heavy = np.bincount(place, weight)
+    middle = (np.cumsum(heavy) - 0.5 * heavy) / heavy.sum()
+    _, bin_of_value = np.unique(np.minimum((middle * count).astype(int), count - 1), return_inverse=True)
+    return np.asarray(bin_of_value[place])
 
 
 def mean_and_error(values: Any, weight: Floats) -> tuple[float, float]:

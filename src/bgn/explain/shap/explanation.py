@@ -17,6 +17,7 @@ from bgn.model.told import swapped
 from bgn.printable import clean
 from bgn.require import require
 from bgn.tabular import Columns, Tabular
+from bgn.wording import count_of
 
 _MOST_PRINTED = 20  # columns
 
@@ -167,9 +168,10 @@ class Explanation(Tabular):
 
     def __repr__(self) -> str:
         rows, features = self.values.shape[:2]
+        shape = f"{count_of(rows, 'row')}, {count_of(features, 'feature')}"
         if self.values.ndim == 3:
-            return f"Explanation({rows} rows, {features} features, {self.values.shape[2]} classes, {self.method})"
-        return f"Explanation({rows} rows, {features} features, base value {self.base_value:.6g}, {self.method})"
+            return f"Explanation({shape}, {self.values.shape[2]} classes, {self.method})"
+        return f"Explanation({shape}, base value {self.base_value:.6g}, {self.method})"
 
     def __str__(self) -> str:
         """Return what `print` shows: every value of one row, or by column the mean and the range over several rows."""
@@ -177,14 +179,14 @@ class Explanation(Tabular):
         used = [int(j) for j in np.argsort(-size, kind="stable") if size[j] > 0]
         table = self._row_table(used[:_MOST_PRINTED]) if len(self.values) == 1 else self._summary(used[:_MOST_PRINTED])
         more = len(used) - _MOST_PRINTED
-        rest = [f"and {more} more column{'s' * (more > 1)}: to_frame() has all"] * (more > 0)
+        rest = [f"and {count_of(more, 'more column')}: to_frame() has all"] * (more > 0)
         return "\n".join([*self._headline(), *_aligned(table), *rest])
 
     def _headline(self) -> list[str]:
         """Return the lines above the table: what the values add up to."""
         sampled = "" if self.method == "exact" else ", sampled"
         rows = len(self.values)
-        of = "1 row" if rows == 1 else f"{rows:,} rows"
+        of = count_of(rows, "row")
         if self.values.ndim == 3:
             return [f"SHAP values of {of}: a score per class{sampled}"]
         what = "log-odds" if self.classes is not None else self.network.target_name or "prediction"

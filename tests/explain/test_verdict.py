@@ -1,0 +1,152 @@
+"""What is said of a model beside others is true of the figures that are shown, and of what the rows carry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import bgn
+from bgn.explain.evaluate import evaluation, regression_evaluation
+from bgn.explain.evaluate.judged import JudgedRows
+from bgn.explain.evaluate.per_row import LARGER_IS_BETTER, of_classes, of_numbers
+from bgn.explain.evaluate.verdict import is_clearly_larger, paired_difference, verdict
+from bgn.report.classes import MEASURES
+
+SHARE_OF_ONE = 0.317  # of a normal variable beyond one standard deviation
+
+
+def _classes(seed: int, rows: int, count: int, weighted: bool = False) -> tuple[JudgedRows, JudgedRows]:
+    """Return two models' rows of one truth; scores and classes tie now and then."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, count, rows)
+    shape = rows if count == 2 else (rows, count)
+    scores = [rng.normal(size=shape).round(int(rng.integers(0, 3))) * rng.choice([0.0, 0.3, 3.0]) for _ in range(2)]
+    weight = rng.integers(0, 4, rows) + (np.arange(rows) == 0) if weighted else None
+    one, other = (JudgedRows.scored(range(count), each, codes, weight) for each in scores)
+    return one, other
+
+
+@given(st.integers(0, 2**31), st.integers(1, 60), st.integers(2, 4), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_every_measure_of_classes_is_the_mean_of_its_rows(seed, rows, count, weighted):
+    judged, _ = _classes(seed, rows, count, weighted)
+    scores = evaluation(judged)
+    for name, values in of_classes(judged).items():
+        expected = scores.scores[name]
+        if np.isnan(expected):
+            assert np.isnan(values).any()
+            continue
+        assert np.average(values, weights=judged.weight) == pytest.approx(expected, abs=1e-9)
+        error = np.sqrt(np.sum((judged.weight * (values - expected)) ** 2)) / judged.weight.sum()
+        if not np.isnan(scores.errors[name]):
+            assert error == pytest.approx(scores.errors[name], abs=1e-9)  # of the AUC, DeLong's
+
+
+@given(st.integers(0, 2**31), st.integers(1, 60), st.integers(2, 4))
+@settings(max_examples=60, deadline=None)
+def test_a_verdict_is_true_of_the_figures_shown(seed, rows, count):
+    ours, theirs = _classes(seed, rows, count)
+    figures = [evaluation(each).scores for each in (ours, theirs)]
+    shown = [{name: f"{each[name]:.3f}" for name in MEASURES} for each in figures]
+    found = verdict("the other", of_classes(ours), of_classes(theirs), MEASURES, (shown[0], shown[1]))
+    of = {title: name for name, title in MEASURES.items()}
+    assert sorted(found.better + found.worse + found.unclear + found.unknown) == sorted(of)
+    for titles, sign in ((found.better, 1), (found.worse, -1)):
+        for title in titles:
+            name = of[title]
+            one, other = (float(each[name]) for each in shown)
+            assert (sign * one > sign * other) == (name in LARGER_IS_BETTER)
+            assert one != other
+    for title in found.unknown:
+        assert "nan" in (shown[0][of[title]], shown[1][of[title]])
+    words = str(found)
+    for title in (*found.better, *found.worse):
+        known = found.better + found.worse + found.unclear
+        assert title in words or found.better == known or found.worse == known
+    turned = verdict("the other", of_classes(theirs), of_classes(ours), MEASURES, (shown[1], shown[0]))
+    assert (turned.better, turned.worse, turned.unclear) == (found.worse, found.better, found.unclear)
+
+
+@given(st.integers(0, 2**31), st.integers(1, 40), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_every_measure_of_numbers_is_the_mean_of_its_rows(seed, rows, weighted):
+    rng = np.random.default_rng(seed)
+    y, predicted = rng.integers(-3, 4, rows) * 1.0, rng.normal(size=rows)
+    weight = rng.integers(1, 4, rows) * 1.0 if weighted else None
+    values, found = of_numbers(y, predicted, weight), regression_evaluation(y, predicted, weight)
+    for name, each in values.items():
+        assert np.average(each, weights=weight) == pytest.approx(found.scores[name], abs=1e-9)
+    told = {"mse": metrics.mean_squared_error, "mae": metrics.mean_absolute_error}
+    for name, score in told.items():
+        assert found.scores[name] == pytest.approx(score(y, predicted, sample_weight=weight))
+    assert found.scores["rmse"] == pytest.approx(np.sqrt(found.scores["mse"]))
+    if rows > 1 and np.ptp(y):
+        assert found.scores["r2"] == pytest.approx(metrics.r2_score(y, predicted, sample_weight=weight))
+
+
+def test_equal_models_are_told_apart_as_often_as_one_standard_error_says():
+    """Two models with errors of the same kind: each is called better in about a sixth of the tables."""
+    rng, trials, rows = np.random.default_rng(0), 400, 60
+    better, worse = dict.fromkeys(MEASURES, 0), dict.fromkeys(MEASURES, 0)
+    for _ in range(trials):
+        codes = rng.integers(0, 2, rows)
+        models = [JudgedRows.scored((0, 1), codes - 0.5 + rng.normal(size=rows), codes) for _ in range(2)]
+        found = verdict("the other", *map(of_classes, models), {name: name for name in MEASURES})
+        for name in found.better:
+            better[name] += 1
+        for name in found.worse:
+            worse[name] += 1
+    # Of two calibration errors the signs are noise, too: they are told apart less often than that.
+    assert (better.pop("calibration_error") + worse["calibration_error"]) / trials < SHARE_OF_ONE
+    for name in better:
+        assert (better[name] + worse[name]) / trials == pytest.approx(SHARE_OF_ONE, abs=0.1), name
+        assert better[name] / trials == pytest.approx(SHARE_OF_ONE / 2, abs=0.07), name
+    draws = rng.standard_t(5, size=(2000, 2, 40))
+    clear = np.mean([is_clearly_larger(*each) or is_clearly_larger(*each[::-1]) for each in draws])
+    assert clear == pytest.approx(SHARE_OF_ONE, abs=0.04)
+
+
+def test_what_rows_do_not_tell_is_not_said():
+    one = np.array([1.0])
+    assert paired_difference(one, one * 3)[0] == -2.0
+    assert not is_clearly_larger(one * 3, one)
+    same = {"mse": np.arange(5.0)}
+    titles = {"mse": "RMSE"}
+    assert str(verdict("a tree", same, same, titles)) == "No clear difference from a tree on any measure."
+    nobody = {"mse": np.full(5, np.nan)}
+    assert str(verdict("a tree", nobody, same, titles)) == "These rows do not tell this model from a tree."
+    worse = {"mse": np.arange(5.0) + 1.0}
+    assert str(verdict("a tree", worse, same, titles)) == "Worse than a tree on every measure: consider a tree."
+    # written alike, a difference cannot be seen
+    alike = verdict("a tree", {"mse": np.arange(5.0) + 1e-9}, same, titles, ({"mse": "2.00"}, {"mse": "2.00"}))
+    assert alike.unclear == ("RMSE",)
+
+
+def test_numbers_are_evaluated_through_wrappers_in_the_units_of_the_target():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = 100.0 * (X[:, 0] > 0) + rng.normal(size=120)
+    inside = bgn.BGNRegressor(max_width=2, max_linear=0, cv=None, random_state=0)
+    model = TransformedTargetRegressor(make_pipeline(StandardScaler(), inside), transformer=StandardScaler()).fit(X, y)
+    found = bgn.evaluate(model, X, y)
+    assert found.scores["rmse"] == pytest.approx(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
+    assert found.scores["r2"] > 0.99
+    assert list(found.to_frame().index) == ["r2", "rmse", "mse", "mae"]
+    plain = inside.fit(X, y)
+    weight = rng.integers(0, 3, len(y))
+    weighed, repeated = bgn.evaluate(plain, X, y, sample_weight=weight), np.repeat(np.arange(len(y)), weight)
+    assert weighed.scores["mse"] == pytest.approx(bgn.evaluate(plain, X[repeated], y[repeated]).scores["mse"])
+    with pytest.raises(ValueError, match="threshold is for two classes, and the model predicts numbers; leave it out"):
+        bgn.evaluate(plain, X, y, threshold=0.3)
+    with pytest.raises(ValueError, match="sample_weight must be positive for some row"):
+        bgn.evaluate(plain, X, y, sample_weight=np.zeros(len(y)))
+    with pytest.raises(TypeError, match="fitted estimator"):
+        bgn.evaluate(LinearRegression(), X, y)
+    assert str(bgn.evaluate(plain, X[:1], y[:1])).startswith("1 row\n")
