@@ -177,4 +177,4 @@ def test_refusals_and_names():
             margin(network, [[0.0, 0.0]], units=units)
     with pytest.raises(ValueError, match="units must name a column"):
         margin(network, [[0.0, 0.0]], units={"c": 1.0})
-    assert repr(margin(network, [[0.0, 1.0]])) == "Margin(1 rows, 2 features, nearest change at 0)"
+    assert repr(margin(network, [[0.0, 1.0]])) == "Margin(1 row, 2 features, nearest change at 0)"

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 import click
 import numpy as np
 
-from bgn.cli.card import class_scores, scores
 from bgn.cli.source import CompleteRows
 from bgn.cli.terminal import note
+from bgn.explain.evaluate import evaluation, regression_evaluation
+from bgn.explain.evaluate.judged import JudgedRows
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
 from bgn.persist import HeldOut, ModelFile
 from bgn.printable import clean
+from bgn.wording import count_of, people
 
 learning_option = click.option(
     "--rows", "which", type=click.Choice(["train", "all"]),
@@ -67,13 +69,13 @@ class LearningRows:
     @property
     def training_rows(self) -> str:
         """The rows that are learned from, in words."""
-        return f"the {_rows(self.train, 'training')} of {clean(self.train.name)}"
+        return f"the {count_of(len(self.train.X), 'training row')} of {clean(self.train.name)}"
 
     @property
     def test_rows(self) -> str:
         """The rows that test, in words."""
         assert self.test is not None
-        return f"the {_rows(self.test, 'test')}"
+        return f"the {count_of(len(self.test.X), 'test row')}"
 
     def test_errors(self, before: Network, after: Network) -> dict[str, float]:
         """Return the errors of two networks on the test rows; nothing where these, or their target, are not there."""
@@ -87,16 +89,14 @@ class LearningRows:
         found = self.test_errors(before, after)
         if not found:
             return []
-        return [f"On {self.test_rows}: {measure} {found['test_before']:.6g} before, {found['test_after']:.6g} after."]
-
-
-def _rows(rows: CompleteRows, what: str) -> str:
-    return f"{len(rows.X):,} {what} row{'s' * (len(rows.X) != 1)}"
+        errors = tuple(people(found[name], 6) for name in ("test_before", "test_after"))
+        return [f"On {self.test_rows}: {measure} {errors[0]} before, {errors[1]} after."]
 
 
 def error_on(rows: CompleteRows, network: Network) -> float:
     """Return the mean squared error of a network on rows, or the log loss of classes."""
     assert rows.y is not None
     if (classes := network.schema.classes) is not None:
-        return class_scores(classes, rows.y, network.predict_encoded(rows.X, scores=True))["log_loss"]
-    return scores(rows.y, network.predict_encoded(rows.X))["mse"]
+        found = JudgedRows.scored(classes, network.predict_encoded(rows.X, scores=True), rows.y)
+        return evaluation(found).scores["log_loss"]
+    return regression_evaluation(rows.y, network.predict_encoded(rows.X)).scores["mse"]
