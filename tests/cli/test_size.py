@@ -176,7 +176,7 @@ def test_people_are_shown_some_lines_and_machines_all(folder: Path) -> None:
     lines = call("effect", path, table, "a", "--width", 30).out.splitlines()
     assert lines[0] == "mean prediction over 800 rows, by a"
     assert 10 <= len(lines) <= 13
-    assert re.fullmatch(r"some values; the effect itself has \d+ steps \(--json has all\)", lines[-1])
+    assert re.fullmatch(r"some values; the effect itself has [\d,]+ steps \(--json has all\)", lines[-1])
     (missing,) = [line.split() for line in lines if line.split()[0] == "missing"]
     assert float(missing[1]) == pytest.approx(plain["missing"], rel=1e-2)
 

@@ -70,7 +70,6 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
 
     For classes, whose numbers the targets are: a network, logistic regression, and the shares of the classes.
     """
-    from bgn.explain.evaluate import evaluation, regression_evaluation
     from bgn.explain.evaluate.judged import JudgedRows
     from bgn.explain.linear import as_numbers, linear_predictions, logistic_scores, majority_scores
 
@@ -82,9 +81,8 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
             "logistic": logistic_scores(rows, train[1], others, len(classes)),
             "majority": majority_scores(train[1], len(y), len(classes)),
         }
-        judging = {who: JudgedRows.scored(classes, guess, y) for who, guess in guesses.items()}
-        by_row = {who: of_classes(each) for who, each in judging.items()}
-        return Compared.of(by_row, {who: evaluation(each).scores for who, each in judging.items()})
+        by_row = {who: of_classes(JudgedRows.scored(classes, guess, y)) for who, guess in guesses.items()}
+        return Compared.of(by_row, {who: class_scores(classes, y, guess) for who, guess in guesses.items()})
     guesses = {
         "model": network.predict_encoded(X),
         "linear": linear_predictions(rows, train[1], others),
@@ -92,7 +90,22 @@ def compare(network: Network, train: tuple[Any, Floats], judged: tuple[Any, Floa
     }
     by_row = {who: of_numbers(y, guess) for who, guess in guesses.items()}
     by_row = {who: {**each, "rmse": each["mse"]} for who, each in by_row.items()}
-    return Compared.of(by_row, {who: regression_evaluation(y, guess).scores for who, guess in guesses.items()})
+    return Compared.of(by_row, {who: scores(y, guess) for who, guess in guesses.items()})
+
+
+def scores(y: Floats, predicted: Floats) -> dict[str, float]:
+    """Return R2, the mean squared error and its root, and the mean absolute error; R2 is 0 where `y` does not vary."""
+    from bgn.explain.evaluate import regression_evaluation
+
+    return dict(regression_evaluation(y, predicted).scores)
+
+
+def class_scores(classes: Sequence[Any], codes: Floats, scores: Floats) -> dict[str, float]:
+    """Return all scores of classes, NaN where the rows do not tell."""
+    from bgn.explain.evaluate import evaluation
+    from bgn.explain.evaluate.judged import JudgedRows
+
+    return dict(evaluation(JudgedRows.scored(classes, scores, codes)).scores)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ class ScoreTable:
     def __str__(self) -> str:
         """One line per score."""
         lines = self._lines()
-        wide, long = (max(len(each[k]) for each in lines) for k in (0, 1))
+        wide, long = max(len(name) for name, _, _ in lines), max(8, *(len(value) for _, value, _ in lines))
         return "\n".join([self._heading(), *(f"{a:<{wide}}  {b:>{long}}  {c}".rstrip() for a, b, c in lines)])
 
     def __repr__(self) -> str:
@@ -210,10 +210,10 @@ def evaluate(
     >>> numbers = bgn.Network([bgn.Layer([[1.0]], [-2.0])], [1.0], 5.0, ["rooms"])
     >>> bgn.evaluate(numbers, [[1.0], [2.0], [3.0]], [4.0, 6.0, 7.0])
     3 rows
-    R2, share of the variance explained  0.7857  ± 0.18
-    RMSE, root mean squared error        0.5774  ± 0.24
-    MSE, mean squared error              0.3333  ± 0.27
-    MAE, mean absolute error             0.3333  ± 0.27
+    R2, share of the variance explained    0.7857  ± 0.18
+    RMSE, root mean squared error          0.5774  ± 0.24
+    MSE, mean squared error                0.3333  ± 0.27
+    MAE, mean absolute error               0.3333  ± 0.27
     """
     real("threshold", threshold, 0.0, 1.0)
     if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
