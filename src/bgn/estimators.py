@@ -183,8 +183,8 @@ class BGNRegressor(RegressorMixin, GrownEstimator):
         ----------
         X : array_like, sparse matrix or frame of shape (rows, columns), memmap, or path
             As in `fit`; one row may be a series or a mapping by name. Categories that were not there at fit count as
-            missing, with a warning. Rows in a file or in a memory map are read block by block; where the predictions themselves
-            are too many for the memory, loop over :func:`bgn.read_blocks`.
+            missing, with a warning. Rows in a file or in a memory map are read block by block; where the predictions
+            themselves are too many for the memory, loop over :func:`bgn.read_blocks`.
         interval : float, optional
             Share of rows whose target is to lie in their interval, such as 0.9: intervals come too. See ``intervals_``.
         groups : array_like of shape (rows,), optional

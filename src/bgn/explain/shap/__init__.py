@@ -52,8 +52,8 @@ def shap_values(
         With classes the scores are explained, since they add up: the log-odds of the second of two classes, or one
         score per class. `Explanation.probabilities` stands beside them.
     X : array_like, sparse matrix or frame, shape (rows, features), or one row
-        The rows to explain; a single one may be a series, a mapping by name, or a sequence. Of a CUDA tensor, the exact values of one hidden layer are found on its GPU; the result
-        holds arrays, with the same bits.
+        The rows to explain; a single one may be a series, a mapping by name, or a sequence. Of a CUDA tensor, the exact
+        values of one hidden layer are found on its GPU; the result holds arrays, with the same bits.
     background : array_like or frame, shape (any number of rows, features)
         What a feature is compared with when it is unknown; all rows are used. May be left out when the model has
         ``background_``.
