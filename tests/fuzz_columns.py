@@ -36,7 +36,7 @@ REFUSED = {
     "certify": ("only numbers and", "has no order"),
     "simplify to points": ("point",),
     "scorecard": ("whole", "point"),
-    "edit": ("edit", "class"),
+    "distil": ("has 1 class",),  # the large model predicts one alone
     "export to sql": ("no plain words for",),
     "export to javascript": ("no plain words for",),
     "export to excel": ("no plain words for",),

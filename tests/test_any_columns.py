@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 import bgn
+from bgn.explain.linear import MOST_LEVELS, as_numbers
+from bgn.model.schema import Column, Schema
 from tests.any_columns import KINDS, table, target
 from tests.command import call
 from tests.fuzz_columns import cases
@@ -122,3 +124,17 @@ def test_a_linear_term_says_what_a_missing_value_counts_as() -> None:
     assert "a missing" in model.equation("html")
     assert f"a missing a counts as {typical:g}." in model.equation()
     assert "missing b" not in model.equation()
+
+
+def test_the_linear_model_knows_the_commonest_levels_of_many() -> None:
+    """30,000 rows with 10,000 levels would be 2.4 GB of 0 and 1."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 10_000, 3000).astype(float)
+    codes[::3] = rng.integers(9_990, 10_000, 1000)
+    schema = Schema((Column("a"), Column("city", levels=tuple(map(str, range(10_000))))))
+    rows = np.column_stack([rng.normal(size=3000), codes])
+    found = as_numbers(schema, rows, rows)
+    assert found.shape == (3000, 1 + MOST_LEVELS)
+    assert (found[:, -10:].sum(axis=0) == np.bincount(codes.astype(int))[-10:]).all()
+    few = Schema((Column("city", levels=("a", "b", "c")),))
+    np.testing.assert_array_equal(as_numbers(few, np.array([[0.0], [2.0]]), rows[:, :1]), [[1, 0, 0], [0, 0, 1]])

@@ -165,7 +165,8 @@ def test_numbers_may_be_categories():
         BGNRegressor(**QUICK, categorical_features=[7]).fit(X, y)
     unseen = X.copy()
     unseen[:, 0] = 17.0
-    assert np.isfinite(model.predict(unseen)).all()
+    with pytest.warns(UserWarning, match="column 'x0' in 200 rows, such as '17'"):
+        assert np.isfinite(model.predict(unseen)).all()
 
 
 def test_a_model_without_gaps_at_fit_predicts_rows_with_some():

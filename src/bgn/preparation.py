@@ -18,8 +18,8 @@ prediction = 1.5
 >>> new = houses.preparation.apply(pd.DataFrame({"kind": ["house", "tent"], "rooms": ["4", "1"]}))
 >>> new.unseen
 {'kind': ('tent',)}
->>> model.predict(new.frame())
-array([4. , 1.5])
+>>> model.predict(new.frame().head(1))  # of the second row it would warn, too
+array([4.])
 """
 
 from __future__ import annotations

@@ -85,6 +85,14 @@ def test_copies_and_constants_never_enter_twice():
         assert len(set(direction.columns) & {0, 1, 4}) == 1
 
 
+def test_inner_products_take_no_more_rows_than_columns_were_asked_for():
+    """Of 3,000 columns, all products with each other would be nine million."""
+    X = np.random.default_rng(0).normal(size=(40, 3000))
+    products = InnerProducts(engine_of(X, X[:, 7] + X[:, 8]))
+    assert np.count_nonzero(products.debiased(EMPTY, 2)) == 2
+    assert products._gram.size <= 8 * 3000
+
+
 @given(st.integers(0, 2**31), st.booleans())
 @settings(max_examples=40)
 def test_inner_products_are_those_of_the_rows(seed, weighted):
