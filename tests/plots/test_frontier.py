@@ -69,6 +69,7 @@ def test_errors_that_folds_found_are_called_cross_validated(rows: tuple[Any, ...
     plt.close(ax.figure)
 
 
+@pytest.mark.filterwarnings("ignore:X holds categories that were not there")
 def test_test_rows_may_hold_words_gaps_and_levels_never_seen(rows: tuple[Any, ...]) -> None:
     X = pd.DataFrame({"city": np.resize(["Lille", "Nice", "Oslo"], 200), "area": rows[0][:, 0]})
     y = 2.0 * (X["city"] == "Nice") + X["area"]

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import click
 import numpy as np
 
+from bgn.cli.card import class_scores, scores
 from bgn.cli.source import CompleteRows
 from bgn.cli.terminal import note
-from bgn.explain.evaluate import evaluation, regression_evaluation
-from bgn.explain.evaluate.judged import JudgedRows
 from bgn.inputs.refusal import Refused
 from bgn.model.network import Network
 from bgn.persist import HeldOut, ModelFile
@@ -97,6 +96,5 @@ def error_on(rows: CompleteRows, network: Network) -> float:
     """Return the mean squared error of a network on rows, or the log loss of classes."""
     assert rows.y is not None
     if (classes := network.schema.classes) is not None:
-        found = JudgedRows.scored(classes, network.predict_encoded(rows.X, scores=True), rows.y)
-        return evaluation(found).scores["log_loss"]
-    return regression_evaluation(rows.y, network.predict_encoded(rows.X)).scores["mse"]
+        return class_scores(classes, rows.y, network.predict_encoded(rows.X, scores=True))["log_loss"]
+    return scores(rows.y, network.predict_encoded(rows.X))["mse"]

@@ -48,7 +48,7 @@ def expanded(network: Network) -> Network:
     (array([1.5, 0.5, 1.5]), array([1.5, 0.5, 1.5]))
     """
     first, gaps = network.layers[0], network.layers[0].takes_gaps
-    if first.numeric and not gaps:
+    if first.numeric and not gaps and network.schema.all_numbers:
         return network
     columns: list[Column] = []
     starts: list[int] = []
@@ -109,7 +109,7 @@ def expand(network: Network, X: Any) -> Floats:
     ndarray of float64
     """
     rows, gaps = network._rows(X), network.layers[0].takes_gaps
-    if network.layers[0].numeric and not gaps:
+    if network.layers[0].numeric and not gaps and network.schema.all_numbers:
         return rows
     parts = []
     for values, column in zip(rows.T, network.schema.columns, strict=True):
