@@ -87,7 +87,8 @@ class Sentence:
             return clear & self._yes(found[1], columns, number) if found[1] else clear
         if found := re.match(rf"(?:(.+), and )({name}) is not missing$", question):
             return ~gaps[found[2]] & self._yes(found[1], columns, number)
-        if found := re.match(rf"(?:(.+?),? or )?((?:{name})(?: or (?:{name}))*) is missing$", question):
+        alone = re.match(rf"()((?:{name})(?: or (?:{name}))*) is missing$", question)
+        if found := alone or re.match(rf"(?:(.+?),? or )((?:{name})(?: or (?:{name}))*) is missing$", question):
             open_ = reduce(or_, [gaps[each] for each in found[2].split(" or ")])
             return open_ | self._yes(found[1], columns, number) if found[1] else open_
         return self._said(question, columns, number, name)

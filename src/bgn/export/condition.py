@@ -169,9 +169,8 @@ class _Wording:
         least, choices, style = reading.least, reading.choices, self.style
         if not choices:
             return style.words("never" if least else "always")
-        values = {each.values for each in choices}
         count = len(choices)
-        if count > 1 and len(values) == 1 and not self.condition.layer and all(map(self._plain, choices)):
+        if count > 1 and any(all(self._counted(each, value) for each in choices) for value in (0, 1)):
             among = style.words(", ").join(style.name(self.terms.names[each.column]) for each in choices)
             return style.words(_how_many(least, count, choices[0].values[0])) + among
         named = self._levels_of_one(reading)
@@ -189,17 +188,31 @@ class _Wording:
             return ""
         levels = [self.terms.schema.columns[each.column].level_of or ("", "") for each in reading.choices]
         title = levels[0][0]
-        if any(each.values != (int(first),) for each in reading.choices) or any(
+        if any(each.values != (int(first),) or each.missing for each in reading.choices) or any(
             of != title or not of for of, _ in levels
         ):
             return ""
+        if any(self._asks_gap(each.column) or (not first and self._tells_gap(each.column)) for each in reading.choices):
+            return ""  # of a missing value it is not plain whether it is in none
         among = style.words(", ").join(style.name(level_word(level)) for _, level in levels)
         return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
 
-    def _plain(self, choice: Choice) -> bool:
-        """Tell whether a choice is about a 0/1 column that is not a level of a category."""
-        column = self.terms.schema.columns[choice.column]
-        return column.levels is None and column.level_of is None and is_flag(column)
+    def _counted(self, choice: Choice, value: int) -> bool:
+        """Tell whether a choice is that a 0/1 column is 1 or, with a `value` of 0, that it is not: 0 or missing."""
+        column = None if self.condition.layer else self.terms.schema.columns[choice.column]
+        if column is None or column.levels is not None or column.level_of is not None or self._asks_gap(choice.column):
+            return False
+        told = self._tells_gap(choice.column)
+        return is_flag(column) and choice.values == (value,) and (not told or choice.missing is (value == 0))
+
+    def _tells_gap(self, column: int) -> bool:
+        """Tell whether choices of a column answer for its missing values; otherwise the question does at its end."""
+        alone = self.condition.missing is not None and len(self.condition.columns) == 1
+        return (alone or self.condition.gaps is not None) and column not in self.terms.complete
+
+    def _asks_gap(self, column: int) -> bool:
+        """Tell whether a question asks of a column of numbers whether it is missing, and no more."""
+        return dict(zip(self.condition.columns, self.condition.coefficients, strict=True))[column] == 0.0
 
     def _joined(self, glue: str, choices: Sequence[Choice], alone: str = "") -> str:
         """Write several choices of which all hold, or any."""
@@ -221,13 +234,15 @@ class _Wording:
             return title + style.words(" is missing")
         if column.levels is not None:
             return self._among(column, choice, glue, told)
-        asked = dict(zip(self.condition.columns, self.condition.coefficients, strict=True))[choice.column]
-        if asked == 0.0 or (column.level_of is None and not is_flag(column)):
+        if self._asks_gap(choice.column) or choice.values == (0, 1):
             return title + style.words(" is not missing")
         text = f"{title}{style.words(f' = {choice.values[0]}')}"
         if column.level_of is not None:
             of, level = column.level_of
             text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.name(level_word(level))}"
+            glue = "," if glue == "where" else glue  # the category's column is another than the one that is missing
+            if negated and not choice.missing and self._tells_gap(choice.column):
+                return self._or_missing(text, title, glue, "and", " is not missing")
         return self._or_missing(text, title, glue) if choice.missing else text
 
     def _or_missing(self, text: str, title: str, glue: str, how: str = "or", what: str = " is missing") -> str:
@@ -279,7 +294,8 @@ class _Wording:
             if condition.layer:
                 name = terms.hidden_names[condition.layer - 1, j]
             else:
-                level = terms.schema.columns[j].level_of
+                # What is missing, and counts as something, is the column and not the category.
+                level = None if self._tells_gap(j) else terms.schema.columns[j].level_of
                 name = terms.names[j] if level is None else f"({level[0]} = {level_word(level[1])})"
             gap = 0.0 if condition.gaps is None else condition.gaps[place]
             if not isinstance(coefficient, tuple):

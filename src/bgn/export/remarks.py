@@ -82,11 +82,13 @@ def ends(term: LinearTerm) -> tuple[str, str]:
 
 def _tells_gaps(condition: Condition, terms: Terms) -> bool:
     """Tell whether a question may name the gap of a category."""
-    columns = {j: terms.schema.columns[j].levels for j in named_columns(condition) - terms.complete}
+    several = condition.missing is not None and len(condition.columns) > 1  # then the gaps of all are named
+    named = set(condition.columns) if several else named_columns(condition)
+    columns = {j: terms.schema.columns[j].levels for j in named - terms.complete}
     columns = {j: levels for j, levels in columns.items() if levels not in (None, (False, True))}
     if not condition.takes_gaps or not columns:
         return False
-    if condition.reading is None or (condition.missing is not None and len(condition.columns) > 1):
+    if condition.reading is None or several:
         return True
     told = [choice for choice in named_choices(condition) if choice.column in columns]
     return any(choice.missing or 2 * len(choice.values) > len(columns[choice.column] or ()) for choice in told)

@@ -24,7 +24,7 @@ from bgn.model.asked import condition_of
 from bgn.model.decimals import EXACT, whole_numbers, written
 from bgn.model.linear_term import LinearTerm
 from bgn.model.network import Network
-from bgn.model.question import Condition, counted_gaps
+from bgn.model.question import Condition, counted_gaps, named_choices, named_columns
 from bgn.model.schema import Schema, level_word
 from bgn.model.step import Bools, Floats
 
@@ -127,10 +127,14 @@ class Terms:
     def counted_as(self) -> dict[int, float]:
         """What a gap in a number counts as, by column, where all questions that count it as something agree."""
         found: dict[int, set[float]] = {}
+        chosen: set[int] = set()  # of these some questions name values and say themselves what a gap is
         for condition in self.conditions:
             for column, gap in counted_gaps(condition):
                 found.setdefault(column, set()).add(gap)
-        return {j: gaps.pop() for j, gaps in sorted(found.items()) if len(gaps) == 1 and j not in self.complete}
+            if condition.layer == 0 and len(named_columns(condition)) > 1:
+                chosen |= {choice.column for choice in named_choices(condition)}
+        agreed = {j: gaps.pop() for j, gaps in sorted(found.items()) if len(gaps) == 1}
+        return {j: gap for j, gap in agreed.items() if j not in self.complete and j not in chosen}
 
     def inputs(self, rows: Floats) -> Floats:
         """Return what the last layer reads: the table itself, or the 0/1 answers of the layer below."""
