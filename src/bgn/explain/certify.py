@@ -22,7 +22,7 @@ from bgn.model.neuron import Neuron, Projection
 from bgn.model.step import Floats
 from bgn.model.terms import network_of
 from bgn.pipelines import through_pipelines
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.tabular import Columns, Tabular
 
 # Changes up to this, relative to all that can be added up, are roundings.
@@ -69,7 +69,7 @@ class Certificate(Tabular):
 
     def __repr__(self) -> str:
         known = "" if np.isnan(self.rise) else f", rise {self.rise:.6g}, fall {self.fall:.6g}"
-        return f"Certificate({clean(self.column)}: {self.direction}{known})"
+        return f"Certificate({quote_name(self.column)}: {self.direction}{known})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Certificates(Mapping[str, Certificate], Tabular):
         return len(self.certificates)
 
     def __repr__(self) -> str:
-        return f"Certificates({', '.join(f'{clean(name)} {each.direction}' for name, each in self.items())})"
+        return f"Certificates({', '.join(f'{quote_name(name)} {each.direction}' for name, each in self.items())})"
 
 
 @through_pipelines()

@@ -14,7 +14,7 @@ from bgn.model.cases import is_flag
 from bgn.model.question import Case, Cases, Choice, Condition, Count, counted_gaps, summed_levels
 from bgn.model.schema import Column, level_word
 from bgn.model.terms import Terms
-from bgn.printable import clean
+from bgn.printable import quote_category
 
 _DATE = len("2006-01-15")
 _RELATIONS = {">=": ge, "<": lt, ">": gt, "<=": le}
@@ -194,7 +194,7 @@ class _Wording:
             return ""
         if any(self._asks_gap(each.column) or (not first and self._tells_gap(each.column)) for each in reading.choices):
             return ""  # of a missing value it is not plain whether it is in none
-        among = style.words(", ").join(style.name(level_word(level)) for _, level in levels)
+        among = style.words(", ").join(style.category(level_word(level)) for _, level in levels)
         return f"{style.name(title)}{style.words(' in {' if first else ' not in {')}{among}{style.words('}')}"
 
     def _counted(self, choice: Choice, value: int) -> bool:
@@ -239,7 +239,7 @@ class _Wording:
         text = f"{title}{style.words(f' = {choice.values[0]}')}"
         if column.level_of is not None:
             of, level = column.level_of
-            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.name(level_word(level))}"
+            text = f"{style.name(of)}{style.words(' is not ' if negated else ' = ')}{style.category(level_word(level))}"
             glue = "," if glue == "where" else glue  # the category's column is another than the one that is missing
             if negated and not choice.missing and self._tells_gap(choice.column):
                 return self._or_missing(text, title, glue, "and", " is not missing")
@@ -265,11 +265,11 @@ class _Wording:
         negated = edge is None and left_out > 0 and left_out + 2 * excluded < len(values)
         chosen = [word for code, word in enumerate(levels) if (code in values) is not negated]
         if edge is not None:
-            text = f"{title} {style.relations[edge[0]]} {style.name(levels[edge[1]])}"
+            text = f"{title} {style.relations[edge[0]]} {style.category(levels[edge[1]])}"
         elif len(chosen) == 1:
-            text = f"{title}{style.words(' is not ' if negated else ' = ')}{style.name(chosen[0])}"
+            text = f"{title}{style.words(' is not ' if negated else ' = ')}{style.category(chosen[0])}"
         else:
-            among = style.words(", ").join(map(style.name, chosen))
+            among = style.words(", ").join(map(style.category, chosen))
             text = f"{title}{style.words(' not in {' if negated else ' in {')}{among}{style.words('}')}"
         if choice.missing:
             return self._or_missing(text, title, glue)
@@ -291,22 +291,28 @@ class _Wording:
         """Yield what is added up, with its coefficients: columns, levels of categories, answers from below."""
         condition, terms, style = self.condition, self.terms, self.style
         for place, (j, coefficient) in enumerate(zip(condition.columns, condition.coefficients, strict=True)):
-            if condition.layer:
-                name = terms.hidden_names[condition.layer - 1, j]
-            else:
-                # What is missing, and counts as something, is the column and not the category.
-                level = None if self._tells_gap(j) else terms.schema.columns[j].level_of
-                name = terms.names[j] if level is None else f"({level[0]} = {level_word(level[1])})"
             gap = 0.0 if condition.gaps is None else condition.gaps[place]
             if not isinstance(coefficient, tuple):
-                asks_gap = coefficient == 0.0
-                yield style.name(f"({name} is missing)" if asks_gap else name), gap if asks_gap else coefficient
+                yield self._summand(j, coefficient), gap if coefficient == 0.0 else coefficient
                 continue
             for choice, value in summed_levels(condition, place):
                 if j in terms.complete:
                     choice = replace(choice, missing=False)
                 if choice.values or choice.missing:
                     yield style.words("(") + self._choice(choice) + style.words(")"), value
+
+    def _summand(self, j: int, coefficient: float) -> str:
+        """Write what a coefficient is multiplied by: an answer from below, a column, a level, or that it is missing."""
+        style, terms = self.style, self.terms
+        if self.condition.layer:
+            return style.name(terms.hidden_names[self.condition.layer - 1, j])
+        name, level = style.name(terms.names[j]), terms.schema.columns[j].level_of
+        if coefficient == 0.0:
+            return style.words("(") + name + style.words(" is missing)")
+        if level is None or self._tells_gap(j):  # what counts as something is the column, not the category
+            return name
+        of, word = style.name(level[0]), style.category(level_word(level[1]))
+        return style.words("(") + of + style.words(" = ") + word + style.words(")")
 
 
 def _moment(value: float, column: Column, relation: str) -> str:
@@ -336,10 +342,11 @@ def _measured(value: float | Decimal, j: int | None, terms: Terms, style: Text, 
     if j is None:
         return written
     column = terms.schema.columns[j]
-    unit = clean(units.get(column.name) or column.unit or " ").replace("(blank)", "")
-    if unit:
-        unit = f" \N{MULTIPLICATION SIGN} {unit}" if unit[0].isdigit() else f" {unit}"
-    return written + (style.words(unit) if unit else "")
+    unit = (units.get(column.name) or column.unit).strip()
+    if not unit:
+        return written
+    times = " \N{MULTIPLICATION SIGN} " if unit[0].isdigit() else " "
+    return written + style.words(times + quote_category(unit))
 
 
 def counting(gaps: Iterable[tuple[int, float]], terms: Terms, style: Text, units: Mapping[str, str]) -> str:

@@ -50,7 +50,7 @@ def remarks(terms: Terms, style: Text | None = None, units: Mapping[str, str] | 
             if ordered_edge(terms.schema.columns[choice.column], choice) is not None:
                 ordered[choice.column] = terms.schema.columns[choice.column]
     for _, column in sorted(ordered.items()):
-        levels = f" {style.relations['<']} ".join(style.name(level_word(level)) for level in column.levels or ())
+        levels = f" {style.relations['<']} ".join(style.category(level_word(level)) for level in column.levels or ())
         said.append(f"{style.name(column.name)}{style.words(': ')}{levels}{style.words('.')}")
     return [*said, style.words("A level never seen counts as missing.")] if gaps else said
 

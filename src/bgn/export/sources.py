@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bgn.model.dates import TimePart
 from bgn.model.network import Network
 from bgn.model.schema import Level, level_word
-from bgn.printable import clean
+from bgn.printable import quote_category, quote_name
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Input:
 
     def to_do(self) -> str:
         """Return the sentence that says how to make it of a raw table; empty where nothing is to be done."""
-        name, raw = clean(self.name), clean(self.raw)
+        name, raw = quote_name(self.name), quote_name(self.raw)
         if self.level_of is not None:
-            category, level = clean(self.level_of[0]), clean(level_word(self.level_of[1]))
+            category, level = quote_name(self.level_of[0]), quote_category(level_word(self.level_of[1]))
             return f"{name}: 1 where {category} is {level}, 0 where it is anything else."
         if self.made is None:
             return ""

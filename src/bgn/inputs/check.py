@@ -15,7 +15,7 @@ from bgn.inputs.files import RawTable, open_any
 from bgn.inputs.findings import Finding, all_findings, pending, serious
 from bgn.inputs.refusal import check_there
 from bgn.inputs.survey import ColumnFacts, surveyed
-from bgn.printable import clean, visible
+from bgn.printable import clean, quote_name, visible
 from bgn.require import require
 
 _WIDTH, _NAME_WIDTH = 96, 28
@@ -82,7 +82,7 @@ class TableCheck:
             f"{facts.kind}{f', {facts.unit}' if facts.unit else ''}{' (target)' if facts.name == self.target else ''}"
         )
         gaps = _share(facts.gaps, self.rows)
-        return clean(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
+        return quote_name(facts.name, _NAME_WIDTH), kind, gaps, f"{facts.different:,}", _values(facts)
 
     def _size(self) -> str:
         rows, columns = self.rows, len(self.columns)

@@ -27,6 +27,7 @@ from bgn.model.network import Network
 from bgn.model.question import Condition, counted_gaps, named_choices, named_columns
 from bgn.model.schema import Schema, level_word
 from bgn.model.step import Bools, Floats
+from bgn.printable import Quoted, quote_category, quote_name
 
 
 @dataclass(frozen=True)
@@ -249,12 +250,13 @@ def outputs_of(model: Any) -> tuple[Network, ...]:
 
 def _titles(network: Network) -> list[str]:
     """Return what each output of a network with classes is called."""
-    target, classes = network.target_name, network.schema.classes
+    target, classes = network.target_name and quote_name(network.target_name), network.schema.classes
+    words = None if classes is None else [quote_category(level_word(each)) for each in classes]
     if network.link == "logistic":
-        named = None if classes is None else f"{target or 'class'} = {level_word(classes[1])}"
-        return [f"log-odds of {named or target or 'yes'}"]
-    labels = range(np.size(network.base)) if classes is None else map(level_word, classes)
-    return [f"score of {target or 'class'} {'= ' if classes is not None else ''}{label}" for label in labels]
+        named = None if words is None else f"{target or 'class'} = {words[1]}"
+        return [Quoted(f"log-odds of {named or target or 'yes'}")]
+    labels = range(np.size(network.base)) if words is None else words
+    return [Quoted(f"score of {target or 'class'} {'= ' if words is not None else ''}{label}") for label in labels]
 
 
 def as_terms(model: Any) -> Terms:

@@ -26,7 +26,7 @@ from bgn.model.schema import Column, level_word
 from bgn.model.step import Bools, Floats
 from bgn.model.terms import Terms, as_terms, outputs_of
 from bgn.model.told import as_told, is_turned
-from bgn.printable import clean
+from bgn.printable import clean, quote_category
 from bgn.report.labels import PageLabels
 from bgn.report.quantities import Quantity
 from bgn.show.labels import title
@@ -280,7 +280,8 @@ def _range(facts: Facts, i: int, of: Column, column: Floats) -> dict[str, Any]:
     codes, counts = np.unique(known, return_counts=True)
     about: dict[str, Any] = {"levels": None, "low": 0.0, "median": 0.0, "high": 0.0}
     if of.levels is not None:
-        common = [clean(level_word(of.levels[int(code)]), 24) for code in codes[np.argsort(-counts, kind="stable")]]
+        order = codes[np.argsort(-counts, kind="stable")].astype(int).tolist()
+        common = [quote_category(level_word(of.levels[code]), 24) for code in order]
         about["levels"] = ", ".join(common[:_LEVELS]) + ("" if len(common) <= _LEVELS else ", ...")
     elif len(known):
         about |= {"low": float(known.min()), "median": float(np.median(known)), "high": float(known.max())}

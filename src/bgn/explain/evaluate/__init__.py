@@ -21,7 +21,7 @@ from bgn.model.schema import level_word
 from bgn.model.step import Floats
 from bgn.model.told import is_turned
 from bgn.pipelines import through_pipelines
-from bgn.printable import clean
+from bgn.printable import clean, quote_category
 from bgn.require import require
 
 BINS = 10
@@ -83,7 +83,7 @@ class Evaluation:
         return TITLES.get(name, clean(name, 40))
 
     def _heading(self) -> str:
-        words = [clean(level_word(label), 24) for label in self.classes]
+        words = [quote_category(level_word(label), 24) for label in self.classes]
         if len(words) == 2:
             return f"{self.rows:,} rows; positive: {words[1]} (the other: {words[0]})"
         return f"{self.rows:,} rows of {len(words)} classes"

@@ -11,6 +11,7 @@ from bgn.export.programs.c_words import check_name, comment, quoted
 from bgn.export.programs.straight import Statements
 from bgn.export.scorecard import Scorecard, scorecard
 from bgn.model.schema import level_word
+from bgn.printable import quote_name
 from bgn.whole_file import write_whole
 
 _TOP = """\
@@ -177,7 +178,7 @@ def _card(model: Any) -> Scorecard:
 
 def _header(planned: ExportPlan, name: str) -> str:
     refused = ", and where one is refused so is the score" if any(each.refuses for each in planned.inputs) else ""
-    about = f"Predicts {comment(planned.target)}."
+    about = f"Predicts {comment(quote_name(planned.target))}."
     parts = [_TOP.format(about=about, name=name, guard=f"{name.upper()}_MODEL_H", refused=refused)]
     parts += [f"/* {comment(sentence)} */" for sentence in planned.to_do]
     names = ", ".join(quoted(each.name) for each in planned.inputs)

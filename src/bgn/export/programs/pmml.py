@@ -9,7 +9,7 @@ from xml.etree import ElementTree as etree
 
 from bgn.export.plan import ExportPlan, PlannedComparison, ReasonAmounts, SlopedInput, Summation, plan
 from bgn.export.programs.pmml_fields import Document, text_of_xml, words_of
-from bgn.printable import clean
+from bgn.printable import quote_name
 from bgn.whole_file import write_whole
 
 _METHODS = {"identity": "none", "logistic": "logit", "softmax": "softmax"}
@@ -140,7 +140,7 @@ class _Models(Document):
             row = etree.SubElement(rows, "Characteristic", about)
             self._attributes(row, layer.comparisons[addend.comparison], sums, amount)
         for number, (sloped, baseline) in enumerate(zip(plan.slopes, baselines, strict=True), start=1):
-            reason = text_of_xml(f"per unit of {clean(plan.inputs[sloped.input].name)}")
+            reason = text_of_xml(f"per unit of {quote_name(plan.inputs[sloped.input].name)}")
             about = {"name": f"line {number}", "reasonCode": reason, "baselineScore": repr(baseline)}
             score = etree.SubElement(etree.SubElement(rows, "Characteristic", about), "Attribute")
             score.append(etree.Element("True"))
