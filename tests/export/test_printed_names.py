@@ -27,9 +27,13 @@ PLAIN = [
     "sold, days since 2006-01-15", "β2-microglobulin", "3rd", "m²", "`tick`", "$",
 ]  # fmt: skip
 HOSTILE = [
-    "age\u200b", "age\u00a0", " age", "age ", "a  b", "a\tb", "a\nb", "age >= 30] + 0 [age", "2", "2 age", "-age", "age - 2", "x + y",
-    "not age", "a and b", "a or b", "age is missing", "neither of a", "a, b", "a = 1", "{a}", '"age"', "(age", "age)", "\u202eega",
-    "аge", "асе", "e\u0301", "\u0301e", "❤\ufe0f", "age\ufeff", "", " ", "…", "a ≥ 3", "＝", "at least 2 of a", "\ud800", "[", "]",
+    "age\u200b", "age\u00a0", " age", "age ", "a  b", "a\tb", "a\nb", "age >= 30] + 0 [age", "2", "2 age", "-age",
+    "x + y", "age - 2",
+    "not age", "a and b", "a or b", "age is missing", "neither of a", "a, b", "a = 1",
+    "{a}", '"age"', "(age", "age)", "\u202eega",
+    "аge", "асе", "e\u0301", "\u0301e", "❤\ufe0f", "age\ufeff", "", " ", "…",
+    "a ≥ 3", "＝", "at least 2 of a", "\ud800",
+    "[", "]",
     "age counts as 3", "\u3000age", "\\\"",
 ]  # fmt: skip
 PARTS = st.sampled_from([*"ab 1", "age", *HOSTILE, '"', "\\", "\\u200b", "\u0020", "é", "\u0430"])

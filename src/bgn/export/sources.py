@@ -6,12 +6,17 @@ them is said once, here, for the formats that can do it themselves and for the s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bgn.model.dates import TimePart
 from bgn.model.network import Network
 from bgn.model.schema import Level, level_word
 from bgn.printable import quote_category, quote_name
+
+NOT_TEXT = "\0\ud800-\udfff"
+"""What ends strings or is no text at all, as `check_words` takes it."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,24 @@ class Input:
             "time": f"{raw} in hours, minutes as a fraction",
         }
         return f"{name}: {told[self.made.part]}{zone}."
+
+
+def check_words(words: Iterable[str], refused: str, target: str) -> None:
+    """Refuse words with a character of the set `refused`, which a target would lose or take for their end.
+
+    Examples
+    --------
+    >>> check_words(["a", "b\\0"], "\\0", "SQL")
+    Traceback (most recent call last):
+    ...
+    ValueError: SQL has no place for the character '\\x00' of "b\\u0000". Call the column or category otherwise.
+    """
+    for word in words:
+        if found := re.search(f"[{refused}]", word):
+            raise ValueError(
+                f"{target} has no place for the character {found[0]!r} of {quote_name(word, 80)}. "
+                "Call the column or category otherwise."
+            )
 
 
 def inputs_of(network: Network, columns: tuple[int, ...]) -> tuple[Input, ...]:

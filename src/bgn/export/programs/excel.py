@@ -12,8 +12,9 @@ from bgn.export.plan import ExportPlan, plan
 from bgn.export.programs.excel_formulas import Formulas, at
 from bgn.export.remarks import bounds
 from bgn.export.scorecard import Scorecard, scorecard
+from bgn.export.sources import check_words
 from bgn.model.schema import level_word
-from bgn.printable import clean, quote_category, quote_name, visible
+from bgn.printable import clean, quote_category, quote_name
 from bgn.require import require
 from bgn.whole_file import write_whole
 
@@ -75,6 +76,8 @@ def _check(planned: ExportPlan) -> None:
         raise ValueError(
             f"model has {columns} questions and inputs; a sheet has room for {_MOST_COLUMNS}. Export to SQL."
         )
+    levels = (level_word(level) for each in planned.inputs for level in each.levels or ())
+    check_words(levels, "\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff", "A workbook")
     for each in planned.inputs:
         if each.levels is not None and len(each.levels) > _MOST_LEVELS:
             raise ValueError(
@@ -134,7 +137,7 @@ class _Workbook:
             self.text(levels, at(k, 1), quote_name(each.name), bold=True)
             for place, level in enumerate(each.levels, start=2):
                 if each.level_kind == "words":
-                    self.text(levels, at(k, place), legal(level_word(level)))
+                    self.text(levels, at(k, place), level_word(level))
                 else:
                     levels[at(k, place)].value = level
             for row in range(_HEAD + 1, _HEAD + 1 + self.rows):
@@ -234,11 +237,6 @@ class _Workbook:
         sheet.page_setup.fitToWidth = 1
         sheet.page_setup.fitToHeight = 1 if sheet.title == "Scorecard" else 0
         sheet.sheet_properties.pageSetUpPr = self.excel.worksheet.properties.PageSetupProperties(fitToPage=True)
-
-
-def legal(text: str) -> str:
-    """Return a word without characters that a workbook has no place for; level by level they stay different or not."""
-    return visible(text) if any(ord(letter) < 32 and letter not in "\t\n" for letter in text) else text
 
 
 def _timeless(content: bytes) -> bytes:

@@ -160,7 +160,8 @@ def _check_zones(planned: ExportPlan) -> None:
 
 def module(planned: ExportPlan) -> str:
     """Return the text of the module."""
-    parts = [f"// Predicts {quote_name(planned.target)}. Written by bgn; needs nothing else."]
+    target = quote_name(planned.target).replace("<", "\\u003c")  # no script element ends in a comment, either
+    parts = [f"// Predicts {target}. Written by bgn; needs nothing else."]
     parts.append(f"export const columns = [{', '.join(map(quoted, planned.raws))}];")
     if planned.classes is not None:
         parts.append(f"export const classes = [{', '.join(map(_level, planned.classes))}];")
