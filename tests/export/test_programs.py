@@ -327,7 +327,7 @@ def test_what_a_target_would_lose_is_refused(word, place):
         else:
             write(network)
     if place == "category":
-        with pytest.raises(ValueError, match="^A workbook has no place"):
+        with pytest.raises(ValueError, match=r"^A workbook has no place"):
             export.to_excel(network)
     for write in (export.to_python, export.to_javascript, export.to_json_schema):
         write(network).encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Mapping
@@ -82,13 +83,18 @@ class ModelApp:
         }  # fmt: skip
         if question not in answers:
             raise BadRequest("There is no such question.")
-        with self._one_at_a_time:
+        with self._one_at_a_time, np.errstate(all="ignore"):
             try:
-                return answers[question](body)
+                found = answers[question](body)
             except BadRequest:
                 raise
             except (ValueError, OverflowError) as error:
                 raise BadRequest(str(error)) from None
+        try:
+            json.dumps(found, allow_nan=False)
+        except ValueError:
+            raise BadRequest("The answer has numbers beyond what can be computed with. Use smaller values.") from None
+        return found
 
     @cached_property
     def page(self) -> bytes:
