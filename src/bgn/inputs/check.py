@@ -6,17 +6,19 @@ import html
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from bgn.inputs.file_format import GAPS, FileFormat
-from bgn.inputs.files import RawTable, open_any
-from bgn.inputs.findings import Finding, all_findings, pending, serious
 from bgn.inputs.refusal import check_there
-from bgn.inputs.survey import ColumnFacts, surveyed
 from bgn.printable import clean, quote_name, visible
 from bgn.require import require
+
+if TYPE_CHECKING:  # what reads tables needs pyarrow, and is loaded by the functions below
+    import pyarrow as pa
+
+    from bgn.inputs.files import RawTable
+    from bgn.inputs.findings import Finding
+    from bgn.inputs.survey import ColumnFacts
 
 _WIDTH, _NAME_WIDTH = 96, 28
 
@@ -179,12 +181,18 @@ def check(
     >>> print(found.findings[-1])
     'sex' has words that nearly agree: 'M' = 'm '. If they mean the same, write them alike.
     """
+    require("pyarrow", extra="parquet")
+    from bgn.inputs.files import open_any
+
     table, origin = open_any(data, FileFormat(sep, decimal, thousands, sheet, date_format, tuple(gaps)))
     return check_opened(table, origin, target)
 
 
 def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck:
     """Look at a table that is open, and close it."""
+    from bgn.inputs.findings import all_findings, pending
+    from bgn.inputs.survey import surveyed
+
     try:
         if target is not None:
             check_there([target], table.names, origin)
@@ -204,6 +212,9 @@ def check_opened(table: RawTable, origin: str, target: str | None) -> TableCheck
 
 def serious_notes(table: pa.Table, features: Sequence[str], target: str | None, names: Collection[str]) -> list[str]:
     """Return what makes a fit to some columns of a table that was read mislead; `names` are told to hold names."""
+    from bgn.inputs.findings import serious
+    from bgn.inputs.survey import surveyed
+
     columns = surveyed(table.select([*features, *([] if target is None else [target])]))
     chosen = next((column for column in columns if column.name == target), None)
     found = serious(columns, chosen)
