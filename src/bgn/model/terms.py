@@ -6,8 +6,8 @@ base is the prediction when no term holds. A neuron whose output weight is negat
 (``<`` for ``>=``).
 
 The leading coefficient of a question about numbers is 1 where it can be had without rounding: networks that are grown
-store it as +-1. Amounts and base are exact decimals: what a network stores is read as it is written, and added up by
-hand. A term holds on exactly the rows where its neuron says so.
+store it as +-1, unless an ordered category leads. Amounts and base are exact decimals: what a network stores is read as
+it is written, and added up by hand. A term holds on exactly the rows where its neuron says so.
 """
 
 from __future__ import annotations
